@@ -1,0 +1,39 @@
+# How our own sources are compiled: C++20, warnings, sanitizers, ccache.
+include(GNUInstallDirs)
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  # A precompiled header is only cached under these; see ccache's manual, "Precompiled headers".
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+      "${CMAKE_COMMAND};-E;env;CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime;${CCACHE_PROGRAM}")
+endif()
+
+# Every target of ours links this for its flags; it is not exported.
+add_library(lockstep_flags INTERFACE)
+target_compile_options(
+  lockstep_flags
+  INTERFACE -Wall
+            -Wextra
+            -Wpedantic
+            -Wshadow
+            -Wconversion
+            -Wno-sign-conversion
+            -Wnon-virtual-dtor
+            -Woverloaded-virtual
+            -Wno-missing-field-initializers
+            -Wno-restrict # gcc 12 reports std::string::insert (its bug 105329)
+            $<$<BOOL:${LOCKSTEP_WERROR}>:-Werror>)
+if(LOCKSTEP_SANITIZE)
+  # For every target, third-party ones too: a sanitizer sees only what was compiled with it.
+  add_compile_options(-fsanitize=${LOCKSTEP_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${LOCKSTEP_SANITIZE})
+endif()

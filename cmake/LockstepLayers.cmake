@@ -1,0 +1,31 @@
+# A layer is a folder under src/: an object library with the folder's sources, joined into lockstep_comm or lockstep_train.
+#
+#   lockstep_layer(NAME schedule OF comm SOURCES schedule.cpp ... LIBRARIES fmt::fmt-header-only)
+#
+# Includes are written from src/ ("schedule/proof.h"); tests/style checks that they point down only.
+function(lockstep_layer)
+  cmake_parse_arguments(PARSE_ARGV 0 layer "" "NAME;OF" "SOURCES;LIBRARIES")
+  add_library(lockstep_${layer_NAME} OBJECT ${layer_SOURCES})
+  target_include_directories(
+    lockstep_${layer_NAME} PUBLIC "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include")
+  target_link_libraries(lockstep_${layer_NAME} PRIVATE lockstep_flags PUBLIC ${layer_LIBRARIES})
+  set_property(GLOBAL APPEND PROPERTY LOCKSTEP_LAYERS_OF_${layer_OF} lockstep_${layer_NAME})
+endfunction()
+
+# Joins the layers said to be OF `which` into one library, lockstep_<which>, known as lockstep::<which>.
+function(lockstep_library which)
+  cmake_parse_arguments(PARSE_ARGV 1 library "" "" "PUBLIC;PRIVATE")
+  get_property(layers GLOBAL PROPERTY LOCKSTEP_LAYERS_OF_${which})
+  set(objects "")
+  foreach(layer IN LISTS layers)
+    list(APPEND objects $<TARGET_OBJECTS:${layer}>)
+  endforeach()
+  add_library(lockstep_${which} ${objects})
+  add_library(lockstep::${which} ALIAS lockstep_${which})
+  set_target_properties(lockstep_${which} PROPERTIES EXPORT_NAME ${which} LINKER_LANGUAGE CXX)
+  target_include_directories(
+    lockstep_${which} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+                             $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_compile_features(lockstep_${which} PUBLIC cxx_std_17)
+  target_link_libraries(lockstep_${which} PUBLIC ${library_PUBLIC} PRIVATE ${library_PRIVATE})
+endfunction()

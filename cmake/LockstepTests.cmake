@@ -1,0 +1,34 @@
+# Unit tests stand beside their sources; a layer's tests are one program.
+#
+#   lockstep_layer_tests(NAME schedule SOURCES schedule_test.cpp ... [LIBRARIES lockstep_train] [TIMEOUT 60])
+#
+# Each TEST is a ctest entry named <layer>.<Suite>.<Test>, with a timeout.
+find_package(GTest REQUIRED)
+include(GoogleTest)
+
+set(LOCKSTEP_TEST_DATA "${PROJECT_SOURCE_DIR}/../shared/data"
+    CACHE PATH "Folder of real data for tests; what needs it is skipped where it is absent")
+
+function(lockstep_layer_tests)
+  cmake_parse_arguments(PARSE_ARGV 0 tests "" "NAME;TIMEOUT" "SOURCES;LIBRARIES")
+  if(NOT LOCKSTEP_TESTS OR NOT tests_SOURCES)
+    return()
+  endif()
+  if(NOT tests_TIMEOUT)
+    set(tests_TIMEOUT 60)
+  endif()
+  if(NOT tests_LIBRARIES)
+    set(tests_LIBRARIES lockstep_comm)
+  endif()
+  set(target lockstep_${tests_NAME}_tests)
+  add_executable(${target} ${tests_SOURCES})
+  target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}")
+  target_link_libraries(${target} PRIVATE lockstep_flags ${tests_LIBRARIES} fmt::fmt-header-only GTest::gmock
+                                          GTest::gtest_main)
+  gtest_discover_tests(
+    ${target}
+    TEST_PREFIX ${tests_NAME}.
+    DISCOVERY_MODE PRE_TEST
+    PROPERTIES TIMEOUT ${tests_TIMEOUT} ENVIRONMENT
+               "LOCKSTEP_TEST_DATA=${LOCKSTEP_TEST_DATA};LOCKSTEP_BINARY_DIR=${PROJECT_BINARY_DIR}")
+endfunction()

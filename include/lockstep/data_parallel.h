@@ -1,0 +1,111 @@
+#pragma once
+
+#include <lockstep/group.h>
+#include <torch/nn/module.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace lockstep {
+
+/// One bucket on its way: several parameters' gradients in one flat tensor.
+struct GradientBucket {
+  int index = 0;                        ///< 0 leaves first
+  torch::Tensor flat;                   ///< one-dimensional, in registered memory; slots are 64-byte aligned, gaps are zero
+  std::vector<std::string> parameters;  ///< names, in slot order
+  bool last = false;                    ///< no bucket follows in this backward
+};
+
+/// Replaces the all-reduce of a bucket: starts it and returns at once. When the Pending is complete `bucket.flat` must hold
+/// the mean over ranks. Called in the same order on every rank.
+using CommunicationHook = std::function<Pending(const GradientBucket& bucket)>;
+
+/// What one bucket's reduction took, on this rank.
+struct BucketTiming {
+  int index = 0;
+  std::vector<std::string> parameters;
+  std::size_t bytes = 0;
+  std::string algorithm;
+  std::int64_t launched_us = 0;   ///< monotonic clock, as traces use
+  std::int64_t completed_us = 0;  ///< likewise
+  bool hidden = false;            ///< complete before the last gradient existed
+};
+
+/// What the last synchronised backward took, on this rank.
+struct SyncReport {
+  double backward_ms = 0;  ///< from its first gradient to its last
+  double exposed_ms = 0;   ///< communication that backward did not hide, in the calling thread
+  std::size_t bytes = 0;   ///< of gradients handed to the collective
+  std::int64_t last_gradient_us = 0;
+  std::vector<BucketTiming> buckets;
+};
+
+struct DataParallelOptions {
+  /// Size of the bucket that leaves first, and of the others. Smaller ones leave earlier, larger ones move faster.
+  std::size_t first_bucket_bytes = std::size_t{1} << 20;
+  std::size_t bucket_bytes = std::size_t{25} << 20;
+  /// Start a bucket's reduction when it is full (true), or all of them when backward is done.
+  bool overlap = true;
+  /// Lay the buckets out once more after the first backward, in the order in which gradients really came.
+  bool rebuild_buckets = true;
+  /// Collective algorithm of the buckets.
+  std::string algorithm = "auto";
+  /// Empty: all_reduce with mean.
+  CommunicationHook communication_hook;
+};
+
+/// Makes a module one of `group.size()` replicas that train in lockstep.
+///
+/// On construction every rank gets rank 0's parameters and buffers; if names, shapes or types differ, an Error (kMismatch)
+/// names the first that does. From then on, after each `backward()` outside `pause()`, every parameter's `.grad` is
+/// the mean over ranks of what was accumulated since `zero_grad`, each rank weighted by its number of samples, and
+/// is the same to the bit on all ranks. `.grad` lives in the buckets.
+///
+/// A parameter that no rank's loss reached keeps its `.grad` as it is (undefined after zero_grad(set_to_none)); one that only some
+/// ranks reached gets the mean, in which the others contribute their current gradient or zero.
+///
+/// Every rank must run backward equally often. A loss that reaches no parameter of the module on some rank runs no hook there:
+/// the others then end with a timeout that names that rank. Gradients taken with torch::autograd::grad are not synchronised.
+///
+/// The module must outlive this object, and its parameters may not be replaced or change type meanwhile. Not thread-safe.
+class DataParallel {
+ public:
+  DataParallel(const Group& group, torch::nn::Module& module, DataParallelOptions options = {});
+  ~DataParallel();
+  DataParallel(DataParallel&&) noexcept;
+  DataParallel& operator=(DataParallel&&) noexcept;
+  DataParallel(const DataParallel&) = delete;
+  DataParallel& operator=(const DataParallel&) = delete;
+
+  /// Weights the following backward passes: this rank's loss is a mean over `count` samples (or tokens). Collective: every
+  /// rank calls it, at the same place. 0 is allowed: that rank then contributes nothing. A loader of make_loader does this itself.
+  void samples(std::int64_t count);
+
+  /// While the returned object lives, backward only accumulates locally. The next backward after it synchronises everything.
+  class [[nodiscard]] Pause {
+   public:
+    ~Pause();
+    Pause(const Pause&) = delete;
+    Pause& operator=(const Pause&) = delete;
+
+   private:
+    friend class DataParallel;
+    explicit Pause(int& depth) : depth_(depth) { ++depth_; }
+    int& depth_;
+  };
+  Pause pause();
+
+  /// About the last synchronised backward.
+  const SyncReport& report() const;
+  /// Parameters that no rank's last synchronised backward reached.
+  std::vector<std::string> parameters_without_gradient() const;
+
+ private:
+  class Reducer;
+  std::unique_ptr<Reducer> reducer_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,122 @@
+#pragma once
+
+#include <lockstep/error.h>
+#include <lockstep/pending.h>
+#include <lockstep/types.h>
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <typeindex>
+#include <vector>
+
+namespace lockstep {
+
+namespace detail {
+class GroupState;
+}
+
+/// Where a buffer lives. Transports say which they take; today's take host memory only.
+enum class Device : std::uint8_t { kHost, kCuda };
+
+/// A run of elements that a collective works on, in place.
+struct Buffer {
+  void* data = nullptr;
+  std::size_t count = 0;  ///< elements, not bytes
+  DataType dtype = DataType::kFloat32;
+  Device device = Device::kHost;
+  void* stream = nullptr;  ///< for device memory: the operation is ordered after this stream's work, and it after the operation
+
+  std::size_t bytes() const { return count * size_of(dtype); }
+};
+
+template <class T>
+Buffer buffer_of(T* data, std::size_t count) {
+  return {data, count, data_type_of<T>()};
+}
+template <class T>
+Buffer buffer_of(std::vector<T>& values) {
+  return buffer_of(values.data(), values.size());
+}
+
+/// Choices of one operation.
+struct OperationOptions {
+  /// An algorithm's name, or "auto". Every rank must ask for the same one.
+  std::string algorithm = "auto";
+  /// What this is for, in a few words ("gradients of layer3.weight, layer3.bias"): errors and traces repeat it.
+  std::string purpose;
+  /// How long to wait for peers; zero takes LOCKSTEP_TIMEOUT (default 10 minutes).
+  std::chrono::milliseconds timeout{0};
+};
+
+/// Memory that every rank of the host has mapped: collectives on it move no copies. Shared ownership; the memory is
+/// returned when the last copy of this handle goes. 64-byte aligned, zero-filled, `bytes()` long.
+class RegisteredMemory {
+ public:
+  RegisteredMemory() = default;
+  RegisteredMemory(std::shared_ptr<void> owner, std::size_t bytes) : owner_(std::move(owner)), bytes_(bytes) {}
+  void* data() const { return owner_.get(); }
+  std::size_t bytes() const { return bytes_; }
+  /// Keeps the memory alive for as long as a copy of it exists (for tensors made over it).
+  const std::shared_ptr<void>& owner() const { return owner_; }
+
+ private:
+  std::shared_ptr<void> owner_;
+  std::size_t bytes_ = 0;
+};
+
+/// An ordered set of ranks that communicate. A cheap handle: copies refer to the same group.
+///
+/// Every rank of the group must call the same operations in the same order, with the same counts, data types and
+/// operators; ranks that disagree get an Error (kMismatch) that says who asked for what. In a group of one every
+/// operation is complete at once. After a reduction every rank holds the same bytes.
+///
+/// Threads: one thread at a time. Blocking: the operations themselves return at once; `Pending::wait` blocks, never
+/// beyond the deadline, and throws an Error naming the peer if one dies. After the first error a group is unusable and
+/// each further operation throws that error again.
+///
+/// Any memory will do; memory from `allocate` is reduced where it lies, other memory goes through staging.
+class Group {
+ public:
+  explicit Group(std::shared_ptr<detail::GroupState> state);
+  virtual ~Group() = default;
+  Group(const Group&) = default;
+  Group& operator=(const Group&) = default;
+  Group(Group&&) = default;
+  Group& operator=(Group&&) = default;
+
+  int rank() const;
+  int size() const;
+
+  Pending all_reduce(Buffer buffer, ReduceOp op = ReduceOp::kSum, const OperationOptions& options = {}) const;
+  /// `buffer.count` must be a multiple of size(); block r is rank r's.
+  Pending reduce_scatter(Buffer buffer, ReduceOp op = ReduceOp::kSum, const OperationOptions& options = {}) const;
+  /// `buffer.count` must be a multiple of size(); block r comes from rank r.
+  Pending all_gather(Buffer buffer, const OperationOptions& options = {}) const;
+  Pending broadcast(Buffer buffer, int root = 0, const OperationOptions& options = {}) const;
+  Pending barrier(const OperationOptions& options = {}) const;
+
+  /// Memory on this host that all its ranks see. Local: ranks need not allocate the same. Throws kOutOfMemory.
+  RegisteredMemory allocate(std::size_t bytes) const;
+
+  /// Moves every operation under way as far as it goes without waiting. Call it from a thread that computes, between
+  /// pieces of work, so that what peers are ready for does not wait for the end. True when nothing is under way.
+  bool progress() const;
+
+  /// A value of type T that belongs to this group on this rank, made at first use; layers above keep state here
+  /// (as MPI_Comm_set_attr does).
+  template <class T>
+  T& attribute() const {
+    auto& slot = attribute_slot(typeid(T));
+    if (!slot) slot = std::make_shared<T>();
+    return *static_cast<T*>(slot.get());
+  }
+
+ protected:
+  std::shared_ptr<void>& attribute_slot(std::type_index type) const;
+  std::shared_ptr<detail::GroupState> state_;
+};
+
+}  // namespace lockstep

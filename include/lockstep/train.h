@@ -1,0 +1,6 @@
+#pragma once
+
+/// The door to lockstep::train: data-parallel training of torch modules.
+#include <lockstep/comm.h>
+#include <lockstep/data_parallel.h>
+#include <lockstep/loader.h>

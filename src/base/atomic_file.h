@@ -1,0 +1,20 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace lockstep {
+
+/// Writes a file so that its final name never holds half of it: `write` fills a temporary beside it, which is then made
+/// durable and renamed. If anything fails the temporary is removed, an older file of that name stays, and an
+/// Error (kIo) says which file and why ("No space left on device").
+void write_file_atomically(const std::filesystem::path& path,
+                           const std::function<void(const std::filesystem::path& temporary)>& write);
+void write_file_atomically(const std::filesystem::path& path, std::string_view content);
+
+/// The whole file. Throws Error (kIo) with the path and the reason.
+std::string read_file(const std::filesystem::path& path);
+
+}  // namespace lockstep

@@ -1,0 +1,55 @@
+#include "base/atomic_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <lockstep/error.h>
+
+#include <cstdlib>
+#include <string>
+
+namespace lockstep {
+
+namespace fs = std::filesystem;
+
+class AtomicFile : public testing::Test {
+ protected:
+  AtomicFile() {
+    std::string pattern = (fs::temp_directory_path() / "lockstep-atomic-XXXXXX").string();
+    folder_ = ::mkdtemp(pattern.data());
+  }
+  ~AtomicFile() override { fs::remove_all(folder_); }
+  std::ptrdiff_t files() const { return std::distance(fs::directory_iterator(folder_), fs::directory_iterator()); }
+  fs::path folder_;
+};
+
+TEST_F(AtomicFile, WritesAndReadsBack) {
+  const std::string content(200000, 'x');
+  write_file_atomically(folder_ / "a", content);
+  EXPECT_EQ(read_file(folder_ / "a"), content);
+  EXPECT_EQ(files(), 1);
+}
+
+TEST_F(AtomicFile, AFailedWriteLeavesTheOldFileAndNoOther) {
+  write_file_atomically(folder_ / "a", "old");
+  const auto fail = [](const fs::path& temporary) {
+    write_file_atomically(temporary, "half");
+    throw Error(ErrorCode::kIo, "the disk is full");
+  };
+  EXPECT_THROW(write_file_atomically(folder_ / "a", fail), Error);
+  EXPECT_EQ(read_file(folder_ / "a"), "old");
+  EXPECT_EQ(files(), 1);
+}
+
+TEST_F(AtomicFile, SaysWhichFileAndWhy) {
+  try {
+    write_file_atomically(folder_ / "missing" / "a", "x");
+    FAIL() << "wrote into a folder that is not there";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kIo);
+    EXPECT_THAT(error.what(), testing::HasSubstr("missing/a"));
+    EXPECT_THAT(error.what(), testing::HasSubstr("No such file or directory"));
+  }
+  EXPECT_THROW(read_file(folder_ / "nothing"), Error);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+namespace lockstep {
+
+/// The variables that this project reads of its own; `lockstep info` prints them.
+inline constexpr const char* kJobVariable = "LOCKSTEP_JOB";              ///< identity of the job, made by the launcher
+inline constexpr const char* kTimeoutVariable = "LOCKSTEP_TIMEOUT";      ///< how long an operation waits ("10min")
+inline constexpr const char* kJoinTimeoutVariable = "LOCKSTEP_JOIN_TIMEOUT";  ///< how long ranks wait for each other at start
+inline constexpr const char* kAlgorithmVariable = "LOCKSTEP_ALGORITHM";  ///< what "auto" stands for
+
+/// A variable's value; none if unset or empty.
+std::optional<std::string> environment(const char* name);
+/// A whole number. Throws Error (kInvalidArgument) naming the variable and its value.
+std::optional<int> environment_int(const char* name);
+/// A duration ("10s"), `fallback` if unset. Throws Error (kInvalidArgument) naming the variable and its value.
+std::chrono::milliseconds environment_duration(const char* name, std::chrono::milliseconds fallback);
+
+}  // namespace lockstep

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace lockstep {
+
+/// "64KiB", "25MiB", "1GB", "512": bytes. Throws Error (kInvalidArgument) that repeats the text.
+std::uint64_t parse_bytes(std::string_view text);
+/// "5us", "2ms", "1.5s": a duration. Throws Error (kInvalidArgument).
+std::chrono::nanoseconds parse_duration(std::string_view text);
+
+/// The shortest exact or three-digit form: "64 KiB", "1.5 MiB", "12 B".
+std::string format_bytes(std::uint64_t bytes);
+/// "2m 05s", "12s": for people who wait.
+std::string format_wait(std::chrono::seconds duration);
+/// 1234567 as "1,234,567".
+std::string format_count(std::uint64_t count);
+
+}  // namespace lockstep

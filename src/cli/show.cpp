@@ -1,0 +1,7 @@
+#include "cli/command.h"
+
+namespace lockstep::cli {
+
+void add_show(Program&) {}
+
+}  // namespace lockstep::cli
