@@ -1,0 +1,47 @@
+#include "topology/cpu_quota.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+namespace lockstep {
+
+namespace fs = std::filesystem;
+
+class CpuQuota : public testing::Test {
+ protected:
+  CpuQuota() {
+    std::string pattern = (fs::temp_directory_path() / "lockstep-quota-XXXXXX").string();
+    root_ = ::mkdtemp(pattern.data());
+  }
+  ~CpuQuota() override { fs::remove_all(root_); }
+  void write(const fs::path& name, const std::string& text) {
+    fs::create_directories((root_ / name).parent_path());
+    std::ofstream(root_ / name) << text << '\n';
+  }
+  fs::path root_;
+};
+
+TEST_F(CpuQuota, Version2RoundsUp) {
+  write("cpu.max", "150000 100000");
+  EXPECT_EQ(cpu_quota(root_), 2);
+}
+
+TEST_F(CpuQuota, Version2WithoutALimit) {
+  write("cpu.max", "max 100000");
+  EXPECT_EQ(cpu_quota(root_), std::nullopt);
+}
+
+TEST_F(CpuQuota, Version1) {
+  write("cpu/cpu.cfs_period_us", "100000");
+  write("cpu/cpu.cfs_quota_us", "400000");
+  EXPECT_EQ(cpu_quota(root_), 4);
+  write("cpu/cpu.cfs_quota_us", "-1");
+  EXPECT_EQ(cpu_quota(root_), std::nullopt);
+}
+
+TEST_F(CpuQuota, NoCgroupsMeansNoLimit) { EXPECT_EQ(cpu_quota(root_), std::nullopt); }
+
+}  // namespace lockstep

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace lockstep {
+
+/// Logical CPUs by the operating system's numbers, ascending.
+using CpuSet = std::vector<int>;
+
+/// What this process may use of the machine: its affinity mask and its cgroup's quota are respected.
+struct AvailableCpus {
+  int cores = 1;    ///< physical cores (logical CPUs where hwloc is not built in)
+  int threads = 1;  ///< logical CPUs: more than `cores` where cores are hyperthreaded
+};
+AvailableCpus available_cpus();
+
+/// The available CPUs in `shares` contiguous parts whose cores share caches as far as possible (hwloc_distrib), the
+/// i-th for the i-th process of this host. Empty if there are more shares than CPUs, or if this build has no hwloc:
+/// then nothing should be bound.
+std::vector<CpuSet> distribute_cpus(int shares);
+
+/// One line for people: "2 cores, 2 threads; pinning by hwloc 2.9.0".
+std::string describe_topology();
+
+}  // namespace lockstep
