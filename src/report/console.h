@@ -1,25 +1,35 @@
 #pragma once
 
+#include "report/pace.h"
 #include "report/record.h"
 
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace lockstep {
 
-/// Prints a training as it goes. On a terminal: lines every so often above a progress bar with an ETA, redrawn in place. In a
-/// pipe: plain lines, no escape codes. The terminal is left clean when this object goes.
+/// Prints a training as it goes. On a terminal: lines every so often above a progress bar with an ETA, redrawn in
+/// place. In a pipe: plain lines, no escape codes. The terminal is left clean when this object goes. For one thread.
 class Console {
  public:
   struct Options {
     std::FILE* stream = stdout;
-    bool terminal = false;     ///< draw the bar, use colour
-    int width = 80;            ///< columns of the terminal
-    std::int64_t every = 1;    ///< print each n-th iteration's line (the first, the last and those with a validation loss always)
-    bool buckets = false;      ///< --log-sync: a line for each bucket too
+    bool terminal = false;  ///< draw the bar, use colour, keep lines within `width`
+    int width = 80;         ///< columns, for a terminal that does not say itself
+    std::int64_t every =
+        1;  ///< print each n-th iteration's line (the first, the last and those with a validation loss always)
+    bool buckets = false;  ///< --log-sync: a line for each bucket too
+    bool colour = true;    ///< on a terminal
+    bool unicode = true;   ///< else ASCII only
   };
+  /// What the stream and the environment (TERM, NO_COLOR, the locale) ask for.
+  static Options detect(std::FILE* stream);
+
   Console(RunRecord run, Options options);
   ~Console();
   Console(const Console&) = delete;
@@ -30,22 +40,38 @@ class Console {
   void say(const std::string& line);
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   RunRecord run_;
   Options options_;
-  std::chrono::steady_clock::time_point start_;
-  std::int64_t first_ = 0;
+  Pace pace_;
+  std::int64_t first_ = 0;  // the first iteration seen; not 1 after a resume
   std::int64_t last_ = 0;
-  void draw_bar();
-  void erase_bar();
+  bool bar_shown_ = false;
+  Clock::time_point drawn_;
+
+  bool deserves_line(const IterationRecord& record) const;
+  std::string lines_of(const IterationRecord& record) const;
+  std::string bar() const;
+  std::size_t columns() const;
+  void write(const std::string& lines, bool with_bar);
 };
 
 /// "iteration 20  loss 2.3456  norm 0.98  lr 3.0e-04  12,345 tokens/s  compute 10.1 ms  exposed 0.8 ms  1.5 MiB direct"
 std::string format_iteration(const IterationRecord& record);
-/// One line of --log-sync.
-std::string format_bucket(const BucketRecord& record);
-/// One line of --jsonl: an object with the fields of IterationRecord by their names.
+/// One line of --log-sync; the parameters that do not fit into `columns` are counted instead of named.
+std::string format_bucket(const BucketRecord& record, std::size_t columns = std::string::npos);
+/// One line of --jsonl: an object with the fields of IterationRecord by their names; `validation_loss` and `buckets`
+/// only where there are any, null for a number that is not finite.
 std::string to_json(const IterationRecord& record);
-/// A loss curve in text, `rows` high, for the end of a run in a terminal or a log.
-std::string draw_curve(const std::vector<double>& values, int columns, int rows);
+
+/// How draw_curve draws.
+struct CurveStyle {
+  bool unicode = true;     ///< braille dots, eight to a character; else ASCII
+  std::int64_t first = 1;  ///< the iteration of the first value, for the axis
+};
+/// A loss curve in text, `rows` high and at most `columns` wide, with the ends of both axes labelled; each line ends
+/// with \n. Values that are not finite are left out; with none left, an empty string.
+std::string draw_curve(const std::vector<double>& values, int columns, int rows, CurveStyle style = {});
 
 }  // namespace lockstep

@@ -17,9 +17,9 @@ struct ReportPage {
   double total_seconds = 0;  ///< of the training
 };
 
-/// One self-contained HTML file (no network): curves of training and validation loss, gradient norm, learning rate, throughput
-/// and time split into compute and exposed communication, the buckets where recorded, the settings and the sample. Written
-/// atomically. Throws Error (kIo).
+/// One self-contained HTML file (no network): curves of training and validation loss, gradient norm, learning rate,
+/// throughput and time split into compute and exposed communication, the buckets where recorded, the settings and the
+/// sample. Written atomically. Throws Error (kIo).
 void write_report(const ReportPage& page, const std::filesystem::path& path);
 
 }  // namespace lockstep

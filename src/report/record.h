@@ -38,8 +38,8 @@ struct RunRecord {
   std::string title;    ///< "text: GPT, 4 layers, 128 wide"
   std::string command;  ///< as typed
   int world_size = 1;
-  std::uint64_t parameters = 0;  ///< number of trained values
-  std::int64_t iterations = 0;   ///< planned
+  std::uint64_t parameters = 0;                               ///< number of trained values
+  std::int64_t iterations = 0;                                ///< planned
   std::vector<std::pair<std::string, std::string>> settings;  ///< name, value: as shown to a person
 };
 

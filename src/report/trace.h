@@ -19,7 +19,8 @@ struct TraceSpan {
   bool overlaps = false;  ///< may overlap this rank's other spans (a bucket in flight): shown as an async event
 };
 
-/// Collects this rank's spans and writes them to a file of its own; `merge_traces` makes one Chrome/Perfetto file of all.
+/// Collects this rank's spans and writes them to a file of its own; `merge_traces` makes one Chrome/Perfetto file of
+/// all.
 class TraceRecorder {
  public:
   explicit TraceRecorder(int rank) : rank_(rank) {}
@@ -33,8 +34,8 @@ class TraceRecorder {
   std::vector<TraceSpan> spans_;
 };
 
-/// Merges the parts of ranks 0..world_size-1 in `folder` into `output`, one row a rank, times from the earliest span, and
-/// removes the parts. Throws Error (kIo) naming a part that is missing or not readable.
+/// Merges the parts of ranks 0..world_size-1 in `folder` into `output`, one row a rank, times from the earliest span,
+/// and removes the parts. Throws Error (kIo) naming a part that is missing or not readable.
 void merge_traces(const std::filesystem::path& folder, int world_size, const std::filesystem::path& output);
 
 }  // namespace lockstep

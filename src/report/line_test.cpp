@@ -1,0 +1,134 @@
+#include "report/line.h"
+
+#include "report/console.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <nlohmann/json.hpp>
+
+namespace lockstep {
+
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::Not;
+
+IterationRecord example() {
+  IterationRecord record;
+  record.iteration = 20;
+  record.loss = 2.34561;
+  record.gradient_norm = 0.981;
+  record.learning_rate = 3e-4;
+  record.tokens_per_second = 12345.4;
+  record.compute_ms = 10.12;
+  record.exposed_ms = 0.8;
+  record.bytes = 3 << 19;
+  record.algorithm = "direct";
+  return record;
+}
+
+BucketRecord bucket() { return {2, {"head.weight", "block.3.bias", "wte.weight"}, 1 << 20, "ring", 0.417, true}; }
+
+TEST(Line, SaysAllOfAnIteration) {
+  EXPECT_EQ(format_iteration(example()),
+            "iteration 20  loss 2.3456  norm 0.98  lr 3.0e-04  12,345 tokens/s  compute 10.1 ms  exposed 0.8 ms  1.50 "
+            "MiB direct");
+}
+
+TEST(Line, SaysTheValidationLossWhereThereIsOne) {
+  IterationRecord record = example();
+  record.validation_loss = 1.875;
+  EXPECT_THAT(format_iteration(record), HasSubstr("loss 2.3456  validation loss 1.8750  norm"));
+}
+
+TEST(Line, SaysNumbersThatAreNoNumbers) {
+  IterationRecord record = example();
+  record.loss = std::numeric_limits<double>::quiet_NaN();
+  record.gradient_norm = record.tokens_per_second = std::numeric_limits<double>::infinity();
+  EXPECT_THAT(format_iteration(record), HasSubstr("loss nan  norm inf  lr 3.0e-04  inf tokens/s"));
+  record.loss = 1e30;
+  EXPECT_THAT(format_iteration(record), HasSubstr("loss 1e+30 "));
+}
+
+TEST(Line, FitsEveryWidthAndKeepsWhatMattersMost) {
+  IterationRecord record = example();
+  record.iteration = 123456;
+  record.validation_loss = 1.875;
+  std::size_t shown = 0;
+  for (std::size_t columns = 16; columns < 160; ++columns) {
+    const auto fields = fit(iteration_fields(record), columns);
+    EXPECT_LE(join(fields).size(), columns);
+    EXPECT_THAT(join(fields), HasSubstr("iteration 123456"));
+    shown = std::max(shown, fields.size());
+  }
+  EXPECT_EQ(shown, iteration_fields(record).size());
+  EXPECT_EQ(join(fit(iteration_fields(example()), 80)),
+            "iteration 20  loss 2.3456  norm 0.98  12.3k tok/s  10.1 ms, 0.8 exposed");
+}
+
+TEST(Line, AColouredLineIsThePlainOneBetweenEscapes) {
+  EXPECT_EQ(join({{"a", "a", 1}, {"b", "b", 1, "1;32"}}, true), "a  \x1b[1;32mb\x1b[0m");
+  EXPECT_EQ(join({{"a", "a", 1}, {"b", "b", 1, "1;32"}}), "a  b");
+}
+
+TEST(BucketLine, NamesAllParametersWhereThereIsRoom) {
+  EXPECT_EQ(format_bucket(bucket()), "  bucket 2  1 MiB  ring  0.42 ms hidden  head.weight, block.3.bias, wte.weight");
+  BucketRecord late = bucket();
+  late.hidden = false;
+  EXPECT_THAT(format_bucket(late), HasSubstr("0.42 ms exposed"));
+}
+
+TEST(BucketLine, CountsTheParametersThatHaveNoRoom) {
+  const std::string whole = format_bucket(bucket());
+  EXPECT_EQ(format_bucket(bucket(), whole.size()), whole);
+  EXPECT_THAT(format_bucket(bucket(), whole.size() - 1), EndsWith("hidden  head.weight, block.3.bias and 1 more"));
+  EXPECT_THAT(format_bucket(bucket(), 55), EndsWith("hidden  3 parameters"));
+  for (std::size_t columns = 55; columns < 90; ++columns) EXPECT_LE(format_bucket(bucket(), columns).size(), columns);
+}
+
+TEST(JsonLine, HasTheFieldsByTheirNames) {
+  const auto json = nlohmann::json::parse(to_json(example()));
+  EXPECT_EQ(json["iteration"], 20);
+  EXPECT_EQ(json["loss"], 2.34561);
+  EXPECT_EQ(json["gradient_norm"], 0.981);
+  EXPECT_EQ(json["learning_rate"], 3e-4);
+  EXPECT_EQ(json["tokens_per_second"], 12345.4);
+  EXPECT_EQ(json["compute_ms"], 10.12);
+  EXPECT_EQ(json["exposed_ms"], 0.8);
+  EXPECT_EQ(json["bytes"], 3 << 19);
+  EXPECT_EQ(json["algorithm"], "direct");
+  EXPECT_FALSE(json.contains("validation_loss"));
+  EXPECT_FALSE(json.contains("buckets"));
+}
+
+TEST(JsonLine, HasValidationLossAndBucketsWhereThereAreAny) {
+  IterationRecord record = example();
+  record.validation_loss = 1.875;
+  record.buckets = {bucket(), bucket()};
+  const std::string line = to_json(record);
+  EXPECT_THAT(line, Not(HasSubstr("\n")));
+  const auto json = nlohmann::json::parse(line);
+  EXPECT_EQ(json["validation_loss"], 1.875);
+  ASSERT_EQ(json["buckets"].size(), 2u);
+  const nlohmann::json expected{{"index", 2},
+                                {"parameters", bucket().parameters},
+                                {"bytes", 1 << 20},
+                                {"algorithm", "ring"},
+                                {"milliseconds", 0.417},
+                                {"hidden", true}};
+  EXPECT_EQ(json["buckets"][1], expected);
+}
+
+TEST(JsonLine, IsJsonWhateverTheRecordHolds) {
+  IterationRecord record = example();
+  record.loss = std::numeric_limits<double>::quiet_NaN();
+  record.gradient_norm = -std::numeric_limits<double>::infinity();
+  record.algorithm = "no \xff utf-8 \"quoted\"\n";
+  const auto json = nlohmann::json::parse(to_json(record));
+  EXPECT_TRUE(json["loss"].is_null());
+  EXPECT_TRUE(json["gradient_norm"].is_null());
+  EXPECT_EQ(json["algorithm"], "no \xef\xbf\xbd utf-8 \"quoted\"\n");
+}
+
+}  // namespace lockstep
