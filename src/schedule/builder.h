@@ -6,8 +6,8 @@
 
 namespace lockstep {
 
-/// Writes a Schedule, each transfer once. Asked for one rank's view it keeps only the transfers that touch that rank, so
-/// that a rank among thousands holds just its own; the steps keep their numbers.
+/// Writes a Schedule, each transfer once. Asked for one rank's view it keeps only the transfers that touch that rank,
+/// so that a rank among thousands holds just its own; the steps keep their numbers.
 ///
 ///   ScheduleBuilder s({.name = "ring", .collective = Collective::kAllReduce, .ranks = n, .chunks = n});
 ///   s.reduce(chunk, {.from = a, .to = b});

@@ -27,9 +27,9 @@ using Step = std::vector<Transfer>;
 
 /// A collective as a value: what moves, in which order, for `ranks` ranks and a buffer cut into `chunks` chunks.
 ///
-/// Where the chunks lie: chunk i of reduce_scatter and all_gather belongs to rank i * ranks / chunks, so `chunks` is a multiple
-/// of `ranks` there. A broadcast starts at `root`; elsewhere `root` is 0. A barrier is an all_reduce of nothing: whoever has
-/// heard from everybody may leave.
+/// Where the chunks lie: chunk i of reduce_scatter and all_gather belongs to rank i * ranks / chunks, so `chunks` is a
+/// multiple of `ranks` there. A broadcast starts at `root`; elsewhere `root` is 0. A barrier is an all_reduce of
+/// nothing: whoever has heard from everybody may leave.
 struct Schedule {
   std::string name;  ///< the algorithm's
   Collective collective = Collective::kAllReduce;

@@ -1,0 +1,86 @@
+#include "algorithms/catalog.h"
+
+#include "schedule/concrete_for_tests.h"
+#include "schedule/view.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <lockstep/error.h>
+
+namespace lockstep {
+
+namespace {
+
+constexpr Collective kCollectives[] = {Collective::kAllReduce, Collective::kReduceScatter, Collective::kAllGather,
+                                       Collective::kBroadcast, Collective::kBarrier};
+
+/// Every algorithm for every collective, on 1 to 17 ranks, and for a broadcast from every root.
+template <class Use>
+void for_each_request(const Use& use) {
+  for (const Algorithm& algorithm : algorithms()) {
+    for (const Collective collective : kCollectives) {
+      for (int ranks = 1; ranks <= 17; ++ranks) {
+        const int roots = collective == Collective::kBroadcast ? ranks : 1;
+        for (int root = 0; root < roots; ++root) {
+          SCOPED_TRACE(testing::Message()
+                       << algorithm.name << " " << to_string(collective) << " on " << ranks << " ranks from " << root);
+          use(algorithm, ScheduleRequest{.collective = collective, .ranks = ranks, .root = root});
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+TEST(Catalog, EveryAlgorithmDeliversEveryCollectiveOnAnyNumberOfRanks) {
+  for_each_request([](const Algorithm& algorithm, const ScheduleRequest& request) {
+    const Schedule schedule = algorithm.build(request);
+    EXPECT_EQ(schedule.name, algorithm.name);
+    EXPECT_EQ(schedule.collective, request.collective);
+    EXPECT_EQ(schedule.ranks, request.ranks);
+    EXPECT_EQ(schedule.root, request.root);
+    EXPECT_TRUE(concrete::delivers(schedule));
+  });
+}
+
+TEST(Catalog, OneRankHasNothingToDo) {
+  for (const Algorithm& algorithm : algorithms()) {
+    for (const Collective collective : kCollectives) {
+      EXPECT_TRUE(algorithm.build({.collective = collective, .ranks = 1}).steps.empty());
+    }
+  }
+}
+
+TEST(Catalog, ARanksOwnPartHasTheSameViewAsTheWhole) {
+  for_each_request([](const Algorithm& algorithm, ScheduleRequest request) {
+    const Schedule whole = algorithm.build(request);
+    for (int rank = 0; rank < request.ranks; ++rank) {
+      request.only_rank = rank;
+      ASSERT_EQ(view_of(whole, rank), view_of(algorithm.build(request), rank));
+    }
+  });
+}
+
+TEST(Catalog, AnUnknownNameIsAnsweredWithTheNearest) {
+  try {
+    find_algorithm("rign");
+    FAIL() << "found";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+    EXPECT_STREQ(error.what(), "There is no algorithm 'rign'. Did you mean 'ring'?");
+  }
+}
+
+TEST(Catalog, EveryCollectiveHasADefault) {
+  for (const Collective collective : kCollectives) EXPECT_EQ(default_algorithm(collective).name, "direct");
+}
+
+TEST(Catalog, RefusesARootThatIsNotThere) {
+  for (const Algorithm& algorithm : algorithms()) {
+    EXPECT_THROW(algorithm.build({.collective = Collective::kBroadcast, .ranks = 3, .root = 3}), Error);
+    EXPECT_THROW(algorithm.build({.ranks = 0}), Error);
+  }
+}
+
+}  // namespace lockstep

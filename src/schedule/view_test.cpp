@@ -1,0 +1,69 @@
+#include "schedule/view.h"
+
+#include "schedule/builder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <lockstep/error.h>
+
+namespace lockstep {
+
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+/// Rank 2's sum reaches rank 0 through rank 1, and the result comes straight back.
+Schedule chain(std::optional<int> only_rank = std::nullopt) {
+  ScheduleBuilder s({.name = "chain", .ranks = 3, .chunks = 1, .only_rank = only_rank});
+  s.reduce(0, {.from = 2, .to = 1});
+  s.end_step();
+  s.reduce(0, {.from = 1, .to = 0});
+  s.end_step();
+  s.copy(0, {.from = 0, .to = 1});
+  s.copy(0, {.from = 0, .to = 2});
+  return s.take();
+}
+
+}  // namespace
+
+TEST(View, SplitsStepsIntoSendsAndReceives) {
+  const RankView view = view_of(chain(), 1);
+  ASSERT_EQ(view.steps.size(), 3U);
+  EXPECT_THAT(view.steps[0].sends, IsEmpty());
+  EXPECT_THAT(view.steps[0].receives, ElementsAre(Transfer{TransferKind::kReduce, 0, 2, 1}));
+  EXPECT_THAT(view.steps[1].sends, ElementsAre(Transfer{TransferKind::kReduce, 0, 1, 0}));
+  EXPECT_THAT(view.steps[2].receives, ElementsAre(Transfer{TransferKind::kCopy, 0, 0, 1}));
+}
+
+TEST(View, IsTheSameFromTheWholeAndFromOnesOwnPart) {
+  for (int rank = 0; rank < 3; ++rank) EXPECT_EQ(view_of(chain(), rank), view_of(chain(rank), rank));
+}
+
+TEST(View, RefusesARankThatIsNotThere) {
+  EXPECT_THROW(view_of(chain(), 3), Error);
+  EXPECT_THROW(view_of(chain(), -1), Error);
+}
+
+TEST(View, AgreementFindsTheStepWhereViewsPart) {
+  const RankView zero = view_of(chain(), 0);
+  EXPECT_EQ(first_disagreement(zero, view_of(chain(), 1)), std::nullopt);
+  RankView forgetful = view_of(chain(), 1);
+  forgetful.steps[2].receives.clear();
+  EXPECT_EQ(first_disagreement(zero, forgetful), 2);
+  EXPECT_EQ(first_disagreement(forgetful, zero), 2);
+  RankView short_one = view_of(chain(), 1);
+  short_one.steps.pop_back();
+  EXPECT_EQ(first_disagreement(zero, short_one), 2);
+}
+
+TEST(View, AChunkIsFinishedByItsLastReduceUnlessSentOnAsAPartialSum) {
+  EXPECT_THAT(finishing_steps(view_of(chain(), 0)), ElementsAre(1));
+  EXPECT_THAT(finishing_steps(view_of(chain(), 1)), ElementsAre(-1)) << "its last write is a copy";
+  EXPECT_THAT(finishing_steps(view_of(chain(), 2)), ElementsAre(-1));
+  Schedule to_one_rank = chain();
+  to_one_rank.steps.pop_back();
+  EXPECT_THAT(finishing_steps(view_of(to_one_rank, 1)), ElementsAre(-1)) << "it sends its partial sum on";
+}
+
+}  // namespace lockstep
