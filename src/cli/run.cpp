@@ -1,7 +1,66 @@
+#include "base/nearest.h"
+#include "base/units.h"
 #include "cli/command.h"
+#include "cli/ranks.h"
+#include "launch/launcher.h"
+
+#include <fmt/format.h>
+#include <lockstep/error.h>
+
+#include <memory>
 
 namespace lockstep::cli {
 
-void add_run(Program&) {}
+namespace {
+
+struct RunOptions {
+  std::string ranks;
+  std::string log_dir;
+  std::string grace = "5s";
+  bool no_pin = false;
+};
+
+/// What stands behind our own options: the program and all that belongs to it, options of its own included.
+std::vector<std::string> program_of(const CLI::App& command) {
+  const std::vector<std::string> program = command.remaining();
+  if (program.empty()) {
+    throw Error(ErrorCode::kInvalidArgument, "`lockstep run` needs a program to run, as in: lockstep run -n 2 ./train");
+  }
+  if (program.front().starts_with('-')) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("`lockstep run` has no option {}. {}", program.front(),
+                            suggestion(program.front(), {"-n", "--log-dir", "--no-pin", "--grace", "--help"})));
+  }
+  return program;
+}
+
+}  // namespace
+
+void add_run(Program& program) {
+  CLI::App* command = program.app.add_subcommand("run", "Run a program as the ranks of a job on this host");
+  auto options = std::make_shared<RunOptions>();
+  command->add_option("-n,--ranks", options->ranks,
+                      "Processes to start (default: one for each core this process may use)");
+  command->add_option("--log-dir", options->log_dir, "Also write what each rank prints to DIR/rank<i>.log")
+      ->type_name("DIR");
+  command->add_option("--grace", options->grace, "From SIGTERM to SIGKILL, when ranks are stopped (default: 5s)")
+      ->type_name("TIME");
+  command->add_flag("--no-pin", options->no_pin, "Do not bind each rank to its share of the cores");
+  command->footer(
+      "lockstep run [OPTIONS] PROGRAM ARGS...\n\n"
+      "Every rank gets torchrun's variables (RANK, WORLD_SIZE, LOCAL_RANK, ...). The exit code is that of the rank "
+      "that\n"
+      "failed first, or 128 + its signal. Options stand before PROGRAM; all after it is the program's own.");
+  command->prefix_command();
+  command->callback([&program, command, options] {
+    LaunchOptions launch_options;
+    launch_options.command = program_of(*command);
+    launch_options.ranks = parse_ranks(options->ranks);
+    launch_options.pin = !options->no_pin;
+    launch_options.grace = std::chrono::duration_cast<std::chrono::milliseconds>(parse_duration(options->grace));
+    if (!options->log_dir.empty()) launch_options.log_dir = options->log_dir;
+    program.exit_code = launch(launch_options);
+  });
+}
 
 }  // namespace lockstep::cli

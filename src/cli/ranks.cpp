@@ -1,0 +1,24 @@
+#include "cli/ranks.h"
+
+#include "topology/cpus.h"
+
+#include <fmt/format.h>
+#include <lockstep/error.h>
+
+#include <charconv>
+
+namespace lockstep::cli {
+
+int parse_ranks(const std::string& text) {
+  if (text.empty()) return available_cpus().cores;
+  int ranks = 0;
+  const char* end = text.data() + text.size();
+  const auto [parsed, error] = std::from_chars(text.data(), end, ranks);
+  if (error != std::errc{} || parsed != end || ranks < 1) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("-n takes how many ranks to start, a whole number from 1 up; '{}' is not one.", text));
+  }
+  return ranks;
+}
+
+}  // namespace lockstep::cli

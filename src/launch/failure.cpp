@@ -1,0 +1,122 @@
+#include "launch/failure.h"
+
+#include "launch/signals.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <map>
+
+namespace lockstep {
+
+namespace {
+
+std::string seconds(std::chrono::duration<double> duration) {
+  return fmt::format("{:.{}f} s", duration.count(), duration.count() < 10 ? 1 : 0);
+}
+
+/// "exited with code 3", "was ended by SIGSEGV (Segmentation fault)"
+std::string how_it_ended(const RankOutcome& rank) {
+  if (rank.signal == 0) return fmt::format("exited with code {}", rank.code);
+  return fmt::format("was ended by {}{}", describe_signal(rank.signal), rank.dumped_core ? ", and left a core" : "");
+}
+
+/// What people find behind such an end most often; empty where it could be anything.
+std::string hint(const RankOutcome& rank) {
+  switch (rank.signal) {
+    case 0: break;
+    case SIGKILL:
+      return "Nobody here killed it: most likely the machine ran out of memory (see `dmesg | grep -i oom`).";
+    case SIGBUS: return "Most often shared memory or a disk that is full (see `df -h /dev/shm`).";
+    case SIGILL: return "Most often a program built for another CPU than this one.";
+    case SIGXCPU: return "It used up its CPU time (see `ulimit -t`).";
+    case SIGXFSZ: return "It wrote a file larger than allowed (see `ulimit -f`).";
+    default: break;
+  }
+  if (rank.signal == 0 && rank.code == 127) return "A shell says so of a command that it does not find.";
+  if (rank.signal == 0 && rank.code == 126) return "A shell says so of a file that it may not execute.";
+  return "";
+}
+
+std::string what_became_of(const RankOutcome& rank, const RankOutcome& first, const FailureContext& context) {
+  if (rank.stop == RankOutcome::Stop::kKilled) {
+    return fmt::format("killed, since {} after SIGTERM it still ran", seconds(context.grace));
+  }
+  if (rank.stop == RankOutcome::Stop::kAsked) return "stopped";
+  if (!rank.failed()) return "had finished";
+  std::string text = fmt::format("{}, {:.2f} s later", how_it_ended(rank),
+                                 std::chrono::duration<double>(rank.ended - first.ended).count());
+  if (!rank.last_lines.empty()) text += fmt::format(": {}", rank.last_lines.back());
+  return text;
+}
+
+/// "rank 3", "ranks 0, 2-7"
+std::string names_of(const std::vector<int>& ranks) {
+  std::vector<std::string> ranges;
+  for (std::size_t begin = 0; begin < ranks.size();) {
+    std::size_t end = begin;
+    while (end + 1 < ranks.size() && ranks[end + 1] == ranks[end] + 1) ++end;
+    ranges.push_back(begin == end ? std::to_string(ranks[begin]) : fmt::format("{}-{}", ranks[begin], ranks[end]));
+    begin = end + 1;
+  }
+  return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", fmt::join(ranges, ", "));
+}
+
+/// Those with the same fate in one line, so that a job of a thousand ranks still fits on the screen.
+std::string describe_others(const JobOutcome& job, int first, const FailureContext& context) {
+  constexpr std::size_t kMostLines = 12;
+  std::vector<std::string> fates;
+  std::map<std::string, std::vector<int>> ranks_of;
+  for (int rank = 0; rank < std::ssize(job.ranks); ++rank) {
+    if (rank == first) continue;
+    const std::string fate =
+        what_became_of(job.ranks[static_cast<std::size_t>(rank)], job.ranks[static_cast<std::size_t>(first)], context);
+    if (ranks_of[fate].empty()) fates.push_back(fate);
+    ranks_of[fate].push_back(rank);
+  }
+  std::string text;
+  for (std::size_t i = 0; i < fates.size() && i < kMostLines; ++i) {
+    text += fmt::format("  {}: {}\n", names_of(ranks_of[fates[i]]), fates[i]);
+  }
+  if (fates.size() > kMostLines) text += fmt::format("  and {} more\n", fates.size() - kMostLines);
+  return text;
+}
+
+}  // namespace
+
+std::string describe_failure(const JobOutcome& job, const FailureContext& context) {
+  const auto first = first_failure(job);
+  if (!first) return "";
+  const RankOutcome& outcome = job.ranks[static_cast<std::size_t>(*first)];
+  const char* bold_red = context.colour ? "\x1b[1;31m" : "";
+  const char* bold = context.colour ? "\x1b[1m" : "";
+  const char* plain = context.colour ? "\x1b[0m" : "";
+  std::string text = fmt::format("\n{}lockstep: rank {} failed{}: it {}.{}\n", bold_red, *first,
+                                 job.ranks.size() > 1 ? " first" : "", how_it_ended(outcome), plain);
+  if (const std::string likely = hint(outcome); !likely.empty()) text += likely + "\n";
+  text += fmt::format("{}Program{}  {}, {} after its start\n", bold, plain, fmt::join(context.command, " "),
+                      seconds(outcome.ended - job.started));
+  if (outcome.last_lines.empty()) {
+    text += fmt::format("{}Printed{}  nothing that came this way\n", bold, plain);
+  } else {
+    text += fmt::format("{}Its last lines{}\n", bold, plain);
+    for (const std::string& line : outcome.last_lines) text += fmt::format("  | {}{}\n", line, plain);
+  }
+  if (job.ranks.size() > 1)
+    text += fmt::format("{}The others{}\n{}", bold, plain, describe_others(job, *first, context));
+  if (context.log_dir) {
+    text += fmt::format("{}Log{}  {}\n", bold, plain, (*context.log_dir / fmt::format("rank{}.log", *first)).string());
+  }
+  return text;
+}
+
+std::string describe_interruption(const JobOutcome& job) {
+  std::vector<int> killed;
+  for (int rank = 0; rank < std::ssize(job.ranks); ++rank) {
+    if (job.ranks[static_cast<std::size_t>(rank)].stop == RankOutcome::Stop::kKilled) killed.push_back(rank);
+  }
+  if (job.interrupted_by == 0 || killed.empty()) return "";
+  return fmt::format("{} did not end in time and {} killed.", names_of(killed), killed.size() == 1 ? "was" : "were");
+}
+
+}  // namespace lockstep

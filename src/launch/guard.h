@@ -1,0 +1,28 @@
+#pragma once
+
+#include "base/file_descriptor.h"
+
+#include <sys/types.h>
+
+namespace lockstep {
+
+/// A small process that outlives this one by a moment: if this one is killed, it kills the process groups it was told
+/// of. The kernel does that for the ranks themselves (PR_SET_PDEATHSIG), but not for what they started: a training
+/// behind a shell script would go on for ever with nobody to see it.
+class Guard {
+ public:
+  /// Throws Error (kTransport) if the system gives no process.
+  Guard();
+  /// All is over in good order: ends the guard, which then kills nobody.
+  ~Guard();
+  Guard(const Guard&) = delete;
+  Guard& operator=(const Guard&) = delete;
+
+  void add(pid_t group);
+
+ private:
+  FileDescriptor channel_;
+  pid_t pid_ = -1;
+};
+
+}  // namespace lockstep

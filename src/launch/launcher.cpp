@@ -1,0 +1,104 @@
+#include "launch/launcher.h"
+
+#include "launch/failure.h"
+#include "launch/output.h"
+#include "launch/process.h"
+#include "launch/program.h"
+#include "launch/rank_environment.h"
+#include "launch/signals.h"
+#include "launch/supervisor.h"
+#include "topology/cpus.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <lockstep/error.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+namespace lockstep {
+
+namespace {
+
+/// Opens what is missing of descriptors 0, 1 and 2, so that none of our pipes gets such a number.
+void ensure_standard_descriptors() {
+  int descriptor = 0;
+  do {
+    descriptor = ::open("/dev/null", O_RDWR);
+  } while (descriptor >= 0 && descriptor <= STDERR_FILENO);
+  if (descriptor >= 0) ::close(descriptor);
+}
+
+/// Two pipes a rank must fit, which is better known before a thousand processes run.
+void check_descriptor_limit(int ranks) {
+  rlimit limit{};
+  const auto needed = 2 * static_cast<rlim_t>(ranks) + 64;
+  if (::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < needed) {
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("{} ranks need {} open files and this shell allows {}: start fewer, or raise it (ulimit -n {}).",
+                    ranks, needed, limit.rlim_cur, needed));
+  }
+}
+
+Output::Options output_options(const LaunchOptions& options) {
+  return {.ranks = options.ranks,
+          .colour = {wants_colour(STDOUT_FILENO), wants_colour(STDERR_FILENO)},
+          .below_a_bar = options.pass_through_rank >= 0 && ::isatty(STDOUT_FILENO) != 0,
+          .log_dir = options.log_dir};
+}
+
+/// Rank 0 reads our stdin if that is a file or a pipe. It does not get a terminal: its group is in the background
+/// there, so a read would suspend it, and giving it the foreground would take Ctrl-C away from us.
+bool stdin_is_for_ranks() { return ::isatty(STDIN_FILENO) == 0; }
+
+std::vector<CpuSet> cpus_for(const LaunchOptions& options, const AvailableCpus& available) {
+  std::vector<CpuSet> shares;
+  if (options.pin && options.ranks <= available.threads) shares = distribute_cpus(options.ranks);
+  shares.resize(static_cast<std::size_t>(options.ranks));
+  return shares;
+}
+
+void start_ranks(const LaunchOptions& options, const std::string& path, const Signals& signals, Output& output,
+                 Supervisor& supervisor) {
+  const std::vector<std::string> environment = current_environment();
+  const AvailableCpus available = available_cpus();
+  const std::vector<CpuSet> cpus = cpus_for(options, available);
+  const Job job = make_job(options.ranks, available.cores);
+  if (options.ranks > available.threads) {
+    output.say(fmt::format("{} ranks share {} {}: they take turns, so do not measure speed this way.", options.ranks,
+                           available.threads, available.threads == 1 ? "core" : "cores"));
+  }
+  for (int rank = 0; rank < options.ranks; ++rank) {
+    supervisor.add(start_process({.path = path,
+                                  .arguments = options.command,
+                                  .environment = rank_environment(job, rank, environment),
+                                  .cpus = cpus[static_cast<std::size_t>(rank)],
+                                  .inherit_stdin = rank == 0 && stdin_is_for_ranks(),
+                                  .inherit_stdout = rank == options.pass_through_rank,
+                                  .signal_mask = signals.mask_before()}));
+  }
+}
+
+}  // namespace
+
+int launch(const LaunchOptions& options) {
+  if (options.command.empty()) throw Error(ErrorCode::kInvalidArgument, "There is no program to run.");
+  if (options.ranks < 1) throw Error(ErrorCode::kInvalidArgument, "A job has at least 1 rank.");
+  ensure_standard_descriptors();
+  check_descriptor_limit(options.ranks);
+  const std::string path = find_program(options.command.front());
+  Output output(output_options(options));
+  Signals signals;
+  Supervisor supervisor(signals, output, options.grace);
+  start_ranks(options, path, signals, output, supervisor);
+  const JobOutcome job = supervisor.run();
+  const std::string screen = describe_failure(job, {.command = options.command,
+                                                    .grace = options.grace,
+                                                    .log_dir = options.log_dir,
+                                                    .colour = wants_colour(STDERR_FILENO)});
+  fmt::print(stderr, "{}", screen);
+  if (const std::string killed = describe_interruption(job); !killed.empty()) output.say(killed);
+  return exit_code(job);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace lockstep {
+
+struct LaunchOptions {
+  std::vector<std::string> command;       ///< the program, found along PATH as a shell would, and its arguments
+  int ranks = 1;                          ///< processes to start, from 1 up
+  bool pin = true;                        ///< bind each rank to its share of the cores, if there are enough for all
+  std::chrono::milliseconds grace{5000};  ///< from SIGTERM to SIGKILL, when ranks are stopped
+  std::optional<std::filesystem::path>
+      log_dir;  ///< a file for each rank there: rank0.log holds what it printed, as it was
+  /// This rank's stdout is ours, with no prefix and in no log, so that it may draw on the terminal; -1: no rank's is.
+  int pass_through_rank = -1;
+};
+
+/// Runs a job of processes on this host and returns when all have ended: 0, or the exit code of the rank that failed
+/// first, or 128 + the number of the signal that ended it (or us).
+///
+/// Each rank gets torchrun's variables, its share of the cores, and a process group of its own. What it prints comes
+/// out on our stdout and stderr line by line, with the rank before each line. When one fails, the others are stopped
+/// and stderr gets one screen about it. SIGINT, SIGTERM, SIGHUP and SIGQUIT are forwarded and end the job; a second one
+/// kills it. When this returns, nothing is left of the ranks' process groups (what must outlive a job does so by
+/// setsid), and if this process is killed, so are they. Stdin, unless it is a terminal, goes to rank 0; the others read
+/// nothing.
+///
+/// Call it from a process with one thread. Throws Error (kInvalidArgument) if the job cannot be started as asked:
+/// no such program, a log folder that cannot be written. Then nothing was started, or it was ended again.
+int launch(const LaunchOptions& options);
+
+}  // namespace lockstep

@@ -1,0 +1,133 @@
+#include "launch/output.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <lockstep/error.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <system_error>
+
+namespace lockstep {
+
+namespace {
+
+constexpr std::size_t kLongestLastLine = 400;
+constexpr std::chrono::seconds kUpdateInterval{1};
+// No red: that is for failures.
+constexpr std::array<int, 10> kColours{36, 33, 32, 35, 34, 96, 93, 92, 95, 94};
+
+std::size_t index(Stream stream) { return static_cast<std::size_t>(stream); }
+
+std::string message(int error) { return std::generic_category().message(error); }
+
+/// False if it could not be written whole; errno says why.
+bool write_all(int descriptor, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
+    if (written >= 0) {
+      bytes.remove_prefix(static_cast<std::size_t>(written));
+    } else if (errno == EAGAIN) {
+      pollfd room{descriptor, POLLOUT, 0};
+      ::poll(&room, 1, -1);
+    } else if (errno != EINTR) {
+      return false;
+    }
+  }
+  return true;
+}
+
+FileDescriptor make_log(const std::filesystem::path& folder, int rank) {
+  const std::filesystem::path path = folder / fmt::format("rank{}.log", rank);
+  FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644));
+  if (!file) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("Cannot write the log file {}: {}.", path.string(), message(errno)));
+  }
+  return file;
+}
+
+void make_folder(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("Cannot make the log folder {}: {}.", folder.string(), error.message()));
+  }
+}
+
+}  // namespace
+
+Output::Output(const Options& options) : options_(options), ranks_(static_cast<std::size_t>(options.ranks)) {
+  if (!options_.log_dir) return;
+  make_folder(*options_.log_dir);
+  for (int rank = 0; rank < options_.ranks; ++rank) {
+    ranks_[static_cast<std::size_t>(rank)].log = make_log(*options_.log_dir, rank);
+  }
+}
+
+void Output::add(int rank, Stream stream, std::string_view bytes) {
+  write_log(rank, bytes);
+  std::string text;
+  ranks_[static_cast<std::size_t>(rank)].splitters[index(stream)].feed(bytes, sink(rank, stream, text));
+  write_all(options_.descriptors[index(stream)], text);
+}
+
+void Output::finish(int rank, Stream stream) {
+  std::string text;
+  ranks_[static_cast<std::size_t>(rank)].splitters[index(stream)].finish(sink(rank, stream, text));
+  write_all(options_.descriptors[index(stream)], text);
+}
+
+void Output::say(std::string_view line) {
+  write_all(options_.descriptors[1], fmt::format("{}lockstep: {}\n", options_.below_a_bar ? "\r\x1b[K" : "", line));
+}
+
+std::vector<std::string> Output::last_lines(int rank) const {
+  const auto& lines = ranks_[static_cast<std::size_t>(rank)].last_lines;
+  return {lines.begin(), lines.end()};
+}
+
+/// Lines of the rank's stream, made ready to be shown, are added to `text`.
+LineSplitter::Sink Output::sink(int rank, Stream stream, std::string& text) {
+  return [this, rank, stream, &text](LineSplitter::Kind kind, std::string_view line) {
+    Rank& from = ranks_[static_cast<std::size_t>(rank)];
+    if (kind == LineSplitter::Kind::kUpdate) {
+      const auto now = Clock::now();
+      if (now - from.last_update[index(stream)] < kUpdateInterval) return;
+      from.last_update[index(stream)] = now;
+    } else {
+      from.last_lines.emplace_back(line.substr(0, kLongestLastLine));
+      if (from.last_lines.size() > kLastLines) from.last_lines.pop_front();
+    }
+    text += decorated(rank, stream, line);
+  };
+}
+
+std::string Output::decorated(int rank, Stream stream, std::string_view line) const {
+  const char* erase = options_.below_a_bar ? "\r\x1b[K" : "";
+  if (!options_.colour[index(stream)]) return fmt::format("{}[rank {}] {}\n", erase, rank, line);
+  const int colour = kColours[static_cast<std::size_t>(rank) % kColours.size()];
+  // A line that sets a colour and does not end it must not paint the next rank's.
+  const char* end = line.find('\x1b') != std::string_view::npos ? "\x1b[0m" : "";
+  return fmt::format("{}\x1b[{}m[rank {}]\x1b[0m {}{}\n", erase, colour, rank, line, end);
+}
+
+void Output::write_log(int rank, std::string_view bytes) {
+  FileDescriptor& log = ranks_[static_cast<std::size_t>(rank)].log;
+  if (!log || write_all(log.get(), bytes)) return;
+  const int error = errno;
+  log.reset();  // the job is worth more than its log
+  say(fmt::format("rank {}'s log file is written no further: {}.", rank, message(error)));
+}
+
+bool wants_colour(int descriptor) {
+  if (::isatty(descriptor) == 0) return false;
+  const char* no_colour = std::getenv("NO_COLOR");
+  const char* terminal = std::getenv("TERM");
+  return (no_colour == nullptr || *no_colour == '\0') && (terminal == nullptr || std::string_view(terminal) != "dumb");
+}
+
+}  // namespace lockstep

@@ -1,0 +1,63 @@
+#pragma once
+
+#include "base/clock.h"
+#include "base/file_descriptor.h"
+#include "launch/line_splitter.h"
+
+#include <array>
+#include <deque>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lockstep {
+
+enum class Stream { kOutput, kErrors };
+
+/// Where what the ranks print goes: line by line to our stdout and stderr with the rank before each line, as it is to a
+/// file for each rank, and its last lines into memory. A progress bar (text that ends with a carriage return) becomes a
+/// line at most once a second.
+class Output {
+ public:
+  struct Options {
+    int ranks = 1;
+    std::array<int, 2> descriptors{1, 2};      ///< for Stream::kOutput and kErrors
+    std::array<bool, 2> colour{false, false};  ///< each is a terminal that shows colours
+    bool below_a_bar = false;  ///< a rank draws a bar on this terminal: lines start by erasing what stands in theirs
+    std::optional<std::filesystem::path> log_dir;  ///< made if it is not there
+  };
+  static constexpr std::size_t kLastLines = 10;
+
+  /// Throws Error (kInvalidArgument) if the log files cannot be made.
+  explicit Output(const Options& options);
+
+  void add(int rank, Stream stream, std::string_view bytes);
+  /// The rank has closed the stream: prints what had no line feed.
+  void finish(int rank, Stream stream);
+  /// A line of our own, on stderr.
+  void say(std::string_view line);
+
+  /// The last lines that the rank printed, oldest first, each cut to a few hundred characters.
+  std::vector<std::string> last_lines(int rank) const;
+
+ private:
+  struct Rank {
+    std::array<LineSplitter, 2> splitters;
+    std::array<Clock::time_point, 2> last_update{};
+    std::deque<std::string> last_lines;
+    FileDescriptor log;
+  };
+  Options options_;
+  std::vector<Rank> ranks_;
+
+  LineSplitter::Sink sink(int rank, Stream stream, std::string& text);
+  std::string decorated(int rank, Stream stream, std::string_view line) const;
+  void write_log(int rank, std::string_view bytes);
+};
+
+/// Whether `descriptor` is a terminal on which people want colours (NO_COLOR and TERM=dumb say no).
+bool wants_colour(int descriptor);
+
+}  // namespace lockstep

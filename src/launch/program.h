@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+
+namespace lockstep {
+
+/// The file that a shell would run for `name`: itself if it holds a slash, else the first executable along PATH.
+/// Throws Error (kInvalidArgument) that says what is wrong with it (no such file, a folder, not executable) and what to
+/// do.
+std::string find_program(const std::string& name);
+
+/// Why the system refused to run `path`, which find_program had found, as a sentence. `error` is exec's errno.
+std::string explain_exec_failure(const std::string& path, int error);
+
+}  // namespace lockstep

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace lockstep {
+
+/// What the ranks of a job have in common.
+struct Job {
+  std::string id;  ///< 128 random bits in hexadecimal: which ranks belong together. Not a secret: uids are checked.
+  int port = 0;    ///< free on 127.0.0.1 when the job started
+  int ranks = 1;
+  int threads = 1;  ///< for the BLAS and OpenMP of each rank
+};
+
+/// A job of `ranks` processes that share `cores`. Throws Error (kTransport) if the system refuses randomness or a port.
+Job make_job(int ranks, int cores);
+
+/// `inherited` ("NAME=value") with the variables of this rank: torchrun's, the job's identity, and, unless they are set
+/// already, the numbers of threads and how the allocator treats large blocks.
+std::vector<std::string> rank_environment(const Job& job, int rank, const std::vector<std::string>& inherited);
+
+/// The environment of this process.
+std::vector<std::string> current_environment();
+
+}  // namespace lockstep

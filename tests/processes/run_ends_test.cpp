@@ -1,0 +1,164 @@
+// How a job of `lockstep run` ends: failures, signals, and that nothing is left behind.
+#include "tests/processes/command.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+namespace lockstep {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing_support::Command;
+using testing_support::eventually;
+using testing_support::is_alive;
+using testing_support::numbers_after;
+
+namespace {
+
+/// `lockstep run [options] sh -c script`
+std::vector<std::string> shell(std::vector<std::string> options, const std::string& script) {
+  options.insert(options.begin(), {LOCKSTEP_PROGRAM, "run"});
+  options.insert(options.end(), {"sh", "-c", script});
+  return options;
+}
+
+bool printed_pids(const Command& command, std::size_t count) {
+  return eventually([&] { return numbers_after("pid", command.output()).size() >= count; });
+}
+
+void expect_all_gone(const Command& command) {
+  for (const int pid : numbers_after("pid", command.output())) {
+    EXPECT_TRUE(eventually([&] { return !is_alive(pid); })) << "process " << pid << " is left";
+  }
+}
+
+// Each rank is a shell with a child, and both say their number.
+constexpr const char* kShellAndChild = "echo pid $$; sh -c 'echo pid $$; exec sleep 1000'; true";
+
+}  // namespace
+
+TEST(RunEnds, WithTheCodeOfTheFirstFailingRank) {
+  Command command(
+      shell({"-n", "3"}, "test $RANK = 1 && { echo my last words >&2; exit 7; }; echo pid $$; exec sleep 1000"));
+  EXPECT_EQ(command.wait(), 7);
+  EXPECT_THAT(command.errors(), AllOf(HasSubstr("rank 1 failed first: it exited with code 7."),
+                                      HasSubstr("  | my last words\n"), HasSubstr("ranks 0, 2: stopped")));
+  expect_all_gone(command);
+}
+
+TEST(RunEnds, With128AndTheSignalAndItsName) {
+  Command command(shell({"-n", "2"}, "test $RANK = 0 && kill -SEGV $$; exec sleep 1000"));
+  EXPECT_EQ(command.wait(), 128 + SIGSEGV);
+  EXPECT_THAT(command.errors(), HasSubstr("rank 0 failed first: it was ended by SIGSEGV (Segmentation fault)"));
+}
+
+TEST(RunEnds, AKillFromOutsideHintsAtMemory) {
+  Command command(shell({"-n", "1"}, "kill -KILL $$"));
+  EXPECT_EQ(command.wait(), 128 + SIGKILL);
+  EXPECT_THAT(command.errors(), AllOf(HasSubstr("SIGKILL (Killed)"), HasSubstr("out of memory")));
+}
+
+TEST(RunEnds, WhoHadFinishedAndWhoFollowedIsTold) {
+  Command command(
+      shell({"-n", "3"},
+            "case $RANK in 0) exit 0;; 1) sleep 0.3; exit 3;; 2) sleep 0.4; echo lost rank 1 >&2; exit 4;; esac"));
+  EXPECT_EQ(command.wait(), 3);
+  EXPECT_THAT(command.errors(), AllOf(HasSubstr("rank 0: had finished"), HasSubstr("rank 2: exited with code 4"),
+                                      HasSubstr("s later: lost rank 1")));
+}
+
+TEST(RunEnds, OneThatIgnoresTermIsKilledAfterTheGrace) {
+  Command command(
+      shell({"-n", "2", "--grace", "200ms"},
+            "trap '' TERM; echo pid $$; test $RANK = 1 && { sleep 0.5; exit 5; }; while :; do sleep 1; done"));
+  EXPECT_EQ(command.wait(), 5);
+  EXPECT_THAT(command.errors(), HasSubstr("rank 0: killed, since 0.2 s after SIGTERM it still ran"));
+  expect_all_gone(command);
+}
+
+TEST(RunEnds, OneThatAnswersTermHasItsGrace) {
+  Command command(shell({"-n", "2", "--grace", "60s"},
+                        "trap 'echo saved; exit 0' TERM; echo ready; test $RANK = 1 && { sleep 0.5; exit 5; }; "
+                        "while :; do sleep 0.1; done"));
+  EXPECT_EQ(command.wait(), 5);
+  EXPECT_THAT(command.output(), HasSubstr("[rank 0] saved\n"));
+  EXPECT_THAT(command.errors(), HasSubstr("rank 0: stopped"));
+}
+
+class RunEndsBySignal : public testing::TestWithParam<int> {};
+
+TEST_P(RunEndsBySignal, AndLeavesNoProcess) {
+  Command command(shell({"-n", "2"}, kShellAndChild));
+  ASSERT_TRUE(printed_pids(command, 4));
+  command.send(GetParam());
+  EXPECT_EQ(command.wait(), 128 + GetParam());
+  EXPECT_THAT(command.errors(), Not(HasSubstr("failed")));
+  expect_all_gone(command);
+}
+
+INSTANTIATE_TEST_SUITE_P(Signals, RunEndsBySignal, testing::Values(SIGINT, SIGTERM, SIGHUP, SIGQUIT));
+
+TEST(RunEnds, ASecondInterruptKillsAtOnce) {
+  Command command(shell({"-n", "2", "--grace", "1000s"}, "trap '' INT; echo pid $$; while :; do sleep 1; done"));
+  ASSERT_TRUE(printed_pids(command, 2));
+  command.send(SIGINT);
+  ASSERT_TRUE(eventually([&] { return command.errors().find("SIGINT came") != std::string::npos; }));
+  command.send(SIGINT);
+  EXPECT_EQ(command.wait(), 128 + SIGINT);
+  EXPECT_THAT(command.errors(), HasSubstr("ranks 0-1 did not end in time and were killed"));
+  expect_all_gone(command);
+}
+
+TEST(RunEnds, KillingTheLauncherLeavesNeitherRanksNorTheirChildren) {
+  Command command(shell({"-n", "2"}, kShellAndChild));
+  ASSERT_TRUE(printed_pids(command, 4));
+  command.send(SIGKILL);
+  EXPECT_EQ(command.wait(), 1000 + SIGKILL);
+  expect_all_gone(command);
+}
+
+TEST(RunEnds, UnderNohupAHangupIsNoEnd) {
+  Command command(shell({"-n", "1"}, "echo pid $$; read line; sleep 0.3; echo finished"), {.ignore_interrupts = true});
+  ASSERT_TRUE(printed_pids(command, 1));
+  command.send(SIGHUP);
+  command.send(SIGINT);
+  EXPECT_EQ(command.wait(), 0);
+  EXPECT_THAT(command.output(), HasSubstr("finished"));
+}
+
+TEST(RunEnds, ChildrenThatHoldThePipesDoNotHoldTheJob) {
+  Command command(shell({"-n", "2"}, "sh -c 'echo pid $$; exec sleep 1000' & echo done"));
+  EXPECT_EQ(command.wait(), 0);
+  EXPECT_THAT(command.errors(), IsEmpty());
+  expect_all_gone(command);
+}
+
+TEST(RunEnds, EvenThoseInASessionOfTheirOwn) {
+  Command command(shell({"-n", "1"}, "setsid sh -c 'echo pid $$; exec sleep 1000' & sleep 0.3; echo done"));
+  EXPECT_EQ(command.wait(), 0);
+  const std::vector<int> pids = numbers_after("pid", command.output());
+  ASSERT_EQ(pids.size(), 1U);
+  EXPECT_TRUE(is_alive(pids[0])) << "who asks for a session of its own may outlive the job";
+  ::kill(pids[0], SIGKILL);
+}
+
+TEST(RunEnds, QuietlyWhenNobodyReadsItsOutput) {
+  Command command(
+      {"sh", "-c", std::string("{ ") + LOCKSTEP_PROGRAM + " run -n 2 yes; echo code $? >&2; } | head -n 1"});
+  EXPECT_EQ(command.wait(), 0);
+  EXPECT_THAT(command.output(), HasSubstr("] y\n"));
+  EXPECT_EQ(command.errors(), "code 141\n");
+}
+
+TEST(RunEnds, UserSignalsReachTheRanks) {
+  Command command(shell({"-n", "2"}, "trap 'echo got it; exit 0' USR1; echo pid $$; while :; do sleep 0.1; done"));
+  ASSERT_TRUE(printed_pids(command, 2));
+  command.send(SIGUSR1);
+  EXPECT_EQ(command.wait(), 0);
+  EXPECT_THAT(command.output(), AllOf(HasSubstr("[rank 0] got it"), HasSubstr("[rank 1] got it")));
+}
+
+}  // namespace lockstep
