@@ -1,0 +1,139 @@
+#include "kernels/reduce_scalar.h"
+
+#include <bit>
+#include <cmath>
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+namespace lockstep::kernels {
+
+namespace {
+
+/// An element type that is computed in itself.
+template <class T>
+struct Plain {
+  using Stored = T;
+  static T widen(T value) { return value; }
+  static T narrow(T value) { return value; }
+};
+
+struct BFloat16 {
+  using Stored = std::uint16_t;
+  static float widen(Stored bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
+  static Stored narrow(float value) {
+    const auto bits = std::bit_cast<std::uint32_t>(value);
+    if (std::isnan(value)) return static_cast<Stored>(bits >> 16);  // the one quiet NaN: rounding must not carry
+    const std::uint32_t below = bits & 0xffffU;
+    const bool up = below > 0x8000U || (below == 0x8000U && (bits & 0x10000U) != 0);
+    return static_cast<Stored>((bits >> 16) + (up ? 1 : 0));  // a carry out of the mantissa is the next exponent
+  }
+};
+
+/// IEEE 754 binary16: 1 sign bit, 5 of the exponent, 10 of the mantissa.
+struct Float16 {
+  using Stored = std::uint16_t;
+  static constexpr int kLowestExponent = -14;
+
+  static float widen(Stored bits) {
+    const int exponent = (bits >> 10) & 0x1f;
+    const int mantissa = bits & 0x3ff;
+    float magnitude = 0;
+    if (exponent == 0x1f) {
+      magnitude = mantissa == 0 ? std::numeric_limits<float>::infinity() : std::numeric_limits<float>::quiet_NaN();
+    } else if (exponent == 0) {
+      magnitude = std::ldexp(static_cast<float>(mantissa), kLowestExponent - 10);
+    } else {
+      magnitude = std::ldexp(static_cast<float>(0x400 + mantissa), exponent - 25);
+    }
+    return (bits & 0x8000) != 0 ? -magnitude : magnitude;
+  }
+
+  static Stored narrow(float value) {
+    const int sign = std::signbit(value) ? 0x8000 : 0;
+    const float magnitude = std::fabs(value);
+    if (std::isnan(value)) return static_cast<Stored>(sign | 0x7e00);
+    if (magnitude >= 65520.0F)
+      return static_cast<Stored>(sign | 0x7c00);  // halfway to what would come after the largest
+    const int exponent = magnitude == 0 ? kLowestExponent : std::max(std::ilogb(magnitude), kLowestExponent);
+    // 0 to 2048 units of this exponent; from 1024 on the number is normal, and 2048 is the first of the next exponent.
+    const auto units = static_cast<int>(std::nearbyint(std::ldexp(magnitude, 10 - exponent)));
+    return static_cast<Stored>(sign | (((exponent - kLowestExponent) << 10) + units));
+  }
+};
+
+/// Integers wrap around; signed ones are computed as unsigned, where that is defined.
+template <std::integral T>
+T combine(ReduceOp op, T a, T b) {
+  using Unsigned = std::make_unsigned_t<T>;
+  const auto x = static_cast<Unsigned>(a);
+  const auto y = static_cast<Unsigned>(b);
+  switch (op) {
+    case ReduceOp::kMin: return b < a ? b : a;
+    case ReduceOp::kMax: return b > a ? b : a;
+    case ReduceOp::kProduct: return static_cast<T>(x * y);
+    case ReduceOp::kSum:
+    case ReduceOp::kMean: break;
+  }
+  return static_cast<T>(x + y);
+}
+
+template <std::floating_point T>
+T lesser(T a, T b) {
+  if (a == b) return std::signbit(a) ? a : b;
+  return a < b ? a : b;
+}
+
+template <std::floating_point T>
+T combine(ReduceOp op, T a, T b) {
+  if (std::isnan(a) || std::isnan(b)) return std::numeric_limits<T>::quiet_NaN();
+  switch (op) {
+    case ReduceOp::kMin: return lesser(a, b);
+    case ReduceOp::kMax: return -lesser(-a, -b);
+    case ReduceOp::kProduct: return a * b;
+    case ReduceOp::kSum:
+    case ReduceOp::kMean: break;
+  }
+  return a + b;
+}
+
+template <class T>
+T finish(T value, int divide_by) {
+  if (divide_by != 1) value = static_cast<T>(value / static_cast<std::common_type_t<T, int>>(divide_by));
+  if constexpr (std::is_floating_point_v<T>) {
+    if (std::isnan(value)) return std::numeric_limits<T>::quiet_NaN();
+  }
+  return value;
+}
+
+template <class Element>
+void reduce_elements(std::size_t first, const ReduceArguments& arguments) {
+  using Stored = typename Element::Stored;
+  auto* const target = static_cast<Stored*>(arguments.target);
+  for (std::size_t i = first; i < arguments.count; ++i) {
+    auto value = Element::widen(target[i]);
+    for (std::size_t s = 0; s < arguments.source_count; ++s) {
+      value = combine(arguments.op, value, Element::widen(static_cast<const Stored*>(arguments.sources[s])[i]));
+    }
+    target[i] = Element::narrow(finish(value, arguments.divide_by));
+  }
+}
+
+}  // namespace
+
+void reduce_scalar_from(std::size_t first, const ReduceArguments& arguments) {
+  switch (arguments.dtype) {
+    case DataType::kFloat32: return reduce_elements<Plain<float>>(first, arguments);
+    case DataType::kFloat64: return reduce_elements<Plain<double>>(first, arguments);
+    case DataType::kBFloat16: return reduce_elements<BFloat16>(first, arguments);
+    case DataType::kFloat16: return reduce_elements<Float16>(first, arguments);
+    case DataType::kInt32: return reduce_elements<Plain<std::int32_t>>(first, arguments);
+    case DataType::kInt64: return reduce_elements<Plain<std::int64_t>>(first, arguments);
+    case DataType::kUInt8: return reduce_elements<Plain<std::uint8_t>>(first, arguments);
+  }
+}
+
+void reduce_scalar(const ReduceArguments& arguments) { reduce_scalar_from(0, arguments); }
+
+}  // namespace lockstep::kernels

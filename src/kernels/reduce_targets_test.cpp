@@ -1,0 +1,41 @@
+#include "kernels/operands_for_tests.h"
+
+#include <gtest/gtest.h>
+#include <hwy/highway.h>
+
+namespace lockstep::kernels {
+
+namespace {
+
+/// Restores the choice of the best instruction set.
+class Targets {
+ public:
+  ~Targets() { use(0); }
+  void use(std::int64_t target) {
+    hwy::SetSupportedTargetsForTest(target);
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  }
+};
+
+}  // namespace
+
+TEST(ReduceTargets, EveryInstructionSetOfThisMachineGivesTheSameBits) {
+  const std::int64_t all = hwy::SupportedTargets() & HWY_TARGETS;
+  Targets targets;
+  std::mt19937_64 random(9);
+  int tried = 0;
+  for (std::int64_t rest = all; rest != 0; rest &= rest - 1) {
+    const std::int64_t target = rest & -rest;
+    targets.use(target);
+    ++tried;
+    for (const DataType dtype : kDataTypes) {
+      for (const ReduceOp op : kReduceOps) {
+        EXPECT_TRUE(agrees_with_scalar({dtype, op, 1021, 3, 1, 3}, random))
+            << hwy::TargetName(target) << " " << to_string(dtype) << " " << to_string(op);
+      }
+    }
+  }
+  EXPECT_GE(tried, 1);
+}
+
+}  // namespace lockstep::kernels
