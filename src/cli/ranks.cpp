@@ -1,7 +1,5 @@
 #include "cli/ranks.h"
 
-#include "topology/cpus.h"
-
 #include <fmt/format.h>
 #include <lockstep/error.h>
 
@@ -10,7 +8,6 @@
 namespace lockstep::cli {
 
 int parse_ranks(const std::string& text) {
-  if (text.empty()) return available_cpus().cores;
   int ranks = 0;
   const char* end = text.data() + text.size();
   const auto [parsed, error] = std::from_chars(text.data(), end, ranks);

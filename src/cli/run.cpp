@@ -3,6 +3,7 @@
 #include "cli/command.h"
 #include "cli/ranks.h"
 #include "launch/launcher.h"
+#include "topology/cpus.h"
 
 #include <fmt/format.h>
 #include <lockstep/error.h>
@@ -55,7 +56,7 @@ void add_run(Program& program) {
   command->callback([&program, command, options] {
     LaunchOptions launch_options;
     launch_options.command = program_of(*command);
-    launch_options.ranks = parse_ranks(options->ranks);
+    launch_options.ranks = options->ranks.empty() ? available_cpus().cores : parse_ranks(options->ranks);
     launch_options.pin = !options->no_pin;
     launch_options.grace = std::chrono::duration_cast<std::chrono::milliseconds>(parse_duration(options->grace));
     if (!options->log_dir.empty()) launch_options.log_dir = options->log_dir;

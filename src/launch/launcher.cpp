@@ -43,6 +43,7 @@ void check_descriptor_limit(int ranks) {
 Output::Options output_options(const LaunchOptions& options) {
   return {.ranks = options.ranks,
           .colour = {wants_colour(STDOUT_FILENO), wants_colour(STDERR_FILENO)},
+          .bare_rank = options.pass_through_rank,
           .below_a_bar = options.pass_through_rank >= 0 && ::isatty(STDOUT_FILENO) != 0,
           .log_dir = options.log_dir};
 }
@@ -92,13 +93,16 @@ int launch(const LaunchOptions& options) {
   Supervisor supervisor(signals, output, options.grace);
   start_ranks(options, path, signals, output, supervisor);
   const JobOutcome job = supervisor.run();
-  const std::string screen = describe_failure(job, {.command = options.command,
-                                                    .grace = options.grace,
-                                                    .log_dir = options.log_dir,
-                                                    .colour = wants_colour(STDERR_FILENO)});
-  fmt::print(stderr, "{}", screen);
+  const int code = exit_code(job);
+  if (code == 0 || code != options.quiet_exit_code) {
+    fmt::print(stderr, "{}",
+               describe_failure(job, {.command = options.command,
+                                      .grace = options.grace,
+                                      .log_dir = options.log_dir,
+                                      .colour = wants_colour(STDERR_FILENO)}));
+  }
   if (const std::string killed = describe_interruption(job); !killed.empty()) output.say(killed);
-  return exit_code(job);
+  return code;
 }
 
 }  // namespace lockstep

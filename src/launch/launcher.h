@@ -15,8 +15,11 @@ struct LaunchOptions {
   std::chrono::milliseconds grace{5000};  ///< from SIGTERM to SIGKILL, when ranks are stopped
   std::optional<std::filesystem::path>
       log_dir;  ///< a file for each rank there: rank0.log holds what it printed, as it was
-  /// This rank's stdout is ours, with no prefix and in no log, so that it may draw on the terminal; -1: no rank's is.
+  /// This rank's stdout is ours, so that it may draw on the terminal, and what it writes to stderr gets no prefix:
+  /// people see it as the program itself. Its stdout is in no log. -1: there is no such rank.
   int pass_through_rank = -1;
+  /// A rank that exits with this code has said all there is to say: no screen about it. 0: there is no such code.
+  int quiet_exit_code = 0;
 };
 
 /// Runs a job of processes on this host and returns when all have ended: 0, or the exit code of the rank that failed

@@ -108,6 +108,7 @@ LineSplitter::Sink Output::sink(int rank, Stream stream, std::string& text) {
 
 std::string Output::decorated(int rank, Stream stream, std::string_view line) const {
   const char* erase = options_.below_a_bar ? "\r\x1b[K" : "";
+  if (rank == options_.bare_rank) return fmt::format("{}{}\n", erase, line);
   if (!options_.colour[index(stream)]) return fmt::format("{}[rank {}] {}\n", erase, rank, line);
   const int colour = kColours[static_cast<std::size_t>(rank) % kColours.size()];
   // A line that sets a colour and does not end it must not paint the next rank's.

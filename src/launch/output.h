@@ -25,6 +25,7 @@ class Output {
     int ranks = 1;
     std::array<int, 2> descriptors{1, 2};      ///< for Stream::kOutput and kErrors
     std::array<bool, 2> colour{false, false};  ///< each is a terminal that shows colours
+    int bare_rank = -1;                        ///< its lines get no prefix
     bool below_a_bar = false;  ///< a rank draws a bar on this terminal: lines start by erasing what stands in theirs
     std::optional<std::filesystem::path> log_dir;  ///< made if it is not there
   };

@@ -38,17 +38,23 @@ std::string check_path(const std::string& path) {
 
 }  // namespace
 
-std::string find_program(const std::string& name) {
-  if (name.empty()) refuse("The name of the program to run is empty.");
-  if (name.find('/') != std::string::npos) return check_path(name);
+std::optional<std::string> find_in_path(const std::string& name) {
   const char* path = std::getenv("PATH");
   std::istringstream folders(path != nullptr ? path : "/usr/local/bin:/usr/bin:/bin");
   for (std::string folder; std::getline(folders, folder, ':');) {
     const std::string candidate = (folder.empty() ? "." : folder) + "/" + name;
     if (is_program(candidate)) return candidate;
   }
-  if (is_file("./" + name))
+  return std::nullopt;
+}
+
+std::string find_program(const std::string& name) {
+  if (name.empty()) refuse("The name of the program to run is empty.");
+  if (name.find('/') != std::string::npos) return check_path(name);
+  if (const auto found = find_in_path(name)) return *found;
+  if (is_file("./" + name)) {
     refuse(fmt::format("There is no program '{}' in PATH; for the file here, say ./{}.", name, name));
+  }
   refuse(fmt::format("There is no program '{}' in PATH; check its name, or give its path.", name));
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 namespace lockstep {
@@ -8,6 +9,9 @@ namespace lockstep {
 /// Throws Error (kInvalidArgument) that says what is wrong with it (no such file, a folder, not executable) and what to
 /// do.
 std::string find_program(const std::string& name);
+
+/// The first executable file of that name along PATH.
+std::optional<std::string> find_in_path(const std::string& name);
 
 /// Why the system refused to run `path`, which find_program had found, as a sentence. `error` is exec's errno.
 std::string explain_exec_failure(const std::string& path, int error);

@@ -1,11 +1,11 @@
 // `lockstep run` as a person uses it: what the ranks get, what they print, where it goes, what is refused.
 #include "tests/processes/command.h"
+#include "tests/processes/temporary_folder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
 #include <set>
 #include <sstream>
 #include <thread>
@@ -44,25 +44,7 @@ std::multiset<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-class RunFiles : public testing::Test {
- protected:
-  RunFiles() {
-    std::string pattern = (fs::temp_directory_path() / "lockstep-run-XXXXXX").string();
-    folder_ = ::mkdtemp(pattern.data());
-  }
-  ~RunFiles() override { fs::remove_all(folder_); }
-  fs::path write(const std::string& name, const std::string& content, fs::perms permissions) const {
-    std::ofstream(folder_ / name) << content;
-    fs::permissions(folder_ / name, permissions);
-    return folder_ / name;
-  }
-  static std::string read(const fs::path& path) {
-    std::ostringstream text;
-    text << std::ifstream(path).rdbuf();
-    return text.str();
-  }
-  fs::path folder_;
-};
+class RunFiles : public testing_support::TemporaryFolder {};
 
 }  // namespace
 
