@@ -77,6 +77,7 @@ function indexAt(xs, iteration) {
 function extent(chart, first, last) {
   const values = [];
   for (const series of chart.series) {
+    if (chart.series.some((other) => other.base === series.y)) continue;  // what stands on it is higher
     series.y.forEach((value, i) => {
       const base = series.base ? series.base[i] ?? 0 : 0;
       if (value !== null && series.x[i] >= first && series.x[i] <= last) values.push(value + base);
