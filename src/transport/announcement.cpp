@@ -1,0 +1,26 @@
+#include "transport/announcement.h"
+
+#include <fmt/format.h>
+
+namespace lockstep {
+
+bool Announcement::agrees_with(const Announcement& other) const {
+  return sequence == other.sequence && count == other.count && root == other.root && collective == other.collective &&
+         dtype == other.dtype && op == other.op && algorithm == other.algorithm;
+}
+
+std::string Announcement::describe() const {
+  switch (collective) {
+    case Collective::kBarrier: return fmt::format("barrier ({})", algorithm_name());
+    case Collective::kBroadcast:
+      return fmt::format("broadcast of {} {} from rank {} ({})", count, to_string(dtype), root, algorithm_name());
+    case Collective::kAllGather:
+      return fmt::format("all_gather of {} {} ({})", count, to_string(dtype), algorithm_name());
+    case Collective::kAllReduce:
+    case Collective::kReduceScatter: break;
+  }
+  return fmt::format("{} of {} {} ({}, {})", to_string(collective), count, to_string(dtype), to_string(op),
+                     algorithm_name());
+}
+
+}  // namespace lockstep

@@ -1,0 +1,93 @@
+#include "transport/shm/arena.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <lockstep/error.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <iterator>
+
+namespace lockstep::shm {
+
+namespace {
+
+constexpr std::size_t kPage = 4096;
+
+/// Makes the pages present now, so that a lack of memory is an error here and not a signal later.
+bool populate(std::byte* data, std::size_t bytes) {
+  constexpr int kMadvPopulateWrite = 23;  // Linux 5.14; older headers lack the name
+  if (::madvise(data, bytes, kMadvPopulateWrite) == 0) return true;
+  if (errno != EINVAL) return false;
+  for (std::size_t at = 0; at < bytes; at += kPage) *reinterpret_cast<volatile char*>(data + at) = 0;
+  return true;
+}
+
+Error out_of_memory(std::size_t bytes) {
+  return {ErrorCode::kOutOfMemory,
+          fmt::format("{} bytes of registered memory were asked for, more than this machine has left.", bytes)};
+}
+
+}  // namespace
+
+std::size_t Arena::default_bytes() {
+  return static_cast<std::size_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)) /
+         kPage * kPage;
+}
+
+std::shared_ptr<Arena> Arena::create(std::size_t bytes) {
+  return std::shared_ptr<Arena>(new Arena(SharedMapping::create("lockstep-memory", bytes)));
+}
+
+Arena::Arena(SharedMapping mapping) : mapping_(std::move(mapping)) { free_.emplace(0, mapping_.bytes()); }
+
+std::size_t Arena::take_range(std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  for (auto range = free_.begin(); range != free_.end(); ++range) {
+    const auto [offset, length] = *range;
+    if (length < bytes) continue;
+    free_.erase(range);
+    if (length > bytes) free_.emplace(offset + bytes, length - bytes);
+    return offset;
+  }
+  throw out_of_memory(bytes);
+}
+
+void Arena::give_back(std::size_t offset, std::size_t bytes) noexcept {
+  ::fallocate(mapping_.file(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
+              static_cast<off_t>(bytes));
+  const std::lock_guard lock(mutex_);
+  const auto range = free_.emplace(offset, bytes).first;
+  if (const auto next = std::next(range); next != free_.end() && offset + bytes == next->first) {
+    range->second += next->second;
+    free_.erase(next);
+  }
+  if (range == free_.begin()) return;
+  if (const auto before = std::prev(range); before->first + before->second == offset) {
+    before->second += range->second;
+    free_.erase(range);
+  }
+}
+
+std::shared_ptr<void> Arena::allocate(std::size_t bytes) {
+  if (bytes > mapping_.bytes()) throw out_of_memory(bytes);
+  const std::size_t whole = std::max(kPage, (bytes + kPage - 1) / kPage * kPage);
+  const std::size_t offset = take_range(whole);
+  std::byte* data = mapping_.data() + offset;
+  if (!populate(data, whole)) {
+    give_back(offset, whole);
+    throw out_of_memory(bytes);
+  }
+  return {data, [self = shared_from_this(), offset, whole](void*) { self->give_back(offset, whole); }};
+}
+
+std::optional<std::uint64_t> Arena::offset_of(const void* data, std::size_t bytes) const {
+  const auto begin = reinterpret_cast<std::uintptr_t>(data);
+  const auto base = reinterpret_cast<std::uintptr_t>(mapping_.data());
+  if (begin < base || begin - base > mapping_.bytes() || bytes > mapping_.bytes() - (begin - base)) return std::nullopt;
+  return begin - base;
+}
+
+}  // namespace lockstep::shm

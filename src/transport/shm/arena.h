@@ -1,0 +1,41 @@
+#pragma once
+
+#include "transport/shm/shared_mapping.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+namespace lockstep::shm {
+
+/// A rank's registered memory: one large, sparse mapping that every peer maps once when it joins, so that any memory
+/// allocated from it later is visible to all with no further exchange. Costs address space, not memory.
+///
+/// Thread-safe. First fit, in whole pages; a freed range gives its pages back to the system.
+class Arena : public std::enable_shared_from_this<Arena> {
+ public:
+  /// As much address space as the machine has memory.
+  static std::size_t default_bytes();
+  static std::shared_ptr<Arena> create(std::size_t bytes = default_bytes());
+
+  /// Zero-filled, page-aligned, its pages present. The arena lives as long as the memory does. Throws kOutOfMemory.
+  std::shared_ptr<void> allocate(std::size_t bytes);
+
+  /// Where [data, data + bytes) lies in the arena; none if any of it lies outside.
+  std::optional<std::uint64_t> offset_of(const void* data, std::size_t bytes) const;
+  const SharedMapping& mapping() const { return mapping_; }
+
+ private:
+  explicit Arena(SharedMapping mapping);
+  std::size_t take_range(std::size_t bytes);
+  void give_back(std::size_t offset, std::size_t bytes) noexcept;
+
+  SharedMapping mapping_;
+  mutable std::mutex mutex_;
+  std::map<std::size_t, std::size_t> free_;  ///< offset to length; neighbours are always joined
+};
+
+}  // namespace lockstep::shm

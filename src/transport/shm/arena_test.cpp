@@ -1,0 +1,72 @@
+#include "transport/shm/arena.h"
+
+#include <gtest/gtest.h>
+#include <lockstep/error.h>
+
+#include <cstring>
+#include <limits>
+#include <vector>
+
+namespace lockstep::shm {
+
+constexpr std::size_t kMiB = std::size_t{1} << 20;
+
+TEST(Arena, MemoryIsZeroAlignedAndApart) {
+  const auto arena = Arena::create(8 * kMiB);
+  const auto first = arena->allocate(kMiB);
+  const auto second = arena->allocate(1);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(second.get()) % 64, 0U);
+  EXPECT_EQ(*static_cast<char*>(second.get()), 0);
+  std::memset(first.get(), 7, kMiB);
+  EXPECT_EQ(*static_cast<char*>(second.get()), 0);
+}
+
+TEST(Arena, FreedMemoryIsJoinedAndComesBackZeroed) {
+  const auto arena = Arena::create(4 * kMiB);
+  std::vector<std::shared_ptr<void>> pieces;
+  for (int i = 0; i < 4; ++i) {
+    pieces.push_back(arena->allocate(kMiB));
+    std::memset(pieces.back().get(), 7, kMiB);
+  }
+  EXPECT_THROW(arena->allocate(1), Error);
+  // Freed out of order: only joined neighbours can hold the whole again.
+  for (const std::size_t i : {1U, 3U, 0U, 2U}) pieces[i].reset();
+  const auto whole = arena->allocate(4 * kMiB);
+  const auto* bytes = static_cast<const char*>(whole.get());
+  for (std::size_t i = 0; i < 4 * kMiB; i += 1000) ASSERT_EQ(bytes[i], 0) << i;
+}
+
+TEST(Arena, TooMuchIsAnErrorNotACrash) {
+  const auto arena = Arena::create(kMiB);
+  for (const std::size_t bytes : {2 * kMiB, std::numeric_limits<std::size_t>::max()}) {
+    try {
+      arena->allocate(bytes);
+      FAIL() << "handed out " << bytes;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kOutOfMemory);
+    }
+  }
+}
+
+TEST(Arena, KnowsItsOwnMemory) {
+  const auto arena = Arena::create(4 * kMiB);
+  arena->allocate(kMiB);
+  const auto held = arena->allocate(kMiB);
+  auto* bytes = static_cast<std::byte*>(held.get());
+  const auto offset = arena->offset_of(bytes + 100, 50);
+  ASSERT_TRUE(offset);
+  EXPECT_EQ(arena->mapping().data() + *offset, bytes + 100);
+  std::vector<std::byte> plain(100);
+  EXPECT_FALSE(arena->offset_of(plain.data(), plain.size()));
+  EXPECT_FALSE(arena->offset_of(bytes, 8 * kMiB));
+}
+
+TEST(Arena, OutlivesItsHandleWhileMemoryIsHeld) {
+  auto arena = Arena::create(kMiB);
+  const auto held = arena->allocate(100);
+  arena.reset();
+  std::memset(held.get(), 1, 100);
+  EXPECT_EQ(static_cast<char*>(held.get())[99], 1);
+}
+
+}  // namespace lockstep::shm

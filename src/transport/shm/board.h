@@ -1,0 +1,57 @@
+#pragma once
+
+#include "transport/transport.h"
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+namespace lockstep::shm {
+
+enum class RankState : std::uint32_t { kAbsent, kActive, kLeft, kFailed };
+
+/// What one rank tells the others: written by that rank alone, read by all. Lives in zero-filled memory that all ranks
+/// map.
+class RankSlot {
+ public:
+  void enter() { state_.store(RankState::kActive, std::memory_order_release); }
+  /// Leaving and failing wake whoever waits for this rank. A rank that failed stays failed: its text explains more.
+  void leave();
+  void fail(const Error& error);
+  RankState state() const { return state_.load(std::memory_order_acquire); }
+  /// What this rank failed of. Only in state kFailed.
+  Error failure() const;
+
+  void announce(const Announcement& announcement);
+  std::optional<Announcement> announcement(std::uint64_t sequence) const;
+
+  void signal(Progress progress);
+  Progress progress() const { return unpack(progress_.load(std::memory_order_acquire)); }
+  /// Sleeps until the progress may no longer be `seen`, or `slice` has passed.
+  void park(Progress seen, std::chrono::milliseconds slice);
+
+ private:
+  static constexpr unsigned kStepBits = 24;
+  static constexpr std::size_t kAnnouncements = 8;
+
+  static std::uint64_t pack(Progress progress) { return progress.sequence << kStepBits | progress.steps; }
+  static Progress unpack(std::uint64_t packed) {
+    return {packed >> kStepBits, static_cast<std::uint32_t>(packed & ((1U << kStepBits) - 1))};
+  }
+  void wake();
+
+  alignas(64) std::atomic<std::uint64_t> progress_{0};
+  std::atomic<std::uint32_t> parked_{0};  ///< how many wait in park()
+  alignas(64) std::atomic<RankState> state_{RankState::kAbsent};
+  ErrorCode failure_code_{};
+  std::int32_t failure_peer_ = 0;
+  std::array<char, 1000> failure_text_{};
+  /// Under sequence % kAnnouncements. An entry is overwritten only when its readers have finished with it, which the
+  /// end of an operation guarantees: it waits for them.
+  alignas(64) std::array<Announcement, kAnnouncements> announcements_{};
+};
+
+}  // namespace lockstep::shm

@@ -1,0 +1,278 @@
+#include "transport/shm/join.h"
+
+#include "base/atomic_file.h"
+#include "transport/shm/unix_socket.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <lockstep/error.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <thread>
+
+namespace lockstep::shm {
+
+namespace {
+
+constexpr std::array<char, 8> kMagic{'L', 'O', 'C', 'K', 'S', 'T', 'E', 'P'};
+constexpr std::uint32_t kProtocol = 1;
+
+/// What a rank says first; with it come its memory and the watch end of its lifeline.
+struct Hello {
+  std::array<char, 8> magic = kMagic;
+  std::uint32_t protocol = kProtocol;
+  std::int32_t rank = 0;
+  std::int32_t size = 0;
+  std::uint64_t arena_bytes = 0;
+  std::array<char, 40> boot_id{};
+};
+
+/// What rank 0 answers once all are there or the matter has failed; with a yes comes the board. The Hello of every rank
+/// follows, each with that rank's memory and watch end.
+struct Verdict {
+  std::uint32_t accepted = 0;
+  std::array<char, 508> reason{};
+};
+
+struct Member {
+  FileDescriptor connection;  ///< rank 0 holds one to each other rank
+  Hello hello;
+  FileDescriptor memory;
+  FileDescriptor watch_end;
+};
+
+std::array<char, 40> boot_id() {
+  std::array<char, 40> id{};
+  const std::string text = read_file("/proc/sys/kernel/random/boot_id");
+  std::copy_n(text.begin(), std::min(text.size(), id.size() - 1), id.begin());
+  return id;
+}
+
+std::string socket_name(const std::string& job) {
+  // An abstract name holds some 100 bytes; job identities of other launchers may be longer.
+  const std::string key = job.size() <= 48 ? job : fmt::format("{:016x}", std::hash<std::string>{}(job));
+  return fmt::format("lockstep-{}-{}", ::geteuid(), key);
+}
+
+template <class T>
+T unpack(const Message& message, const char* what) {
+  T value;
+  if (message.bytes.size() != sizeof value) {
+    throw Error(ErrorCode::kTransport,
+                fmt::format("A rank sent {} of {} bytes, not {}: do all ranks run the same build?", what,
+                            message.bytes.size(), sizeof value));
+  }
+  std::memcpy(&value, message.bytes.data(), sizeof value);
+  return value;
+}
+
+void send_member(const FileDescriptor& socket, const Member& member) {
+  send_message(socket, &member.hello, sizeof member.hello, {member.memory.get(), member.watch_end.get()});
+}
+
+/// None if the deadline passed.
+std::optional<Member> receive_member(const FileDescriptor& socket, Deadline deadline) {
+  auto message = receive_message(socket, sizeof(Hello) + 1, deadline);
+  if (!message) return std::nullopt;
+  Member member;
+  member.hello = unpack<Hello>(*message, "a greeting");
+  if (member.hello.magic != kMagic || member.hello.protocol != kProtocol || message->files.size() != 2) {
+    throw Error(ErrorCode::kMismatch, "A process that joined is not a rank of this version of Lockstep.");
+  }
+  member.memory = std::move(message->files[0]);
+  member.watch_end = std::move(message->files[1]);
+  return member;
+}
+
+/// What makes this rank one of the job.
+struct Self {
+  std::shared_ptr<Arena> arena;
+  Lifeline lifeline;
+  Hello hello;
+};
+
+Self introduce(const JoinRequest& request) {
+  Self self{Arena::create(), Lifeline::create(), {}};
+  self.hello.rank = request.rank;
+  self.hello.size = request.size;
+  self.hello.arena_bytes = self.arena->mapping().bytes();
+  self.hello.boot_id = boot_id();
+  return self;
+}
+
+/// Rank 0's side of the meeting.
+class Meeting {
+ public:
+  Meeting(const JoinRequest& request, const Hello& own, Deadline deadline)
+      : request_(request), own_(own), deadline_(deadline), listener_(listen_on(socket_name(request.job))) {
+    members_.resize(static_cast<std::size_t>(request.size));
+  }
+
+  /// The other ranks, by rank; entry 0 is empty. On failure those who came are told why.
+  std::vector<Member> gather() {
+    try {
+      while (present_ + 1 < request_.size) admit_next();
+      return std::move(members_);
+    } catch (const Error& error) {
+      Verdict verdict;
+      std::strncpy(verdict.reason.data(), error.what(), verdict.reason.size() - 1);
+      for (const Member& member : members_) tell(member.connection, verdict);
+      for (const FileDescriptor& newcomer : newcomers_) tell(newcomer, verdict);
+      throw;
+    }
+  }
+
+ private:
+  static void tell(const FileDescriptor& connection, const Verdict& verdict) {
+    if (!connection) return;
+    try {
+      send_message(connection, &verdict, sizeof verdict, {});
+    } catch (const Error&) {
+      // It is gone; whoever is left hears it.
+    }
+  }
+
+  /// Waits for a connection or a greeting. Newcomers that say nothing hold up nobody: all are listened to at once.
+  void admit_next() {
+    std::vector<pollfd> polled{{listener_.get(), POLLIN, 0}};
+    for (const FileDescriptor& newcomer : newcomers_) polled.push_back({newcomer.get(), POLLIN, 0});
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline_ - std::chrono::steady_clock::now());
+    if (left.count() <= 0) throw_missing();
+    if (::poll(polled.data(), polled.size(), static_cast<int>(left.count())) <= 0) return;
+    for (std::size_t i = newcomers_.size(); i-- > 0;) {
+      if (polled[i + 1].revents != 0) hear(i);
+    }
+    if (polled[0].revents == 0) return;
+    if (auto connection = accept_from(listener_)) newcomers_.push_back(std::move(*connection));
+  }
+
+  void hear(std::size_t index) {
+    auto member = receive_member(newcomers_[index], deadline_);
+    if (!member) return;
+    const Hello& hello = member->hello;
+    if (hello.size != request_.size) {
+      throw Error(ErrorCode::kMismatch, fmt::format("Rank {} says that the world has {} ranks, rank 0 says {}.",
+                                                    hello.rank, hello.size, request_.size));
+    }
+    if (hello.boot_id != own_.boot_id) {
+      throw Error(ErrorCode::kUnsupported, fmt::format("Rank {} runs on another machine than rank 0.", hello.rank));
+    }
+    if (hello.rank < 1 || hello.rank >= request_.size || members_[static_cast<std::size_t>(hello.rank)].connection) {
+      throw Error(ErrorCode::kMismatch, fmt::format("Two processes say that they are rank {}.", hello.rank));
+    }
+    member->connection = std::move(newcomers_[index]);
+    newcomers_.erase(newcomers_.begin() + static_cast<std::ptrdiff_t>(index));
+    members_[static_cast<std::size_t>(member->hello.rank)] = std::move(*member);
+    ++present_;
+  }
+
+  [[noreturn]] void throw_missing() const {
+    std::vector<int> missing;
+    for (int rank = 1; rank < request_.size; ++rank) {
+      if (!members_[static_cast<std::size_t>(rank)].connection) missing.push_back(rank);
+    }
+    throw Error(ErrorCode::kTimeout,
+                fmt::format("Rank 0 waited {} s for rank{} {} to join. Were all {} ranks started, with the same job "
+                            "identity?",
+                            static_cast<double>(request_.timeout.count()) / 1000, missing.size() == 1 ? "" : "s",
+                            fmt::join(missing, ", "), request_.size),
+                {.rank = 0, .peer = missing.front()});
+  }
+
+  const JoinRequest& request_;
+  const Hello& own_;
+  Deadline deadline_;
+  FileDescriptor listener_;
+  std::vector<FileDescriptor> newcomers_;  ///< connected, not yet introduced
+  std::vector<Member> members_;
+  int present_ = 0;
+};
+
+std::shared_ptr<RankSlot> slots_in(SharedMapping mapping) {
+  // Zero-filled memory is a valid slot: every field's initial value is zero.
+  const auto owner = std::make_shared<SharedMapping>(std::move(mapping));
+  return {owner, reinterpret_cast<RankSlot*>(owner->data())};
+}
+
+/// Maps what the members brought.
+Host make_host(Self self, std::shared_ptr<RankSlot> slots, std::vector<Member> members) {
+  Host host;
+  host.rank = self.hello.rank;
+  host.slots = std::move(slots);
+  host.arena = self.arena;
+  auto mappings = std::make_shared<std::vector<SharedMapping>>();
+  for (Member& member : members) {
+    const bool own = member.hello.rank == host.rank;
+    if (!own) mappings->push_back(SharedMapping::attach(std::move(member.memory), member.hello.arena_bytes));
+    host.memory.push_back(own ? self.arena->mapping().data() : mappings->back().data());
+    host.peer_lifelines.push_back(own ? FileDescriptor() : std::move(member.watch_end));
+  }
+  host.peer_memory_owner = std::move(mappings);
+  host.lifeline.owner_end = std::move(self.lifeline.owner_end);
+  return host;
+}
+
+Member as_member(const Self& self) {
+  Member member;
+  member.hello = self.hello;
+  member.memory = FileDescriptor(::dup(self.arena->mapping().file()));
+  member.watch_end = FileDescriptor(::dup(self.lifeline.watch_end.get()));
+  return member;
+}
+
+Host lead(const JoinRequest& request, Self self, Deadline deadline) {
+  std::vector<Member> members = Meeting(request, self.hello, deadline).gather();
+  SharedMapping board = SharedMapping::create("lockstep-board", sizeof(RankSlot) * members.size());
+  members[0] = as_member(self);
+  for (std::size_t rank = 1; rank < members.size(); ++rank) {
+    const FileDescriptor& connection = members[rank].connection;
+    const Verdict yes{.accepted = 1};
+    send_message(connection, &yes, sizeof yes, {board.file()});
+    for (const Member& member : members) send_member(connection, member);
+  }
+  return make_host(std::move(self), slots_in(std::move(board)), std::move(members));
+}
+
+Error waited_in_vain(const JoinRequest& request, const char* what) {
+  return {ErrorCode::kTimeout,
+          fmt::format("Rank {} waited {} s for rank 0 {}. Is it running, on this machine, with the same job identity?",
+                      request.rank, static_cast<double>(request.timeout.count()) / 1000, what),
+          {.rank = request.rank, .peer = 0}};
+}
+
+Host follow(const JoinRequest& request, Self self, Deadline deadline) {
+  const auto socket = connect_to(socket_name(request.job), deadline);
+  if (!socket) throw waited_in_vain(request, "to appear");
+  send_member(*socket, as_member(self));
+  // Rank 0 gives up first and says why.
+  const Deadline patience = deadline + std::chrono::seconds(2);
+  auto answer = receive_message(*socket, sizeof(Verdict) + 1, patience);
+  if (!answer) throw waited_in_vain(request, "to let it join");
+  const auto verdict = unpack<Verdict>(*answer, "an answer");
+  if (verdict.accepted == 0)
+    throw Error(ErrorCode::kMismatch, verdict.reason.data(), {.rank = request.rank, .peer = 0});
+  const auto size = static_cast<std::size_t>(request.size);
+  std::vector<Member> members;
+  while (members.size() < size) {
+    auto member = receive_member(*socket, patience);
+    if (!member) throw waited_in_vain(request, "to introduce the others");
+    members.push_back(std::move(*member));
+  }
+  SharedMapping board = SharedMapping::attach(std::move(answer->files.at(0)), sizeof(RankSlot) * size);
+  return make_host(std::move(self), slots_in(std::move(board)), std::move(members));
+}
+
+}  // namespace
+
+Host join_processes(const JoinRequest& request) {
+  const Deadline deadline = std::chrono::steady_clock::now() + request.timeout;
+  Self self = introduce(request);
+  return request.rank == 0 ? lead(request, std::move(self), deadline) : follow(request, std::move(self), deadline);
+}
+
+}  // namespace lockstep::shm

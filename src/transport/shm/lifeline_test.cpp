@@ -1,0 +1,40 @@
+#include "transport/shm/lifeline.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+
+namespace lockstep::shm {
+
+TEST(Lifeline, ShowsWhichOwnersAreGone) {
+  Lifeline first = Lifeline::create();
+  Lifeline second = Lifeline::create();
+  std::vector<FileDescriptor> watched;
+  watched.push_back(std::move(first.watch_end));
+  watched.emplace_back();  // nobody: our own place in the list
+  watched.push_back(std::move(second.watch_end));
+  EXPECT_THAT(hung_up(watched), testing::IsEmpty());
+  second.owner_end.reset();
+  EXPECT_THAT(hung_up(watched), testing::ElementsAre(2));
+}
+
+TEST(Lifeline, AKilledProcessHangsUp) {
+  Lifeline line = Lifeline::create();
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    while (true) ::pause();
+  }
+  line.owner_end.reset();  // the child alone holds it now
+  std::vector<FileDescriptor> watched;
+  watched.push_back(std::move(line.watch_end));
+  EXPECT_THAT(hung_up(watched), testing::IsEmpty());
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  EXPECT_THAT(hung_up(watched), testing::ElementsAre(0));
+}
+
+}  // namespace lockstep::shm

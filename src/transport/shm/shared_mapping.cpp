@@ -1,0 +1,58 @@
+#include "transport/shm/shared_mapping.h"
+
+#include <fcntl.h>
+#include <lockstep/error.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <utility>
+
+namespace lockstep::shm {
+
+namespace {
+constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+}
+
+SharedMapping SharedMapping::create(const char* name, std::size_t bytes) {
+  FileDescriptor file(::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!file) throw_system_error("Making shared memory (memfd_create)");
+  if (::ftruncate(file.get(), static_cast<off_t>(bytes)) != 0) throw_system_error("Sizing shared memory (ftruncate)");
+  if (::fcntl(file.get(), F_ADD_SEALS, kSeals) != 0) throw_system_error("Sealing shared memory (F_ADD_SEALS)");
+  return {std::move(file), bytes};
+}
+
+SharedMapping SharedMapping::attach(FileDescriptor file, std::size_t bytes) {
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) throw_system_error("Looking at a peer's memory (fstat)");
+  if (static_cast<std::size_t>(status.st_size) != bytes || ::fcntl(file.get(), F_GET_SEALS) != kSeals) {
+    throw Error(ErrorCode::kTransport, "A peer offered memory of another size than it said, or not sealed.");
+  }
+  return {std::move(file), bytes};
+}
+
+SharedMapping::SharedMapping(FileDescriptor file, std::size_t bytes) : file_(std::move(file)), bytes_(bytes) {
+  void* data = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file_.get(), 0);
+  if (data == MAP_FAILED) throw_system_error("Mapping shared memory (mmap)");
+  data_ = static_cast<std::byte*>(data);
+  // A core file of one rank need not hold every rank's buffers.
+  ::madvise(data_, bytes_, MADV_DONTDUMP);
+}
+
+SharedMapping::SharedMapping(SharedMapping&& other) noexcept
+    : file_(std::move(other.file_)),
+      data_(std::exchange(other.data_, nullptr)),
+      bytes_(std::exchange(other.bytes_, 0)) {}
+
+SharedMapping& SharedMapping::operator=(SharedMapping&& other) noexcept {
+  std::swap(file_, other.file_);
+  std::swap(data_, other.data_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+SharedMapping::~SharedMapping() {
+  if (data_ != nullptr) ::munmap(data_, bytes_);
+}
+
+}  // namespace lockstep::shm

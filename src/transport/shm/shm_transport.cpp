@@ -1,0 +1,115 @@
+#include "transport/shm/shm_transport.h"
+
+#include <fmt/format.h>
+#include <lockstep/error.h>
+#include <sched.h>
+#include <unistd.h>
+
+namespace lockstep::shm {
+
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+/// How often a sleeper looks whether its peers are alive.
+constexpr milliseconds kLookAround{20};
+
+inline void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+/// How long to stay awake before sleeping. Where every rank has a core to itself an answer comes within microseconds,
+/// and spinning for it is cheapest; where ranks share cores, a spinning rank keeps the one it waits for from running.
+struct Patience {
+  int spins;
+  int yields;
+};
+
+Patience patience_for(int ranks) {
+  const bool own_core = ranks <= static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+  return own_core ? Patience{4000, 64} : Patience{0, 16};
+}
+
+class ShmTransport final : public Transport {
+ public:
+  explicit ShmTransport(Host host) : host_(std::move(host)), patience_(patience_for(size())) { own_slot().enter(); }
+  ~ShmTransport() override { own_slot().leave(); }
+
+  int rank() const override { return host_.rank; }
+  int size() const override { return static_cast<int>(host_.memory.size()); }
+
+  bool reaches(int peer) const override { return peer >= 0 && peer < size(); }
+  bool takes(Device device) const override { return device == Device::kHost; }
+  bool shows_memory(int peer) const override { return reaches(peer); }
+
+  RegisteredMemory allocate(std::size_t bytes) override { return {host_.arena->allocate(bytes), bytes}; }
+  std::optional<std::uint64_t> offset_of(const void* data, std::size_t bytes) const override {
+    return host_.arena->offset_of(data, bytes);
+  }
+  std::byte* memory_of(int peer, std::uint64_t offset) const override {
+    return host_.memory[static_cast<std::size_t>(peer)] + offset;
+  }
+
+  void announce(const Announcement& announcement) override { own_slot().announce(announcement); }
+  std::optional<Announcement> announcement_of(int peer, std::uint64_t sequence) const override {
+    return slot(peer).announcement(sequence);
+  }
+  void signal(Progress progress) override { own_slot().signal(progress); }
+  Progress progress_of(int peer) const override { return slot(peer).progress(); }
+  void fail(const Error& error) noexcept override { own_slot().fail(error); }
+
+  bool wait_for(int peer, Progress target, steady_clock::time_point deadline) override {
+    RankSlot& awaited = slot(peer);
+    for (int i = 0; i < patience_.spins; ++i) {
+      if (awaited.progress() >= target) return true;
+      relax();
+    }
+    for (int i = 0; i < patience_.yields; ++i) {
+      if (awaited.progress() >= target) return true;
+      ::sched_yield();
+    }
+    while (true) {
+      const Progress seen = awaited.progress();
+      if (seen >= target) return true;
+      check_peers(peer, target);
+      if (steady_clock::now() >= deadline) return false;
+      awaited.park(seen, kLookAround);
+    }
+  }
+
+ private:
+  /// Throws if any peer has died or failed, or if `peer` has left before it came that far.
+  void check_peers(int peer, Progress target) const {
+    // A peer's own word comes first: it knows more than its hung-up lifeline does.
+    for (int other = 0; other < size(); ++other) {
+      if (other != rank() && slot(other).state() == RankState::kFailed) {
+        throw slot(other).failure();
+      }
+    }
+    if (slot(peer).state() == RankState::kLeft && slot(peer).progress() < target) {
+      throw Error(ErrorCode::kPeerLeft,
+                  fmt::format("rank {} has left the group; do all ranks run the same number of operations?", peer),
+                  {.rank = rank(), .peer = peer});
+    }
+    for (const int gone : hung_up(host_.peer_lifelines)) {
+      // A rank that left in good order hangs up as well.
+      if (slot(gone).state() == RankState::kLeft) continue;
+      throw Error(ErrorCode::kPeerDied, fmt::format("rank {} died", gone), {.rank = rank(), .peer = gone});
+    }
+  }
+
+  RankSlot& slot(int peer) const { return host_.slots.get()[peer]; }
+  RankSlot& own_slot() const { return slot(rank()); }
+
+  Host host_;
+  Patience patience_;
+};
+
+}  // namespace
+
+std::unique_ptr<Transport> create(Host host) { return std::make_unique<ShmTransport>(std::move(host)); }
+
+}  // namespace lockstep::shm

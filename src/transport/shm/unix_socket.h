@@ -1,0 +1,35 @@
+#pragma once
+
+#include "base/file_descriptor.h"
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace lockstep::shm {
+
+using Deadline = std::chrono::steady_clock::time_point;
+
+/// Unix sockets in the abstract namespace (they leave no file behind), in packet mode (a message arrives whole or not
+/// at all), between processes of the same user only.
+
+/// Listens under `name`. Throws Error (kTransport), also if the name is taken.
+FileDescriptor listen_on(const std::string& name);
+/// The next waiting connection of this user; connections of other users are dropped. None if none waits.
+std::optional<FileDescriptor> accept_from(const FileDescriptor& listener);
+/// Tries until somebody of this user listens under `name`. None if nobody did by the deadline. Throws Error
+/// (kTransport) if another user does.
+std::optional<FileDescriptor> connect_to(const std::string& name, Deadline deadline);
+
+struct Message {
+  std::vector<std::byte> bytes;
+  std::vector<FileDescriptor> files;
+};
+
+void send_message(const FileDescriptor& socket, const void* data, std::size_t bytes, const std::vector<int>& files);
+/// None if the deadline passed. Throws Error (kTransport) if the other side hung up or sent more than `limit` bytes.
+std::optional<Message> receive_message(const FileDescriptor& socket, std::size_t limit, Deadline deadline);
+
+}  // namespace lockstep::shm

@@ -1,0 +1,68 @@
+#include "transport/shm/unix_socket.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <lockstep/error.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstring>
+
+namespace lockstep::shm {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+class UnixSocket : public testing::Test {
+ protected:
+  std::string name_ = fmt::format("lockstep-test-{}", ::getpid());
+  Deadline soon_ = steady_clock::now() + milliseconds(20'000);
+  Deadline now_ = steady_clock::now();
+};
+
+TEST_F(UnixSocket, CarriesBytesAndFiles) {
+  const FileDescriptor listener = listen_on(name_);
+  const auto client = connect_to(name_, soon_);
+  ASSERT_TRUE(client);
+  const auto server = accept_from(listener);
+  ASSERT_TRUE(server);
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const FileDescriptor read_end(ends[0]);
+  send_message(*client, "hello", 5, {ends[1]});
+  ::close(ends[1]);
+  auto message = receive_message(*server, 16, soon_);
+  ASSERT_TRUE(message);
+  EXPECT_EQ(std::memcmp(message->bytes.data(), "hello", 5), 0);
+  ASSERT_EQ(message->files.size(), 1U);
+  EXPECT_EQ(::write(message->files[0].get(), "x", 1), 1);
+  char got = 0;
+  EXPECT_EQ(::read(read_end.get(), &got, 1), 1);
+  EXPECT_EQ(got, 'x');
+}
+
+TEST_F(UnixSocket, NobodyThereEndsAtTheDeadline) {
+  EXPECT_FALSE(connect_to(name_, now_));
+  const FileDescriptor listener = listen_on(name_);
+  EXPECT_FALSE(accept_from(listener));
+  const auto client = connect_to(name_, soon_);
+  EXPECT_FALSE(receive_message(*client, 16, now_));
+}
+
+TEST_F(UnixSocket, ATakenNameIsAnError) {
+  const FileDescriptor listener = listen_on(name_);
+  EXPECT_THROW(listen_on(name_), Error);
+}
+
+TEST_F(UnixSocket, AHungUpOrTalkativePeerIsAnError) {
+  const FileDescriptor listener = listen_on(name_);
+  auto client = connect_to(name_, soon_);
+  const auto server = accept_from(listener);
+  send_message(*client, "seventeen bytes!!", 17, {});
+  EXPECT_THROW(receive_message(*server, 16, soon_), Error);
+  client.reset();
+  EXPECT_THROW(receive_message(*server, 16, soon_), Error);
+  EXPECT_THROW(send_message(*server, "x", 1, {}), Error);
+}
+
+}  // namespace lockstep::shm

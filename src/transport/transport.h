@@ -1,0 +1,61 @@
+#pragma once
+
+#include "transport/announcement.h"
+
+#include <lockstep/group.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+namespace lockstep {
+
+/// How far a rank is: which operation, and how many of its steps it has finished. Only grows.
+struct Progress {
+  std::uint64_t sequence = 0;  ///< the operation's number in the group, from 1
+  std::uint32_t steps = 0;     ///< every write of this rank in the operation's steps before this one is done
+
+  friend auto operator<=>(const Progress&, const Progress&) = default;
+};
+
+/// Moves bytes between the ranks of a group and tells each how far the others are. One object a rank.
+///
+/// Before it is used it answers: does it reach this peer, which kinds of memory does it take, can it show me that
+/// peer's memory? A rank then announces an operation, reads what peers show, and signals its progress; whoever depends
+/// on it waits for that. What a rank wrote before `signal` is seen by whoever saw the signal.
+///
+/// Threads: one at a time. Errors: everything that waits throws an Error naming the peer if one dies, leaves or fails.
+class Transport {
+ public:
+  virtual ~Transport() = default;
+
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+
+  /// Questions. The answer about a peer is the same seen from the peer.
+  virtual bool reaches(int peer) const = 0;
+  virtual bool takes(Device device) const = 0;
+  virtual bool shows_memory(int peer) const = 0;
+
+  /// Memory that peers see. Throws kOutOfMemory.
+  virtual RegisteredMemory allocate(std::size_t bytes) = 0;
+  /// Where this memory lies in what peers see of this rank; none if any of it is not registered.
+  virtual std::optional<std::uint64_t> offset_of(const void* data, std::size_t bytes) const = 0;
+  /// A peer's memory (or our own) at an offset that the peer announced. Only where shows_memory(peer).
+  virtual std::byte* memory_of(int peer, std::uint64_t offset) const = 0;
+
+  /// Publishes what this rank is about to do; precedes the operation's first signal.
+  virtual void announce(const Announcement& announcement) = 0;
+  /// What a peer announced under that sequence number; none if not yet, or long ago.
+  virtual std::optional<Announcement> announcement_of(int peer, std::uint64_t sequence) const = 0;
+
+  virtual void signal(Progress progress) = 0;
+  virtual Progress progress_of(int peer) const = 0;
+  /// Waits until the peer has come that far; false if the deadline passed first.
+  virtual bool wait_for(int peer, Progress progress, std::chrono::steady_clock::time_point deadline) = 0;
+  /// Tells the peers that this rank can go no further, and why. Whoever waits, for anyone, throws the same.
+  virtual void fail(const Error& error) noexcept = 0;
+};
+
+}  // namespace lockstep
