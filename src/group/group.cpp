@@ -1,0 +1,38 @@
+#include <lockstep/group.h>
+
+#include "group/group_state.h"
+
+namespace lockstep {
+
+Group::Group(std::shared_ptr<detail::GroupState> state) : state_(std::move(state)) {}
+
+int Group::rank() const { return state_->identity().rank; }
+int Group::size() const { return state_->identity().size; }
+
+Pending Group::all_reduce(Buffer buffer, ReduceOp op, const OperationOptions& options) const {
+  return state_->start({Collective::kAllReduce, buffer, op}, options);
+}
+
+Pending Group::reduce_scatter(Buffer buffer, ReduceOp op, const OperationOptions& options) const {
+  return state_->start({Collective::kReduceScatter, buffer, op}, options);
+}
+
+Pending Group::all_gather(Buffer buffer, const OperationOptions& options) const {
+  return state_->start({.collective = Collective::kAllGather, .buffer = buffer}, options);
+}
+
+Pending Group::broadcast(Buffer buffer, int root, const OperationOptions& options) const {
+  return state_->start({.collective = Collective::kBroadcast, .buffer = buffer, .root = root}, options);
+}
+
+Pending Group::barrier(const OperationOptions& options) const {
+  return state_->start({.collective = Collective::kBarrier}, options);
+}
+
+RegisteredMemory Group::allocate(std::size_t bytes) const { return state_->transport().allocate(bytes); }
+
+bool Group::progress() const { return state_->progress(); }
+
+std::shared_ptr<void>& Group::attribute_slot(std::type_index type) const { return state_->attribute_slot(type); }
+
+}  // namespace lockstep

@@ -1,0 +1,312 @@
+#include <lockstep/world.h>
+
+#include "algorithms/catalog.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace lockstep {
+
+namespace {
+
+/// Element i of rank r's contribution: small whole numbers, exact in every type and in any order of summing.
+int contribution(int rank, std::size_t i) {
+  return static_cast<int>((i * 7 + static_cast<std::size_t>(rank) * 3) % 5) + 1;
+}
+
+double expected(ReduceOp op, int ranks, std::size_t i) {
+  double result = contribution(0, i);
+  for (int rank = 1; rank < ranks; ++rank) {
+    const double value = contribution(rank, i);
+    switch (op) {
+      case ReduceOp::kSum:
+      case ReduceOp::kMean: result += value; break;
+      case ReduceOp::kMin: result = std::min(result, value); break;
+      case ReduceOp::kMax: result = std::max(result, value); break;
+      case ReduceOp::kProduct: result *= value; break;
+    }
+  }
+  return op == ReduceOp::kMean ? result / ranks : result;
+}
+
+std::string case_name(std::string_view algorithm, int ranks, std::size_t count) {
+  return std::string(algorithm) + " ranks " + std::to_string(ranks) + " count " + std::to_string(count);
+}
+
+template <class T>
+void check_all_reduce(DataType dtype, ReduceOp op, int ranks, std::size_t count) {
+  run_threads(ranks, [&](World& world) {
+    std::vector<T> values(count);
+    for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<T>(contribution(world.rank(), i));
+    world.all_reduce({values.data(), count, dtype}, op).wait();
+    for (std::size_t i = 0; i < count; ++i) {
+      // The type's own arithmetic rounds a mean; whole results are exact.
+      ASSERT_EQ(values[i], static_cast<T>(expected(op, ranks, i)))
+          << to_string(dtype) << ' ' << to_string(op) << ' ' << i;
+    }
+  });
+}
+
+/// The error that `f` throws on each rank, by rank; empty where none.
+std::vector<std::string> errors_on(int ranks, const std::function<void(World&)>& f) {
+  std::vector<std::string> errors(static_cast<std::size_t>(ranks));
+  run_threads(ranks, [&](World& world) {
+    try {
+      f(world);
+    } catch (const Error& error) {
+      errors[static_cast<std::size_t>(world.rank())] = error.what();
+    }
+  });
+  return errors;
+}
+
+}  // namespace
+
+TEST(Group, EveryTypeAndOperator) {
+  for (const ReduceOp op : {ReduceOp::kSum, ReduceOp::kMean, ReduceOp::kMin, ReduceOp::kMax, ReduceOp::kProduct}) {
+    check_all_reduce<float>(DataType::kFloat32, op, 3, 1000);
+    check_all_reduce<double>(DataType::kFloat64, op, 3, 1000);
+    check_all_reduce<std::int32_t>(DataType::kInt32, op, 3, 1000);
+    check_all_reduce<std::int64_t>(DataType::kInt64, op, 3, 1000);
+    check_all_reduce<std::uint8_t>(DataType::kUInt8, op, 3, 1000);
+  }
+}
+
+TEST(Group, SixteenBitFloats) {
+  // 1.0 and 3.0 and their sum: exact in both types.
+  for (const auto& [dtype, one, three, four] :
+       {std::tuple<DataType, int, int, int>{DataType::kBFloat16, 0x3f80, 0x4040, 0x4080},
+        std::tuple<DataType, int, int, int>{DataType::kFloat16, 0x3c00, 0x4200, 0x4400}}) {
+    run_threads(2, [&, dtype = dtype, one = one, three = three, four = four](World& world) {
+      std::vector<std::uint16_t> values(100, static_cast<std::uint16_t>(world.rank() == 0 ? one : three));
+      world.all_reduce({values.data(), values.size(), dtype}).wait();
+      EXPECT_THAT(values, testing::Each(four));
+    });
+  }
+}
+
+TEST(Group, EveryAlgorithmAndCollectiveOnRegisteredAndPlainMemory) {
+  for (const Algorithm& algorithm : algorithms()) {
+    for (const int ranks : {1, 2, 3, 4, 5, 8}) {
+      for (const std::size_t block : {0U, 1U, 33U}) {
+        SCOPED_TRACE(case_name(algorithm.name, ranks, block));
+        const std::size_t count = block * static_cast<std::size_t>(ranks);
+        run_threads(ranks, [&](World& world) {
+          const OperationOptions options{.algorithm = std::string(algorithm.name)};
+          const auto rank = static_cast<std::size_t>(world.rank());
+          const RegisteredMemory memory = world.allocate(count * sizeof(float));
+          std::vector<float> plain(count);
+          // Ranks need not use the same kind of memory.
+          float* values = world.rank() % 2 == 0 ? static_cast<float*>(memory.data()) : plain.data();
+          const auto fill = [&] {
+            for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<float>(contribution(world.rank(), i));
+          };
+          fill();
+          world.all_reduce(buffer_of(values, count), ReduceOp::kSum, options).wait();
+          for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(values[i], expected(ReduceOp::kSum, ranks, i));
+          fill();
+          world.reduce_scatter(buffer_of(values, count), ReduceOp::kMean, options).wait();
+          for (std::size_t i = rank * block; i < (rank + 1) * block; ++i) {
+            ASSERT_FLOAT_EQ(values[i], static_cast<float>(expected(ReduceOp::kMean, ranks, i)));
+          }
+          fill();
+          world.all_gather(buffer_of(values, count), options).wait();
+          for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(values[i], contribution(static_cast<int>(i / block), i));
+          for (int root = 0; root < ranks; ++root) {
+            fill();
+            world.broadcast(buffer_of(values, count), root, options).wait();
+            for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(values[i], contribution(root, i));
+          }
+          world.barrier(options).wait();
+        });
+      }
+    }
+  }
+}
+
+TEST(Group, EveryRankGetsTheSameBytes) {
+  for (const Algorithm& algorithm : algorithms()) {
+    constexpr std::size_t kCount = 10'007;
+    constexpr int kRanks = 5;
+    std::vector<std::vector<float>> results(kRanks, std::vector<float>(kCount));
+    run_threads(kRanks, [&](World& world) {
+      auto& values = results[static_cast<std::size_t>(world.rank())];
+      for (std::size_t i = 0; i < kCount; ++i)
+        values[i] = std::sin(static_cast<float>(i) + 0.1F * static_cast<float>(world.rank()));
+      world.all_reduce(buffer_of(values), ReduceOp::kMean, {.algorithm = std::string(algorithm.name)}).wait();
+    });
+    for (const auto& other : results)
+      ASSERT_EQ(std::memcmp(other.data(), results[0].data(), kCount * sizeof(float)), 0) << algorithm.name;
+  }
+}
+
+TEST(Group, OperationsCompleteInOrderWhateverIsWaitedForFirst) {
+  run_threads(4, [](World& world) {
+    std::vector<std::vector<std::int64_t>> values(20, std::vector<std::int64_t>(1000));
+    std::vector<Pending> pending;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      for (auto& value : values[i]) value = static_cast<std::int64_t>(i);
+      pending.push_back(world.all_reduce(buffer_of(values[i])));
+    }
+    pending.back().wait();
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      EXPECT_TRUE(pending[i].done());
+      EXPECT_THAT(values[i], testing::Each(static_cast<std::int64_t>(4 * i)));
+    }
+    EXPECT_TRUE(world.progress());
+  });
+}
+
+TEST(Group, ProgressMovesWhatPeersAreReadyFor) {
+  run_threads(2, [](World& world) {
+    std::vector<float> values(100, 1.0F);
+    Pending pending = world.all_reduce(buffer_of(values));
+    while (!pending.done()) {
+    }
+    EXPECT_THAT(values, testing::Each(2.0F));
+    world.barrier().wait();
+  });
+}
+
+TEST(Group, ManyMoreRanksThanCores) {
+  run_threads(17, [](World& world) {
+    for (int i = 0; i < 20; ++i) {
+      std::vector<std::int32_t> values(100, world.rank());
+      world.all_reduce(buffer_of(values), ReduceOp::kMax).wait();
+      ASSERT_THAT(values, testing::Each(16));
+    }
+  });
+}
+
+TEST(Group, AWorldOfOneIsComplete) {
+  World world = World::alone();
+  std::vector<float> values{1, 2, 3};
+  Pending pending = world.all_reduce(buffer_of(values), ReduceOp::kMean);
+  EXPECT_TRUE(pending.done());
+  EXPECT_THAT(values, testing::ElementsAre(1, 2, 3));
+  EXPECT_EQ(world.size(), 1);
+}
+
+TEST(GroupErrors, DisagreementSaysWhoAskedForWhat) {
+  const auto sizes = errors_on(3, [](World& world) {
+    std::vector<float> values(world.rank() == 1 ? 12 : 10);
+    world.all_reduce(buffer_of(values)).wait();
+  });
+  EXPECT_THAT(sizes, testing::Each(testing::AllOf(testing::HasSubstr("rank 1: all_reduce of 12 float32 (sum, direct)"),
+                                                  testing::HasSubstr("all_reduce #1"))));
+  const auto types = errors_on(2, [](World& world) {
+    std::vector<float> floats(10);
+    std::vector<double> doubles(10);
+    world.all_reduce(world.rank() == 0 ? buffer_of(floats) : buffer_of(doubles)).wait();
+  });
+  EXPECT_THAT(types, testing::Each(testing::AllOf(testing::HasSubstr("10 float32"), testing::HasSubstr("10 float64"))));
+  const auto operations = errors_on(2, [](World& world) {
+    std::vector<float> values(10);
+    if (world.rank() == 0) world.broadcast(buffer_of(values), 1).wait();
+    if (world.rank() == 1) world.barrier().wait();
+  });
+  EXPECT_THAT(operations,
+              testing::Each(testing::AllOf(testing::HasSubstr("rank 0: broadcast of 10 float32 from rank 1"),
+                                           testing::HasSubstr("rank 1: barrier"))));
+  const auto operators = errors_on(2, [](World& world) {
+    std::vector<float> values(10);
+    world.all_reduce(buffer_of(values), world.rank() == 0 ? ReduceOp::kMin : ReduceOp::kMax).wait();
+  });
+  EXPECT_THAT(operators,
+              testing::Each(testing::AllOf(testing::HasSubstr("(min, direct)"), testing::HasSubstr("(max, direct)"))));
+}
+
+TEST(GroupErrors, ARankThatLeavesIsNamed) {
+  const auto errors = errors_on(3, [](World& world) {
+    std::vector<float> values(10);
+    world.all_reduce(buffer_of(values)).wait();
+    if (world.rank() == 2) return;
+    world.all_reduce(buffer_of(values), ReduceOp::kSum, {.purpose = "gradients of layer1.weight"}).wait();
+  });
+  EXPECT_EQ(errors[2], "");
+  for (const int rank : {0, 1}) {
+    EXPECT_THAT(errors[static_cast<std::size_t>(rank)],
+                testing::AllOf(testing::HasSubstr("rank 2 has left"), testing::HasSubstr("all_reduce #2"),
+                               testing::HasSubstr("gradients of layer1.weight")));
+  }
+}
+
+TEST(GroupErrors, ARankThatThrowsIsQuotedToTheOthers) {
+  std::vector<std::string> errors(2);
+  try {
+    run_threads(2, [&](World& world) {
+      if (world.rank() == 1) throw std::runtime_error("the disk is on fire");
+      try {
+        world.barrier().wait();
+      } catch (const Error& error) {
+        errors[0] = error.what();
+        EXPECT_EQ(error.peer(), 1);
+      }
+    });
+    FAIL() << "swallowed the exception";
+  } catch (const std::runtime_error& error) {
+    EXPECT_STREQ(error.what(), "the disk is on fire");
+  }
+  EXPECT_THAT(errors[0], testing::HasSubstr("rank 1 left the group: the disk is on fire"));
+}
+
+TEST(GroupErrors, ADeadlineNamesWhoDidNotCome) {
+  std::atomic<int> given_up = 0;
+  const auto errors = errors_on(3, [&](World& world) {
+    if (world.rank() != 1) {
+      try {
+        world.barrier({.timeout = std::chrono::milliseconds(100)}).wait();
+      } catch (const Error&) {
+        ++given_up;
+        throw;
+      }
+    }
+    // Rank 1 stays, but never comes to the barrier.
+    while (world.rank() == 1 && given_up < 2) std::this_thread::yield();
+  });
+  EXPECT_THAT(errors[0], testing::HasSubstr("for rank 1, which did not come to it"));
+  EXPECT_THAT(errors[2], testing::HasSubstr("for rank 1, which did not come to it"));
+}
+
+TEST(GroupErrors, AFailedGroupStaysFailed) {
+  run_threads(2, [](World& world) {
+    std::vector<float> values(world.rank() == 0 ? 1 : 2);
+    EXPECT_THROW(world.all_reduce(buffer_of(values)).wait(), Error);
+    EXPECT_THROW(world.barrier().wait(), Error);
+    EXPECT_THROW(world.progress(), Error);
+  });
+}
+
+TEST(GroupErrors, BadArgumentsAreRefusedBeforeAnythingIsSent) {
+  run_threads(2, [](World& world) {
+    std::vector<float> values(3);
+    const auto refused = [&](const std::function<void()>& call, const char* why) {
+      try {
+        call();
+        ADD_FAILURE() << "accepted: " << why;
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+        EXPECT_THAT(error.what(), testing::HasSubstr(why));
+      }
+    };
+    refused([&] { world.reduce_scatter(buffer_of(values)).wait(); }, "no multiple of the group's 2 ranks");
+    refused([&] { world.broadcast(buffer_of(values), 2).wait(); }, "the root is 2 in a group of 2");
+    refused([&] { world.all_reduce({nullptr, 3, DataType::kFloat32}).wait(); }, "null pointer");
+    refused([&] { world.all_reduce({values.data(), 3, DataType::kFloat32, Device::kCuda}).wait(); }, "device memory");
+    refused([&] { world.all_reduce(buffer_of(values), ReduceOp::kSum, {.algorithm = "rnig"}).wait(); }, "'ring'");
+    // The group is none the worse for it.
+    world.all_reduce(buffer_of(values)).wait();
+  });
+  EXPECT_THROW(run_threads(0, [](World&) {}), Error);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,111 @@
+#include "group/identity.h"
+
+#include "base/environment.h"
+
+#include <fmt/format.h>
+#include <lockstep/error.h>
+#include <unistd.h>
+
+#include <array>
+#include <charconv>
+
+namespace lockstep {
+
+namespace {
+
+/// A launcher's variables. Where it has none for the local size, the world is taken to be on one host.
+struct Launcher {
+  const char* name;
+  const char* rank;
+  const char* size;
+  const char* local_rank;
+  const char* local_size;
+  std::array<const char*, 4> job;  ///< together they identify the job; unset ones are passed over
+};
+
+constexpr std::array<Launcher, 4> kLaunchers{{
+    {"torchrun",
+     "RANK",
+     "WORLD_SIZE",
+     "LOCAL_RANK",
+     "LOCAL_WORLD_SIZE",
+     {"TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_RESTART_COUNT"}},
+    {"ompi",
+     "OMPI_COMM_WORLD_RANK",
+     "OMPI_COMM_WORLD_SIZE",
+     "OMPI_COMM_WORLD_LOCAL_RANK",
+     "OMPI_COMM_WORLD_LOCAL_SIZE",
+     {"PMIX_NAMESPACE", "OMPI_MCA_orte_hnp_uri", nullptr, nullptr}},
+    {"mpich", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", {"PMI_JOBID", nullptr, nullptr, nullptr}},
+    {"slurm",
+     "SLURM_PROCID",
+     "SLURM_NTASKS",
+     "SLURM_LOCALID",
+     "SLURM_NTASKS_PER_NODE",
+     {"SLURM_JOB_ID", "SLURM_STEP_ID", nullptr, nullptr}},
+}};
+
+class Reader {
+ public:
+  explicit Reader(const Lookup& lookup) : lookup_(lookup) {}
+
+  int number(const char* name, std::optional<int> fallback = std::nullopt) const {
+    const auto text = lookup_(name);
+    if (!text && fallback) return *fallback;
+    if (!text) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  fmt::format("The launcher set no {}; start the program with lockstep run, "
+                              "torchrun, mpirun or srun, or unset its other variables.",
+                              name));
+    }
+    int value = 0;
+    const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
+    if (error != std::errc{} || end != text->data() + text->size()) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  fmt::format("The environment variable {} is '{}', which is not a whole number.", name, *text));
+    }
+    return value;
+  }
+
+  std::string job(const Launcher& launcher, int parent) const {
+    if (const auto own = lookup_(kJobVariable)) return *own;
+    std::string job;
+    for (const char* name : launcher.job) {
+      if (name == nullptr) continue;
+      if (const auto part = lookup_(name)) job += "-" + *part;
+    }
+    return launcher.name + (job.empty() ? fmt::format("-parent-{}", parent) : job);
+  }
+
+ private:
+  const Lookup& lookup_;
+};
+
+void check_range(const Identity& identity, const Launcher& launcher) {
+  if (identity.size >= 1 && identity.rank >= 0 && identity.rank < identity.size) return;
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("{} is {} and {} is {}; a rank lies between 0 and the size less 1.", launcher.rank,
+                          identity.rank, launcher.size, identity.size));
+}
+
+}  // namespace
+
+Identity identify(const Lookup& lookup, int parent) {
+  const Reader reader(lookup);
+  for (const Launcher& launcher : kLaunchers) {
+    if (!lookup(launcher.rank) && !lookup(launcher.size)) continue;
+    Identity identity;
+    identity.rank = reader.number(launcher.rank);
+    identity.size = reader.number(launcher.size);
+    check_range(identity, launcher);
+    identity.local_rank = reader.number(launcher.local_rank, identity.rank);
+    identity.local_size = reader.number(launcher.local_size, identity.size);
+    if (identity.size > 1) identity.job = reader.job(launcher, parent);
+    return identity;
+  }
+  return {};
+}
+
+Identity identify_from_environment() { return identify(environment, ::getppid()); }
+
+}  // namespace lockstep

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace lockstep {
+
+/// Which rank of which job this process is, as its launcher says.
+struct Identity {
+  int rank = 0;
+  int size = 1;
+  int local_rank = 0;
+  int local_size = 1;
+  std::string job;  ///< the same on all ranks and of no other job; empty for a world of one
+};
+
+/// Looks a variable up: none if unset or empty.
+using Lookup = std::function<std::optional<std::string>(const char* name)>;
+
+/// Reads the variables of `lockstep run` and torchrun, else of Open MPI's mpirun, else of MPICH's, else of srun; with
+/// none of them a world of one. `parent` (a process id) tells jobs apart where a launcher gives them no name. Throws
+/// Error (kInvalidArgument) that names the variable: missing, not a number, or out of range.
+Identity identify(const Lookup& lookup, int parent);
+Identity identify_from_environment();
+
+}  // namespace lockstep

@@ -1,0 +1,91 @@
+#include "group/identity.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <lockstep/error.h>
+
+#include <map>
+
+namespace lockstep {
+
+namespace {
+
+using Variables = std::map<std::string, std::string>;
+
+Identity identity_from(const Variables& variables) {
+  return identify(
+      [&](const char* name) {
+        const auto found = variables.find(name);
+        return found == variables.end() ? std::nullopt : std::optional(found->second);
+      },
+      4711);
+}
+
+std::string refusal(const Variables& variables) {
+  try {
+    identity_from(variables);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST(Identity, NoLauncherIsAWorldOfOne) {
+  const Identity identity = identity_from(Variables{});
+  EXPECT_EQ(identity.rank, 0);
+  EXPECT_EQ(identity.size, 1);
+}
+
+TEST(Identity, OurLauncherAndTorchrun) {
+  const Variables torchrun{{"RANK", "2"},
+                           {"WORLD_SIZE", "4"},
+                           {"LOCAL_RANK", "2"},
+                           {"LOCAL_WORLD_SIZE", "4"},
+                           {"MASTER_ADDR", "localhost"},
+                           {"MASTER_PORT", "29500"},
+                           {"TORCHELASTIC_RUN_ID", "none"},
+                           {"TORCHELASTIC_RESTART_COUNT", "0"}};
+  EXPECT_EQ(identity_from(torchrun).rank, 2);
+  EXPECT_EQ(identity_from(torchrun).local_size, 4);
+  EXPECT_EQ(identity_from(torchrun).job, "torchrun-none-localhost-29500-0");
+  // A restarted job is another job: stragglers of the last attempt must not join it.
+  Variables restarted = torchrun;
+  restarted["TORCHELASTIC_RESTART_COUNT"] = "1";
+  EXPECT_NE(identity_from(restarted).job, identity_from(torchrun).job);
+  Variables ours = torchrun;
+  ours["LOCKSTEP_JOB"] = "secret";
+  EXPECT_EQ(identity_from(ours).job, "secret");
+}
+
+TEST(Identity, MpirunAndSrun) {
+  const Identity ompi = identity_from({{"OMPI_COMM_WORLD_RANK", "1"},
+                                       {"OMPI_COMM_WORLD_SIZE", "2"},
+                                       {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
+                                       {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"},
+                                       {"PMIX_NAMESPACE", "77"}});
+  EXPECT_EQ(ompi.rank, 1);
+  EXPECT_EQ(ompi.job, "ompi-77");
+  const Identity mpich = identity_from({{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}});
+  EXPECT_EQ(mpich.local_rank, 1);
+  EXPECT_EQ(mpich.job, "mpich-parent-4711");
+  const Identity slurm = identity_from({{"SLURM_PROCID", "3"},
+                                        {"SLURM_NTASKS", "4"},
+                                        {"SLURM_LOCALID", "3"},
+                                        {"SLURM_JOB_ID", "5"},
+                                        {"SLURM_STEP_ID", "0"}});
+  EXPECT_EQ(slurm.size, 4);
+  EXPECT_EQ(slurm.job, "slurm-5-0");
+}
+
+TEST(Identity, NamesTheVariableThatIsWrong) {
+  EXPECT_THAT(refusal({{"RANK", "0"}}), testing::HasSubstr("WORLD_SIZE"));
+  EXPECT_THAT(refusal({{"RANK", "two"}, {"WORLD_SIZE", "4"}}), testing::HasSubstr("RANK is 'two'"));
+  EXPECT_THAT(refusal({{"RANK", "4"}, {"WORLD_SIZE", "4"}}), testing::HasSubstr("RANK is 4 and WORLD_SIZE is 4"));
+  EXPECT_THAT(refusal({{"OMPI_COMM_WORLD_RANK", "-1"}, {"OMPI_COMM_WORLD_SIZE", "4"}}),
+              testing::HasSubstr("OMPI_COMM_WORLD_RANK is -1"));
+}
+
+}  // namespace lockstep
