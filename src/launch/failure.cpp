@@ -26,7 +26,7 @@ std::string hint(const RankOutcome& rank) {
   switch (rank.signal) {
     case 0: break;
     case SIGKILL:
-      return "Nobody here killed it: most likely the machine ran out of memory (see `dmesg | grep -i oom`).";
+      return "Not killed by lockstep: most likely the machine ran out of memory (see `dmesg | grep -i oom`).";
     case SIGBUS: return "Most often shared memory or a disk that is full (see `df -h /dev/shm`).";
     case SIGILL: return "Most often a program built for another CPU than this one.";
     case SIGXCPU: return "It used up its CPU time (see `ulimit -t`).";
@@ -40,9 +40,9 @@ std::string hint(const RankOutcome& rank) {
 
 std::string what_became_of(const RankOutcome& rank, const RankOutcome& first, const FailureContext& context) {
   if (rank.stop == RankOutcome::Stop::kKilled) {
-    return fmt::format("killed, since {} after SIGTERM it still ran", seconds(context.grace));
+    return fmt::format("did not end within {} of SIGTERM: killed", seconds(context.grace));
   }
-  if (rank.stop == RankOutcome::Stop::kAsked) return "stopped";
+  if (rank.stop == RankOutcome::Stop::kAsked) return "stopped by lockstep";
   if (!rank.failed()) return "had finished";
   std::string text = fmt::format("{}, {:.2f} s later", how_it_ended(rank),
                                  std::chrono::duration<double>(rank.ended - first.ended).count());
@@ -63,7 +63,7 @@ std::string names_of(const std::vector<int>& ranks) {
 }
 
 /// Those with the same fate in one line, so that a job of a thousand ranks still fits on the screen.
-std::string describe_others(const JobOutcome& job, int first, const FailureContext& context) {
+std::vector<std::string> describe_others(const JobOutcome& job, int first, const FailureContext& context) {
   constexpr std::size_t kMostLines = 12;
   std::vector<std::string> fates;
   std::map<std::string, std::vector<int>> ranks_of;
@@ -74,11 +74,34 @@ std::string describe_others(const JobOutcome& job, int first, const FailureConte
     if (ranks_of[fate].empty()) fates.push_back(fate);
     ranks_of[fate].push_back(rank);
   }
-  std::string text;
+  std::vector<std::string> lines;
   for (std::size_t i = 0; i < fates.size() && i < kMostLines; ++i) {
-    text += fmt::format("  {}: {}\n", names_of(ranks_of[fates[i]]), fates[i]);
+    lines.push_back(fmt::format("{} {}", names_of(ranks_of[fates[i]]), fates[i]));
   }
-  if (fates.size() > kMostLines) text += fmt::format("  and {} more\n", fates.size() - kMostLines);
+  if (fates.size() > kMostLines) lines.push_back(fmt::format("and {} more", fates.size() - kMostLines));
+  return lines;
+}
+
+/// As one would type it again, cut where it is very long.
+std::string quoted(const std::vector<std::string>& command) {
+  constexpr std::size_t kLongest = 300;
+  std::string text;
+  for (const std::string& argument : command) {
+    const bool plain = !argument.empty() && argument.find_first_of(" \t\n'\"\\$`&|;<>()*?[]{}#!~") == std::string::npos;
+    text += fmt::format("{}{}{}{}", text.empty() ? "" : " ", plain ? "" : "'", argument, plain ? "" : "'");
+  }
+  return text.size() <= kLongest ? text : text.substr(0, kLongest) + " ...";
+}
+
+/// A name in the margin, and lines beside it.
+std::string row(const char* name, const std::vector<std::string>& lines, bool colour) {
+  std::string text;
+  for (const std::string& line : lines) {
+    const bool begins = &line == &lines.front();
+    // What a rank printed may set a colour and not end it.
+    text += fmt::format("  {}{:<11}{}{}{}\n", colour && begins ? "\x1b[1m" : "", begins ? name : "",
+                        colour && begins ? "\x1b[0m" : "", line, colour ? "\x1b[0m" : "");
+  }
   return text;
 }
 
@@ -87,26 +110,17 @@ std::string describe_others(const JobOutcome& job, int first, const FailureConte
 std::string describe_failure(const JobOutcome& job, const FailureContext& context) {
   const auto first = first_failure(job);
   if (!first) return "";
+  const bool colour = context.colour;
   const RankOutcome& outcome = job.ranks[static_cast<std::size_t>(*first)];
-  const char* bold_red = context.colour ? "\x1b[1;31m" : "";
-  const char* bold = context.colour ? "\x1b[1m" : "";
-  const char* plain = context.colour ? "\x1b[0m" : "";
-  std::string text = fmt::format("\n{}lockstep: rank {} failed{}: it {}.{}\n", bold_red, *first,
-                                 job.ranks.size() > 1 ? " first" : "", how_it_ended(outcome), plain);
-  if (const std::string likely = hint(outcome); !likely.empty()) text += likely + "\n";
-  text += fmt::format("{}Program{}  {}, {} after its start\n", bold, plain, fmt::join(context.command, " "),
-                      seconds(outcome.ended - job.started));
-  if (outcome.last_lines.empty()) {
-    text += fmt::format("{}Printed{}  nothing that came this way\n", bold, plain);
-  } else {
-    text += fmt::format("{}Its last lines{}\n", bold, plain);
-    for (const std::string& line : outcome.last_lines) text += fmt::format("  | {}{}\n", line, plain);
-  }
-  if (job.ranks.size() > 1)
-    text += fmt::format("{}The others{}\n{}", bold, plain, describe_others(job, *first, context));
-  if (context.log_dir) {
-    text += fmt::format("{}Log{}  {}\n", bold, plain, (*context.log_dir / fmt::format("rank{}.log", *first)).string());
-  }
+  std::string text = fmt::format("\n{}lockstep: rank {} {}{}, {} after the start.{}\n", colour ? "\x1b[1;31m" : "",
+                                 *first, job.ranks.size() > 1 ? "failed first: it " : "", how_it_ended(outcome),
+                                 seconds(outcome.ended - job.started), colour ? "\x1b[0m" : "");
+  if (const std::string likely = hint(outcome); !likely.empty()) text += row("why", {likely}, colour);
+  text += row("program", {quoted(context.command)}, colour);
+  const bool silent = outcome.last_lines.empty();
+  text += row("last lines", silent ? std::vector<std::string>{"(none)"} : outcome.last_lines, colour);
+  text += row("others", describe_others(job, *first, context), colour);
+  if (context.log_dir) text += row("log", {(*context.log_dir / fmt::format("rank{}.log", *first)).string()}, colour);
   return text;
 }
 

@@ -44,8 +44,9 @@ TEST(RunEnds, WithTheCodeOfTheFirstFailingRank) {
   Command command(
       shell({"-n", "3"}, "test $RANK = 1 && { echo my last words >&2; exit 7; }; echo pid $$; exec sleep 1000"));
   EXPECT_EQ(command.wait(), 7);
-  EXPECT_THAT(command.errors(), AllOf(HasSubstr("rank 1 failed first: it exited with code 7."),
-                                      HasSubstr("  | my last words\n"), HasSubstr("ranks 0, 2: stopped")));
+  EXPECT_THAT(command.errors(),
+              AllOf(HasSubstr("rank 1 failed first: it exited with code 7,"), HasSubstr("last lines my last words\n"),
+                    HasSubstr("ranks 0, 2 stopped by lockstep")));
   expect_all_gone(command);
 }
 
@@ -66,7 +67,7 @@ TEST(RunEnds, WhoHadFinishedAndWhoFollowedIsTold) {
       shell({"-n", "3"},
             "case $RANK in 0) exit 0;; 1) sleep 0.3; exit 3;; 2) sleep 0.4; echo lost rank 1 >&2; exit 4;; esac"));
   EXPECT_EQ(command.wait(), 3);
-  EXPECT_THAT(command.errors(), AllOf(HasSubstr("rank 0: had finished"), HasSubstr("rank 2: exited with code 4"),
+  EXPECT_THAT(command.errors(), AllOf(HasSubstr("rank 0 had finished"), HasSubstr("rank 2 exited with code 4"),
                                       HasSubstr("s later: lost rank 1")));
 }
 
@@ -75,7 +76,7 @@ TEST(RunEnds, OneThatIgnoresTermIsKilledAfterTheGrace) {
       shell({"-n", "2", "--grace", "200ms"},
             "trap '' TERM; echo pid $$; test $RANK = 1 && { sleep 0.5; exit 5; }; while :; do sleep 1; done"));
   EXPECT_EQ(command.wait(), 5);
-  EXPECT_THAT(command.errors(), HasSubstr("rank 0: killed, since 0.2 s after SIGTERM it still ran"));
+  EXPECT_THAT(command.errors(), HasSubstr("rank 0 did not end within 0.2 s of SIGTERM: killed"));
   expect_all_gone(command);
 }
 
@@ -85,7 +86,7 @@ TEST(RunEnds, OneThatAnswersTermHasItsGrace) {
                         "while :; do sleep 0.1; done"));
   EXPECT_EQ(command.wait(), 5);
   EXPECT_THAT(command.output(), HasSubstr("[rank 0] saved\n"));
-  EXPECT_THAT(command.errors(), HasSubstr("rank 0: stopped"));
+  EXPECT_THAT(command.errors(), HasSubstr("rank 0 stopped by lockstep"));
 }
 
 class RunEndsBySignal : public testing::TestWithParam<int> {};

@@ -1,0 +1,45 @@
+#include "launch/rank_environment.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace lockstep {
+
+using testing::Contains;
+using testing::Each;
+using testing::Not;
+using testing::StartsWith;
+
+TEST(RankEnvironment, HasTorchrunsVariablesInPlaceOfInheritedOnes) {
+  const Job job{.id = "abc", .port = 1234, .ranks = 4, .threads = 2};
+  const auto variables = rank_environment(job, 3, {"RANK=9", "RANKS=1", "PATH=/bin", "LOCKSTEP_JOB=outer"});
+  for (const char* expected : {"RANK=3", "WORLD_SIZE=4", "LOCAL_RANK=3", "LOCAL_WORLD_SIZE=4", "MASTER_ADDR=127.0.0.1",
+                               "MASTER_PORT=1234", "LOCKSTEP_JOB=abc", "OMP_NUM_THREADS=2", "OPENBLAS_NUM_THREADS=2",
+                               "MKL_NUM_THREADS=2", "PATH=/bin", "RANKS=1"}) {
+    EXPECT_THAT(variables, Contains(expected).Times(1));
+  }
+  EXPECT_THAT(variables, Contains(StartsWith("RANK=")).Times(1));
+  EXPECT_THAT(variables, Contains(StartsWith("GLIBC_TUNABLES=glibc.malloc.mmap_threshold=")));
+  EXPECT_THAT(variables, Each(Not("LOCKSTEP_JOB=outer")));
+}
+
+TEST(RankEnvironment, ThreadsAndAllocatorStayAsTheUserSetThem) {
+  const auto variables =
+      rank_environment({.threads = 2}, 0, {"OMP_NUM_THREADS=8", "MKL_NUM_THREADS=", "GLIBC_TUNABLES=a=b"});
+  for (const char* expected :
+       {"OMP_NUM_THREADS=8", "MKL_NUM_THREADS=", "OPENBLAS_NUM_THREADS=2", "GLIBC_TUNABLES=a=b"}) {
+    EXPECT_THAT(variables, Contains(expected));
+  }
+}
+
+TEST(RankEnvironment, CoresAreSharedOutAndEachJobHasItsOwnIdentity) {
+  EXPECT_EQ(make_job(2, 8).threads, 4);
+  EXPECT_EQ(make_job(3, 8).threads, 2);
+  EXPECT_EQ(make_job(16, 8).threads, 1);
+  const Job job = make_job(1, 1);
+  EXPECT_THAT(job.id, testing::MatchesRegex("[0-9a-f]{32}"));
+  EXPECT_NE(job.id, make_job(1, 1).id);
+  EXPECT_GT(job.port, 0);
+}
+
+}  // namespace lockstep
