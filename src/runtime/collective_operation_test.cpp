@@ -26,17 +26,19 @@ std::vector<std::vector<ExecutedTransfer>> execute(const Schedule& schedule) {
     threads.emplace_back([&, rank] {
       const auto index = static_cast<std::size_t>(rank);
       const auto transport = shm::create(std::move(hosts[index]));
-      const RegisteredMemory memory = transport->allocate(kCount * static_cast<std::size_t>(schedule.ranks) * sizeof(float));
+      const RegisteredMemory memory =
+          transport->allocate(kCount * static_cast<std::size_t>(schedule.ranks) * sizeof(float));
       Announcement announcement;
       announcement.sequence = 1;
       announcement.count = kCount * static_cast<std::size_t>(schedule.ranks);
       announcement.collective = schedule.collective;
       announcement.offset = transport->offset_of(memory.data(), memory.bytes()).value();
-      CollectiveOperation operation(*transport, {.plan = std::make_shared<const Plan>(make_plan(schedule, rank)),
-                                                 .announcement = announcement,
-                                                 .purpose = "",
-                                                 .timeout = std::chrono::seconds(30),
-                                                 .recorder = [&](const ExecutedTransfer& one) { executed[index].push_back(one); }});
+      CollectiveOperation operation(*transport,
+                                    {.plan = std::make_shared<const Plan>(make_plan(schedule, rank)),
+                                     .announcement = announcement,
+                                     .purpose = "",
+                                     .timeout = std::chrono::seconds(30),
+                                     .recorder = [&](const ExecutedTransfer& one) { executed[index].push_back(one); }});
       while (!operation.advance()) operation.wait_for_peer();
     });
   }
@@ -64,7 +66,8 @@ bool by_step_and_chunk(const ExecutedTransfer& a, const ExecutedTransfer& b) {
 
 }  // namespace
 
-/// What ran is the schedule: nothing more, nothing less, in the planned steps and, into one chunk, in the planned order.
+/// What ran is the schedule: nothing more, nothing less, in the planned steps and, into one chunk, in the planned
+/// order.
 TEST(Execution, CarriesOutTheScheduleAndNothingElse) {
   for (const Algorithm& algorithm : algorithms()) {
     for (const Collective collective : {Collective::kAllReduce, Collective::kReduceScatter, Collective::kAllGather,

@@ -1,0 +1,70 @@
+// A rank for the tests: joins its world, does what its first argument says, and prints what came of it.
+#include "base/clock.h"
+
+#include <fmt/format.h>
+#include <lockstep/comm.h>
+
+#include <csignal>
+#include <cstdio>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace {
+
+using lockstep::buffer_of;
+using lockstep::World;
+
+/// Sums in registered and in plain memory, and says what it got.
+void sum(World& world) {
+  const lockstep::RegisteredMemory memory = world.allocate(1000 * sizeof(float));
+  auto* registered = static_cast<float*>(memory.data());
+  std::vector<float> plain(1000);
+  for (int round = 1; round <= 50; ++round) {
+    for (std::size_t i = 0; i < plain.size(); ++i) registered[i] = plain[i] = static_cast<float>(world.rank() + round);
+    world.all_reduce(buffer_of(registered, 1000)).wait();
+    world.all_reduce(buffer_of(plain)).wait();
+  }
+  fmt::print("rank {} of {}: {} {}\n", world.rank(), world.size(), registered[999], plain[0]);
+}
+
+/// The last rank is killed before the third operation; the others are in it, or on their way.
+void die(World& world) {
+  std::vector<float> values(1 << 16, 1.0F);
+  for (int i = 1;; ++i) {
+    if (i == 3 && world.rank() == world.size() - 1) {
+      fmt::print("died {}\n", lockstep::now_us());
+      std::fflush(stdout);
+      std::raise(SIGKILL);
+    }
+    world.all_reduce(buffer_of(values), lockstep::ReduceOp::kMax, {.purpose = "gradients of layer1"}).wait();
+  }
+}
+
+/// The last rank ends without a word to its group, as a crash in a library's exit() would.
+void vanish(World& world) {
+  if (world.rank() == world.size() - 1) std::_Exit(7);
+  world.barrier().wait();
+}
+
+/// Ranks bring different sizes.
+void disagree(World& world) {
+  std::vector<float> values(static_cast<std::size_t>(10 + world.rank()));
+  world.all_reduce(buffer_of(values)).wait();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::map<std::string, void (*)(World&)> acts{
+      {"sum", sum}, {"die", die}, {"vanish", vanish}, {"disagree", disagree}};
+  try {
+    World world = World::from_env();
+    acts.at(argc > 1 ? argv[1] : "")(world);
+    return 0;
+  } catch (const lockstep::Error& error) {
+    fmt::print("noticed {} peer {} code {}: {}\n", lockstep::now_us(), error.peer(), static_cast<int>(error.code()),
+               error.what());
+    return 3;
+  }
+}

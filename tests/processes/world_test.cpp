@@ -1,0 +1,138 @@
+// World::from_env between real processes, under each launcher: results, and what survivors of a death are told.
+#include "tests/processes/command.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <lockstep/error.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace lockstep {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing_support::Command;
+
+namespace {
+
+/// Ranks started by hand: a process each, with torchrun's variables.
+class Ranks {
+ public:
+  Ranks(int size, const std::string& act, const std::string& job) {
+    for (int rank = 0; rank < size; ++rank) {
+      Command::Options options;
+      options.environment = {"RANK=" + std::to_string(rank), "WORLD_SIZE=" + std::to_string(size),
+                             "LOCKSTEP_JOB=" + job, "LOCKSTEP_JOIN_TIMEOUT=30s"};
+      ranks_.push_back(std::make_unique<Command>(std::vector<std::string>{LOCKSTEP_RANK_PROGRAM, act}, options));
+    }
+  }
+  std::vector<int> wait() {
+    std::vector<int> codes;
+    for (auto& rank : ranks_) codes.push_back(rank->wait());
+    return codes;
+  }
+  std::string output(int rank) const { return ranks_[static_cast<std::size_t>(rank)]->output(); }
+
+ private:
+  std::vector<std::unique_ptr<Command>> ranks_;
+};
+
+std::string job_of(const std::string& test) { return test + "-" + std::to_string(::getpid()); }
+
+/// Microseconds of the one clock that a host's processes share.
+std::int64_t time_after(const std::string& word, const std::string& text) {
+  const std::size_t at = text.find(word);
+  return at == std::string::npos ? -1 : std::stoll(text.substr(at + word.size()));
+}
+
+/// Runs two ranks of the rank program under a launcher and checks what they print.
+void expect_sums(std::vector<std::string> launcher) {
+  launcher.insert(launcher.end(), {LOCKSTEP_RANK_PROGRAM, "sum"});
+  Command command(launcher);
+  EXPECT_EQ(command.wait(), 0) << command.errors();
+  // Round 50: (0 + 50) + (1 + 50).
+  EXPECT_THAT(command.output(), AllOf(HasSubstr("rank 0 of 2: 101 101"), HasSubstr("rank 1 of 2: 101 101")));
+}
+
+}  // namespace
+
+TEST(Processes, SumInRegisteredAndPlainMemory) {
+  Ranks ranks(3, "sum", job_of("sum"));
+  EXPECT_THAT(ranks.wait(), testing::Each(0));
+  for (int rank = 0; rank < 3; ++rank) EXPECT_THAT(ranks.output(rank), HasSubstr("of 3: 153 153"));
+}
+
+TEST(Processes, ManyMoreThanCores) {
+  Ranks ranks(9, "sum", job_of("many"));
+  EXPECT_THAT(ranks.wait(), testing::Each(0));
+}
+
+/// The promise is one second; the runtime looks around every 20 ms.
+TEST(Processes, ADeadPeerIsNamedOnEverySurvivorWithinASecond) {
+  Ranks ranks(4, "die", job_of("die"));
+  const std::vector<int> codes = ranks.wait();
+  EXPECT_EQ(codes[3], 1000 + SIGKILL);
+  const std::int64_t died = time_after("died ", ranks.output(3));
+  ASSERT_GT(died, 0);
+  for (int rank = 0; rank < 3; ++rank) {
+    EXPECT_EQ(codes[static_cast<std::size_t>(rank)], 3);
+    EXPECT_THAT(ranks.output(rank), AllOf(HasSubstr("peer 3"), HasSubstr("rank 3 died"), HasSubstr("all_reduce #3"),
+                                          HasSubstr("gradients of layer1"),
+                                          HasSubstr("code " + std::to_string(static_cast<int>(ErrorCode::kPeerDied)))));
+    const double milliseconds = static_cast<double>(time_after("noticed ", ranks.output(rank)) - died) / 1000;
+    RecordProperty("milliseconds_to_notice_on_rank_" + std::to_string(rank), std::to_string(milliseconds));
+    EXPECT_LT(milliseconds, 1000);
+  }
+}
+
+TEST(Processes, APeerThatVanishesIsNamed) {
+  Ranks ranks(3, "vanish", job_of("vanish"));
+  EXPECT_THAT(ranks.wait(), testing::ElementsAre(3, 3, 7));
+  for (int rank = 0; rank < 2; ++rank) EXPECT_THAT(ranks.output(rank), HasSubstr("rank 2 died"));
+}
+
+TEST(Processes, DisagreementIsSeenByAll) {
+  Ranks ranks(3, "disagree", job_of("disagree"));
+  EXPECT_THAT(ranks.wait(), testing::Each(3));
+  for (int rank = 0; rank < 3; ++rank) {
+    EXPECT_THAT(ranks.output(rank), AllOf(HasSubstr("rank 0: all_reduce of 10 float32"), HasSubstr("all_reduce #1")));
+  }
+}
+
+TEST(Processes, TwoJobsAtOnceStayApart) {
+  Ranks first(2, "sum", job_of("first"));
+  Ranks second(3, "sum", job_of("second"));
+  EXPECT_THAT(first.wait(), testing::Each(0));
+  EXPECT_THAT(second.wait(), testing::Each(0));
+  EXPECT_THAT(first.output(1), HasSubstr("of 2: 101 101"));
+  EXPECT_THAT(second.output(1), HasSubstr("of 3: 153 153"));
+}
+
+TEST(Processes, LeaveNothingInSharedMemoryFolders) {
+  Ranks ranks(2, "die", job_of("left"));
+  ranks.wait();
+  for (const auto& entry : std::filesystem::directory_iterator("/dev/shm")) {
+    EXPECT_EQ(entry.path().filename().string().find("lockstep"), std::string::npos) << entry.path();
+  }
+}
+
+TEST(Launchers, OurOwn) { expect_sums({LOCKSTEP_PROGRAM, "run", "-n", "2"}); }
+
+TEST(Launchers, Mpirun) {
+  if (std::string(LOCKSTEP_MPIRUN).empty()) GTEST_SKIP() << "mpirun is not installed";
+  expect_sums({LOCKSTEP_MPIRUN, "--allow-run-as-root", "--oversubscribe", "-n", "2"});
+}
+
+TEST(Launchers, Torchrun) {
+  if (std::string(LOCKSTEP_TORCHRUN).empty())
+    GTEST_SKIP() << "torchrun is not installed (it comes with PyTorch's wheel)";
+  expect_sums({LOCKSTEP_TORCHRUN, "--standalone", "--no-python", "--nproc-per-node=2"});
+}
+
+}  // namespace lockstep
