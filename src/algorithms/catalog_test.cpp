@@ -1,5 +1,6 @@
 #include "algorithms/catalog.h"
 
+#include "algorithms/every_request_for_tests.h"
 #include "schedule/concrete_for_tests.h"
 #include "schedule/view.h"
 
@@ -9,32 +10,8 @@
 
 namespace lockstep {
 
-namespace {
-
-constexpr Collective kCollectives[] = {Collective::kAllReduce, Collective::kReduceScatter, Collective::kAllGather,
-                                       Collective::kBroadcast, Collective::kBarrier};
-
-/// Every algorithm for every collective, on 1 to 17 ranks, and for a broadcast from every root.
-template <class Use>
-void for_each_request(const Use& use) {
-  for (const Algorithm& algorithm : algorithms()) {
-    for (const Collective collective : kCollectives) {
-      for (int ranks = 1; ranks <= 17; ++ranks) {
-        const int roots = collective == Collective::kBroadcast ? ranks : 1;
-        for (int root = 0; root < roots; ++root) {
-          SCOPED_TRACE(testing::Message()
-                       << algorithm.name << " " << to_string(collective) << " on " << ranks << " ranks from " << root);
-          use(algorithm, ScheduleRequest{.collective = collective, .ranks = ranks, .root = root});
-        }
-      }
-    }
-  }
-}
-
-}  // namespace
-
 TEST(Catalog, EveryAlgorithmDeliversEveryCollectiveOnAnyNumberOfRanks) {
-  for_each_request([](const Algorithm& algorithm, const ScheduleRequest& request) {
+  for_each_request(17, [](const Algorithm& algorithm, const ScheduleRequest& request) {
     const Schedule schedule = algorithm.build(request);
     EXPECT_EQ(schedule.name, algorithm.name);
     EXPECT_EQ(schedule.collective, request.collective);
@@ -53,7 +30,7 @@ TEST(Catalog, OneRankHasNothingToDo) {
 }
 
 TEST(Catalog, ARanksOwnPartHasTheSameViewAsTheWhole) {
-  for_each_request([](const Algorithm& algorithm, ScheduleRequest request) {
+  for_each_request(17, [](const Algorithm& algorithm, ScheduleRequest request) {
     const Schedule whole = algorithm.build(request);
     for (int rank = 0; rank < request.ranks; ++rank) {
       request.only_rank = rank;

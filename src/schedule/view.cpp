@@ -35,6 +35,20 @@ RankView view_of(const Schedule& schedule, int rank) {
   return view;
 }
 
+std::vector<RankView> views_of(const Schedule& schedule) {
+  RankView at_rest{.rank = 0, .ranks = schedule.ranks, .chunks = schedule.chunks, .steps = {}};
+  at_rest.steps.resize(schedule.steps.size());
+  std::vector<RankView> views(static_cast<std::size_t>(schedule.ranks), at_rest);
+  for (std::size_t rank = 0; rank < views.size(); ++rank) views[rank].rank = static_cast<int>(rank);
+  for (std::size_t i = 0; i < schedule.steps.size(); ++i) {
+    for (const Transfer& transfer : schedule.steps[i]) {
+      views.at(static_cast<std::size_t>(transfer.from)).steps[i].sends.push_back(transfer);
+      views.at(static_cast<std::size_t>(transfer.to)).steps[i].receives.push_back(transfer);
+    }
+  }
+  return views;
+}
+
 std::optional<int> first_disagreement(const RankView& a, const RankView& b) {
   const std::size_t common = std::min(a.steps.size(), b.steps.size());
   for (std::size_t i = 0; i < common; ++i) {

@@ -29,6 +29,9 @@ struct RankView {
 /// Throws Error (kInvalidArgument) if the schedule has no such rank.
 RankView view_of(const Schedule& schedule, int rank);
 
+/// The views of all ranks, in one pass over a whole schedule whose ranks are in range.
+std::vector<RankView> views_of(const Schedule& schedule);
+
 /// The first step in which what `a` sends to `b`, or `b` to `a`, is not exactly what the other receives; none if they
 /// agree (both number their steps alike, and each transfer between them is in both views, in the same step and order).
 std::optional<int> first_disagreement(const RankView& a, const RankView& b);

@@ -1,0 +1,104 @@
+#include "schedule/proof.h"
+
+#include "schedule/builder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <lockstep/error.h>
+
+namespace lockstep {
+
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+/// Two ranks, two chunks: rank r sums chunk r and sends it to the other.
+Schedule exchange() {
+  ScheduleBuilder s({.name = "exchange", .ranks = 2, .chunks = 2});
+  s.reduce(0, {.from = 1, .to = 0});
+  s.reduce(1, {.from = 0, .to = 1});
+  s.end_step();
+  s.copy(0, {.from = 0, .to = 1});
+  s.copy(1, {.from = 1, .to = 0});
+  return s.take();
+}
+
+Schedule one_chunk(int ranks, std::vector<Step> steps, Collective collective = Collective::kAllReduce) {
+  return {.name = "test", .collective = collective, .ranks = ranks, .chunks = 1, .root = 0, .steps = std::move(steps)};
+}
+Transfer reduce(int from, int to) { return {TransferKind::kReduce, 0, from, to}; }
+Transfer copy(int from, int to) { return {TransferKind::kCopy, 0, from, to}; }
+
+void expect_refused(const Schedule& schedule, int rank, int step, const std::string& words) {
+  const Proof proof = prove(schedule);
+  ASSERT_FALSE(proof.proved()) << "proved, though " << words;
+  EXPECT_EQ(proof.refusal->rank, rank);
+  EXPECT_EQ(proof.refusal->step, step);
+  EXPECT_THAT(proof.refusal->sentence, HasSubstr(words));
+  EXPECT_THAT(proof.orders, IsEmpty());
+}
+
+}  // namespace
+
+TEST(Proof, ProvesAnExchangeAndReportsItsOrders) {
+  const Proof proof = prove(exchange());
+  ASSERT_TRUE(proof.proved()) << describe(*proof.refusal);
+  ASSERT_EQ(proof.orders.size(), 2U);
+  EXPECT_EQ(proof.orders[0].expression, "(0+1)");
+  EXPECT_THAT(proof.orders[0].chunks, ElementsAre(0));
+  EXPECT_EQ(proof.orders[1].expression, "(1+0)");
+}
+
+TEST(Proof, RefusesWhatIsOutOfRange) {
+  expect_refused({.name = "none", .ranks = 0}, -1, -1, "1 to 1024 ranks, not 0");
+  expect_refused({.name = "many", .ranks = 1 << 30}, -1, -1, "1 to 1024 ranks");
+  expect_refused({.name = "chunks", .ranks = 2, .chunks = 1 << 30}, -1, -1, "chunks are not between");
+  expect_refused({.name = "blocks", .collective = Collective::kAllGather, .ranks = 2, .chunks = 3}, -1, -1,
+                 "multiple of 2 chunks");
+  expect_refused({.name = "root", .collective = Collective::kBroadcast, .ranks = 2, .root = 2}, -1, -1,
+                 "root is rank 2");
+  expect_refused({.name = "root", .ranks = 2, .root = 1}, -1, -1, "all_reduce has no root");
+  expect_refused({.name = "long", .ranks = 1000, .steps = std::vector<Step>(5000)}, -1, -1, "5000 steps");
+  expect_refused(one_chunk(2, {{reduce(1, 2)}}), -1, 0, "no rank 2 among 2");
+  expect_refused(one_chunk(2, {{reduce(-1, 0)}}), -1, 0, "no rank -1");
+  expect_refused(one_chunk(2, {{}, {{TransferKind::kCopy, 1, 0, 1}}}), -1, 1, "no chunk 1 among 1");
+  expect_refused(one_chunk(2, {{reduce(1, 1)}}), 1, 0, "sends to itself");
+}
+
+TEST(Proof, RefusesTransfersOfAStepThatDependOnEachOther) {
+  expect_refused(one_chunk(2, {{reduce(1, 0), reduce(0, 1)}}), 0, 0, "in which it is written");
+  expect_refused(one_chunk(3, {{reduce(2, 1), reduce(1, 0)}}), 1, 0, "in which it is written");
+  expect_refused(one_chunk(3, {{copy(0, 1), copy(0, 1)}}, Collective::kBroadcast), 1, 0,
+                 "takes a copy and something else");
+}
+
+TEST(Proof, RefusesWhatDoesNotAddUp) {
+  expect_refused(one_chunk(2, {}), 0, -1, "ends with the contributions 0 only");
+  expect_refused(one_chunk(2, {}, Collective::kBroadcast), 1, -1, "ends without it");
+  expect_refused(one_chunk(2, {{reduce(1, 0)}, {reduce(1, 0)}}), 0, 1, "count the contribution of rank 1 twice");
+  expect_refused(one_chunk(3, {{copy(1, 2)}}, Collective::kBroadcast), 1, 0, "sends what it does not hold");
+  expect_refused(one_chunk(2, {{reduce(0, 1)}}, Collective::kBroadcast), 1, 0, "has nothing to add to");
+}
+
+TEST(Proof, RefusesTransfersForNothingAndCopiesOfPartialSums) {
+  expect_refused(one_chunk(2, {{reduce(1, 0)}, {copy(0, 1)}, {copy(0, 1)}}), 1, 2, "holds already");
+  expect_refused(one_chunk(3, {{reduce(1, 0)}, {copy(0, 1)}, {reduce(2, 0)}}), 0, 1, "copy of a partial sum (0+1)");
+}
+
+TEST(Proof, AnErrorNamesTheScheduleAndThePlace) {
+  try {
+    require_proved(one_chunk(2, {{reduce(1, 0)}, {reduce(1, 0)}}));
+    FAIL() << "proved";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kRefused);
+    EXPECT_STREQ(
+        error.what(),
+        "The schedule 'test' is refused: step 1, chunk 0, rank 0: rank 0 would count the contribution of rank 1 "
+        "twice.");
+  }
+  EXPECT_NO_THROW(require_proved(exchange()));
+}
+
+}  // namespace lockstep
