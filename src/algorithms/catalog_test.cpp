@@ -2,6 +2,7 @@
 
 #include "algorithms/every_request_for_tests.h"
 #include "schedule/concrete_for_tests.h"
+#include "schedule/text.h"
 #include "schedule/view.h"
 
 #include <gmock/gmock.h>
@@ -36,6 +37,13 @@ TEST(Catalog, ARanksOwnPartHasTheSameViewAsTheWhole) {
       request.only_rank = rank;
       ASSERT_EQ(view_of(whole, rank), view_of(algorithm.build(request), rank));
     }
+  });
+}
+
+TEST(Catalog, EveryScheduleIsReadBackAsItWasWritten) {
+  for_each_request(9, [](const Algorithm& algorithm, const ScheduleRequest& request) {
+    const Schedule schedule = algorithm.build(request);
+    EXPECT_EQ(parse_schedule(to_text(schedule), "written"), schedule);
   });
 }
 

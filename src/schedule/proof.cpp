@@ -1,6 +1,7 @@
 #include "schedule/proof.h"
 
 #include "schedule/holdings.h"
+#include "schedule/ranges.h"
 #include "schedule/rendezvous.h"
 #include "schedule/view.h"
 
@@ -28,29 +29,9 @@ Refusal refuse(const Event& event, int rank, std::string sentence) {
   return {rank, event.transfer.chunk, event.step, std::move(sentence)};
 }
 
-bool has_blocks(Collective collective) {
-  return collective == Collective::kReduceScatter || collective == Collective::kAllGather;
-}
-
 bool is_reduction(Collective collective) {
   return collective == Collective::kAllReduce || collective == Collective::kReduceScatter ||
          collective == Collective::kBarrier;
-}
-
-std::optional<Refusal> check_transfer(const Schedule& schedule, const Event& event) {
-  const Transfer& transfer = event.transfer;
-  for (const int rank : {transfer.from, transfer.to}) {
-    if (rank < 0 || rank >= schedule.ranks) {
-      return Refusal{-1, -1, event.step, fmt::format("there is no rank {} among {}", rank, schedule.ranks)};
-    }
-  }
-  if (transfer.chunk < 0 || transfer.chunk >= schedule.chunks) {
-    return Refusal{-1, -1, event.step, fmt::format("there is no chunk {} among {}", transfer.chunk, schedule.chunks)};
-  }
-  if (transfer.from == transfer.to) {
-    return refuse(event, transfer.from, fmt::format("rank {} sends to itself", transfer.from));
-  }
-  return std::nullopt;
 }
 
 /// The transfers of each chunk, in order.
@@ -148,39 +129,6 @@ int a_promised_rank(const Schedule& schedule, int chunk) {
 }
 
 }  // namespace
-
-std::optional<Refusal> check_ranges(const Schedule& schedule) {
-  const auto refuse_shape = [](std::string sentence) { return Refusal{-1, -1, -1, std::move(sentence)}; };
-  if (schedule.ranks < 1 || schedule.ranks > kMostRanks) {
-    return refuse_shape(fmt::format("a schedule has 1 to {} ranks, not {}", kMostRanks, schedule.ranks));
-  }
-  if (schedule.chunks < 1 || schedule.chunks > kMostChunks ||
-      static_cast<std::int64_t>(schedule.chunks) * schedule.ranks > kMostRanksTimesChunks) {
-    return refuse_shape(fmt::format("{} chunks are not between 1 and {}, or too many for {} ranks", schedule.chunks,
-                                    kMostChunks, schedule.ranks));
-  }
-  if (schedule.steps.size() > at(kMostSteps) || schedule.steps.size() * at(schedule.ranks) > at(kMostRanksTimesSteps)) {
-    return refuse_shape(fmt::format("{} steps are more than {}, or too many for {} ranks", schedule.steps.size(),
-                                    kMostSteps, schedule.ranks));
-  }
-  if (has_blocks(schedule.collective) && schedule.chunks % schedule.ranks != 0) {
-    return refuse_shape(fmt::format("{} needs a multiple of {} chunks, one block a rank, not {}",
-                                    to_string(schedule.collective), schedule.ranks, schedule.chunks));
-  }
-  if (schedule.root < 0 || schedule.root >= schedule.ranks) {
-    return refuse_shape(fmt::format("the root is rank {}, of {}", schedule.root, schedule.ranks));
-  }
-  if (schedule.root != 0 && schedule.collective != Collective::kBroadcast) {
-    return refuse_shape(
-        fmt::format("{} has no root, yet rank {} is named", to_string(schedule.collective), schedule.root));
-  }
-  for (std::size_t step = 0; step < schedule.steps.size(); ++step) {
-    for (const Transfer& transfer : schedule.steps[step]) {
-      if (auto refusal = check_transfer(schedule, {static_cast<int>(step), transfer})) return refusal;
-    }
-  }
-  return std::nullopt;
-}
 
 Proof prove(const Schedule& schedule) {
   Proof proof;

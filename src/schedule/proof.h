@@ -9,12 +9,6 @@
 
 namespace lockstep {
 
-/// The largest schedules that are proved or read: bounds on what a stranger's numbers can make us allocate.
-inline constexpr int kMostRanks = 1024;
-inline constexpr int kMostChunks = 1 << 16;
-inline constexpr int kMostSteps = 1 << 16;
-inline constexpr int kMostRanksTimesChunks = 1 << 20;
-inline constexpr int kMostRanksTimesSteps = 1 << 22;
 /// Up to here a proof lists the orders of summation, which are as long as there are ranks.
 inline constexpr int kMostRanksInOrders = 64;
 
@@ -39,7 +33,7 @@ struct Proof {
 };
 
 /// Executes the whole schedule (not one rank's view) on symbols, and says whether it may run:
-///   - ranks, chunks and root are in range, and within the bounds above;
+///   - ranks, chunks and root are in range, and within the bounds of ranges.h;
 ///   - transfers of a step are independent, as schedule.h defines it;
 ///   - nobody sends what it does not hold; no contribution is counted twice;
 ///   - a copy carries a complete chunk to a rank where it is not complete, a reduce a partial sum: so a chunk is never
@@ -49,10 +43,6 @@ struct Proof {
 ///   - sends and receives of the ranks' views match, and nobody waits for ever when each send waits for its receive.
 /// Linear in the transfers; no bytes move.
 Proof prove(const Schedule& schedule);
-
-/// What is out of range in a schedule, if anything is: the part of the proof that must hold before anything else is
-/// done with it.
-std::optional<Refusal> check_ranges(const Schedule& schedule);
 
 /// Throws Error (kRefused) naming the schedule, rank, chunk, step and reason, unless it is proved.
 void require_proved(const Schedule& schedule);

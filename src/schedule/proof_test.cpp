@@ -58,7 +58,7 @@ TEST(Proof, RefusesWhatIsOutOfRange) {
   expect_refused({.name = "blocks", .collective = Collective::kAllGather, .ranks = 2, .chunks = 3}, -1, -1,
                  "multiple of 2 chunks");
   expect_refused({.name = "root", .collective = Collective::kBroadcast, .ranks = 2, .root = 2}, -1, -1,
-                 "root is rank 2");
+                 "no rank 2 among 2 to be the root");
   expect_refused({.name = "root", .ranks = 2, .root = 1}, -1, -1, "all_reduce has no root");
   expect_refused({.name = "long", .ranks = 1000, .steps = std::vector<Step>(5000)}, -1, -1, "5000 steps");
   expect_refused(one_chunk(2, {{reduce(1, 2)}}), -1, 0, "no rank 2 among 2");

@@ -1,0 +1,73 @@
+#include "schedule/ranges.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace lockstep {
+
+namespace {
+
+Refusal refuse(std::string sentence) { return {-1, -1, -1, std::move(sentence)}; }
+
+bool has_blocks(Collective collective) {
+  return collective == Collective::kReduceScatter || collective == Collective::kAllGather;
+}
+
+}  // namespace
+
+std::optional<Refusal> check_shape(const Schedule& schedule) {
+  const auto& [name, collective, ranks, chunks, root, steps] = schedule;
+  if (ranks < 1 || ranks > kMostRanks) {
+    return refuse(fmt::format("a schedule has 1 to {} ranks, not {}", kMostRanks, ranks));
+  }
+  if (chunks < 1 || chunks > kMostChunks || static_cast<std::int64_t>(chunks) * ranks > kMostRanksTimesChunks) {
+    return refuse(
+        fmt::format("{} chunks are not between 1 and {}, or too many for {} ranks", chunks, kMostChunks, ranks));
+  }
+  if (has_blocks(collective) && chunks % ranks != 0) {
+    return refuse(fmt::format("{} needs a multiple of {} chunks, one block a rank, not {}", to_string(collective),
+                              ranks, chunks));
+  }
+  if (root < 0 || root >= ranks) return refuse(fmt::format("there is no rank {} among {} to be the root", root, ranks));
+  if (root != 0 && collective != Collective::kBroadcast) {
+    return refuse(fmt::format("{} has no root, yet rank {} is named", to_string(collective), root));
+  }
+  return std::nullopt;
+}
+
+std::optional<Refusal> check_step_count(const Schedule& schedule) {
+  const auto steps = static_cast<std::int64_t>(schedule.steps.size());
+  if (steps <= kMostSteps && steps * schedule.ranks <= kMostRanksTimesSteps) return std::nullopt;
+  return refuse(fmt::format("{} steps are more than {}, or too many for {} ranks", steps, kMostSteps, schedule.ranks));
+}
+
+std::optional<Refusal> check_transfer(const Schedule& schedule, int step, const Transfer& transfer) {
+  for (const int rank : {transfer.from, transfer.to}) {
+    if (rank < 0 || rank >= schedule.ranks) {
+      return Refusal{-1, -1, step, fmt::format("there is no rank {} among {}", rank, schedule.ranks)};
+    }
+  }
+  if (transfer.chunk < 0 || transfer.chunk >= schedule.chunks) {
+    return Refusal{-1, -1, step, fmt::format("there is no chunk {} among {}", transfer.chunk, schedule.chunks)};
+  }
+  if (transfer.from == transfer.to) {
+    return Refusal{transfer.from, transfer.chunk, step, fmt::format("rank {} sends to itself", transfer.from)};
+  }
+  return std::nullopt;
+}
+
+std::optional<Refusal> check_ranges(const Schedule& schedule) {
+  if (auto refusal = check_shape(schedule)) return refusal;
+  if (auto refusal = check_step_count(schedule)) return refusal;
+  for (std::size_t step = 0; step < schedule.steps.size(); ++step) {
+    for (const Transfer& transfer : schedule.steps[step]) {
+      if (auto refusal = check_transfer(schedule, static_cast<int>(step), transfer)) return refusal;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,26 @@
+#pragma once
+
+#include "schedule/refusal.h"
+#include "schedule/schedule.h"
+
+#include <optional>
+
+namespace lockstep {
+
+/// The largest schedules that are proved or read: bounds on what a stranger's numbers can make us allocate.
+inline constexpr int kMostRanks = 1024;
+inline constexpr int kMostChunks = 1 << 16;
+inline constexpr int kMostSteps = 1 << 16;
+inline constexpr int kMostRanksTimesChunks = 1 << 20;
+inline constexpr int kMostRanksTimesSteps = 1 << 22;
+
+/// What is out of range in a schedule, if anything is: must hold before anything else is done with one.
+std::optional<Refusal> check_ranges(const Schedule& schedule);
+
+/// Its parts, for a schedule that is being read: the numbers but for the steps, the number of steps, one transfer of a
+/// step.
+std::optional<Refusal> check_shape(const Schedule& schedule);
+std::optional<Refusal> check_step_count(const Schedule& schedule);
+std::optional<Refusal> check_transfer(const Schedule& schedule, int step, const Transfer& transfer);
+
+}  // namespace lockstep
