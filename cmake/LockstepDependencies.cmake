@@ -13,4 +13,5 @@ endif()
 
 if(LOCKSTEP_TRAIN)
   include(FindLibtorch)
+  include(LockstepTorchHeaders)
 endif()

@@ -11,16 +11,20 @@
 
 namespace lockstep {
 
+namespace detail {
+class Reducer;
+}
+
 /// One bucket on its way: several parameters' gradients in one flat tensor.
 struct GradientBucket {
-  int index = 0;                        ///< 0 leaves first
-  torch::Tensor flat;                   ///< one-dimensional, in registered memory; slots are 64-byte aligned, gaps are zero
+  int index = 0;       ///< 0 leaves first
+  torch::Tensor flat;  ///< one-dimensional, in registered memory; slots are 64-byte aligned, gaps are zero
   std::vector<std::string> parameters;  ///< names, in slot order
   bool last = false;                    ///< no bucket follows in this backward
 };
 
-/// Replaces the all-reduce of a bucket: starts it and returns at once. When the Pending is complete `bucket.flat` must hold
-/// the mean over ranks. Called in the same order on every rank.
+/// Replaces the all-reduce of a bucket: starts it and returns at once. When the Pending is complete `bucket.flat` must
+/// hold the mean over ranks. Called in the same order on every rank.
 using CommunicationHook = std::function<Pending(const GradientBucket& bucket)>;
 
 /// What one bucket's reduction took, on this rank.
@@ -28,7 +32,7 @@ struct BucketTiming {
   int index = 0;
   std::vector<std::string> parameters;
   std::size_t bytes = 0;
-  std::string algorithm;
+  std::string algorithm;          ///< as asked for, or "communication_hook"
   std::int64_t launched_us = 0;   ///< monotonic clock, as traces use
   std::int64_t completed_us = 0;  ///< likewise
   bool hidden = false;            ///< complete before the last gradient existed
@@ -37,8 +41,9 @@ struct BucketTiming {
 /// What the last synchronised backward took, on this rank.
 struct SyncReport {
   double backward_ms = 0;  ///< from its first gradient to its last
-  double exposed_ms = 0;   ///< communication that backward did not hide, in the calling thread
-  std::size_t bytes = 0;   ///< of gradients handed to the collective
+  double exposed_ms =
+      0;  ///< what communication took of the calling thread: moving bytes between gradients, waiting at the end
+  std::size_t bytes = 0;  ///< of gradients handed to the collective
   std::int64_t last_gradient_us = 0;
   std::vector<BucketTiming> buckets;
 };
@@ -59,18 +64,24 @@ struct DataParallelOptions {
 
 /// Makes a module one of `group.size()` replicas that train in lockstep.
 ///
-/// On construction every rank gets rank 0's parameters and buffers; if names, shapes or types differ, an Error (kMismatch)
-/// names the first that does. From then on, after each `backward()` outside `pause()`, every parameter's `.grad` is
-/// the mean over ranks of what was accumulated since `zero_grad`, each rank weighted by its number of samples, and
-/// is the same to the bit on all ranks. `.grad` lives in the buckets.
+/// On construction every rank gets rank 0's parameters and buffers; if names, shapes or types differ, an Error
+/// (kMismatch) names the first that does. From then on, after each `backward()` outside `pause()`, every parameter's
+/// `.grad` is the mean over ranks of what was accumulated since `zero_grad`, each rank weighted by its number of
+/// samples, and is the same to the bit on all ranks. `.grad` lives in the buckets.
 ///
-/// A parameter that no rank's loss reached keeps its `.grad` as it is (undefined after zero_grad(set_to_none)); one that only some
-/// ranks reached gets the mean, in which the others contribute their current gradient or zero.
+/// A parameter that no rank's loss reached keeps its `.grad` as it is (undefined after zero_grad(set_to_none)); one
+/// that only some ranks reached gets the mean, in which the others contribute their current gradient or zero.
 ///
-/// Every rank must run backward equally often. A loss that reaches no parameter of the module on some rank runs no hook there:
-/// the others then end with a timeout that names that rank. Gradients taken with torch::autograd::grad are not synchronised.
+/// Every rank must run backward equally often. A loss that reaches no parameter of the module on some rank runs no hook
+/// there: the others then end with a timeout that names that rank. Gradients taken with torch::autograd::grad are not
+/// synchronised; buffers (running statistics) are made equal on construction only. Sparse gradients are refused
+/// (kUnsupported).
 ///
-/// The module must outlive this object, and its parameters may not be replaced or change type meanwhile. Not thread-safe.
+/// A backward that throws synchronises nothing more: call zero_grad and go on, if every rank threw. An Error of the
+/// group comes out of `backward()` as it is.
+///
+/// The module must outlive this object; parameters that are replaced, change type, or start to require a gradient after
+/// construction are not synchronised (a changed type is an Error at the next backward). Not thread-safe.
 class DataParallel {
  public:
   DataParallel(const Group& group, torch::nn::Module& module, DataParallelOptions options = {});
@@ -80,11 +91,13 @@ class DataParallel {
   DataParallel(const DataParallel&) = delete;
   DataParallel& operator=(const DataParallel&) = delete;
 
-  /// Weights the following backward passes: this rank's loss is a mean over `count` samples (or tokens). Collective: every
-  /// rank calls it, at the same place. 0 is allowed: that rank then contributes nothing. A loader of make_loader does this itself.
+  /// Weights the following backward passes: this rank's loss is a mean over `count` samples (or tokens). Collective:
+  /// every rank calls it, at the same place. 0 is allowed: that rank then contributes nothing; 0 on all ranks is an
+  /// Error (kInvalidArgument). Holds until said otherwise. A loader of make_loader on the same group does this itself.
   void samples(std::int64_t count);
 
-  /// While the returned object lives, backward only accumulates locally. The next backward after it synchronises everything.
+  /// While the returned object lives, backward only accumulates locally. The next backward after it synchronises
+  /// everything. It must go before the DataParallel does.
   class [[nodiscard]] Pause {
    public:
     ~Pause();
@@ -104,8 +117,7 @@ class DataParallel {
   std::vector<std::string> parameters_without_gradient() const;
 
  private:
-  class Reducer;
-  std::unique_ptr<Reducer> reducer_;
+  std::shared_ptr<detail::Reducer> reducer_;
 };
 
 }  // namespace lockstep

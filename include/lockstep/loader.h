@@ -2,21 +2,143 @@
 
 #include <lockstep/group.h>
 #include <torch/data/example.h>
-#include <torch/types.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 namespace lockstep {
 
-/// Which samples this rank sees: epoch e visits all `dataset_size` samples once, in an order that depends on (seed, epoch)
-/// only, cut into global batches of m = `global_batch` (the last one may be shorter, unless `drop_last`); rank r of p takes the
-/// samples [m r / p, m (r + 1) / p) of each. So any number of ranks sees the same global batches.
+class Sampler;
+
+/// Which samples this rank sees: epoch e visits all `dataset_size` samples once, in an order that depends on (seed,
+/// epoch) only, cut into global batches of m = `global_batch` (the last one may be shorter, unless `drop_last`); rank r
+/// of p takes the samples [m r / p, m (r + 1) / p) of each. So any number of ranks sees the same global batches.
 struct LoaderOptions {
-  std::int64_t global_batch = 0;    ///< samples an iteration on all ranks together; or say per_rank_batch
-  std::int64_t per_rank_batch = 0;  ///< samples an iteration on each rank (PyTorch's habit); exactly one of the two is set
+  std::int64_t global_batch = 0;  ///< samples an iteration on all ranks together; or say per_rank_batch
+  std::int64_t per_rank_batch =
+      0;  ///< samples an iteration on each rank (PyTorch's habit); exactly one of the two is set
   std::uint64_t seed = 0;
   bool shuffle = true;
   bool drop_last = false;
 };
+
+/// This rank's part of one global batch: `data` and `target` are the samples' tensors, stacked along a new first
+/// dimension.
+struct Batch : torch::data::Example<> {
+  /// Samples of this rank. 0 where the global batch has fewer samples than there are ranks: the tensors then hold one
+  /// sample all the same, so that the model can run, and DataParallel gives it no weight.
+  std::int64_t samples = 0;
+  std::int64_t global_samples = 0;  ///< samples of all ranks
+};
+
+/// Where a Loader stands: `batch` batches of epoch `epoch` were delivered. The same on every rank, for any number of
+/// ranks with the same global batch, so it is all that a checkpoint needs to go on.
+struct LoaderPosition {
+  std::int64_t epoch = 0;
+  std::int64_t batch = 0;
+};
+
+/// Delivers a rank's share of each global batch, and tells the DataParallel replicas of the same group how much each
+/// rank's loss weighs. Samples are fetched in the calling thread when their batch is asked for. Not thread-safe.
+class Loader {
+ public:
+  /// Samples of these indices, stacked.
+  using Fetch = std::function<torch::data::Example<>(const std::vector<std::size_t>& indices)>;
+
+  /// What make_loader calls; for data that is not a torch dataset. Throws Error (kInvalidArgument).
+  Loader(const Group& group, std::size_t dataset_size, Fetch fetch, const LoaderOptions& options);
+  ~Loader();
+  Loader(const Loader&) = delete;
+  Loader& operator=(const Loader&) = delete;
+
+  class Iterator {
+   public:
+    using iterator_category = std::input_iterator_tag;
+    using value_type = Batch;
+    using difference_type = std::ptrdiff_t;
+    using pointer = Batch*;
+    using reference = Batch&;
+
+    Batch& operator*() const { return loader_->batch_; }
+    Batch* operator->() const { return &loader_->batch_; }
+    Iterator& operator++() {
+      if (!loader_->advance()) loader_ = nullptr;
+      return *this;
+    }
+    bool operator==(const Iterator& other) const { return loader_ == other.loader_; }
+    bool operator!=(const Iterator& other) const { return loader_ != other.loader_; }
+
+   private:
+    friend class Loader;
+    explicit Iterator(Loader* loader) : loader_(loader) {}
+    Loader* loader_;
+  };
+
+  /// One pass, for a range-for. When it goes, the loader moves on to the next epoch, finished or left by `break`.
+  class [[nodiscard]] Epoch {
+   public:
+    ~Epoch() { loader_.end_epoch(); }
+    Epoch(const Epoch&) = delete;
+    Epoch& operator=(const Epoch&) = delete;
+    Iterator begin() { return Iterator(loader_.advance() ? &loader_ : nullptr); }
+    Iterator end() { return Iterator(nullptr); }
+
+   private:
+    friend class Loader;
+    explicit Epoch(Loader& loader) : loader_(loader) {}
+    Loader& loader_;
+  };
+
+  /// The next epoch; after set_position, what is left of that one.
+  Epoch epoch();
+
+  /// Global batches in an epoch.
+  std::int64_t batches() const;
+  /// Inside the loop the batch at hand counts as delivered.
+  LoaderPosition position() const { return position_; }
+  /// Outside of a loop. Throws Error (kInvalidArgument) for a place that no epoch has.
+  void set_position(LoaderPosition position);
+
+ private:
+  bool advance();
+  void end_epoch();
+
+  Group group_;
+  Fetch fetch_;
+  std::unique_ptr<Sampler> sampler_;
+  LoaderPosition position_;
+  Batch batch_;
+};
+
+namespace detail {
+/// Stacks examples of tensors along a new first dimension.
+torch::data::Example<> stack(std::vector<torch::data::Example<>> examples);
+/// What a transform like Stack<> has stacked already.
+inline torch::data::Example<> stack(torch::data::Example<> batch) { return batch; }
+[[noreturn]] void refuse_unsized();
+}  // namespace detail
+
+/// A Loader over any dataset of torch::data with random access (a Dataset with `get` and `size`, or what `.map(...)`
+/// makes of one, with or without Stack<>) whose examples are a pair of tensors. Every rank gives the same dataset and
+/// options. Throws Error (kInvalidArgument) for a dataset that is empty or does not say its size, and for options that
+/// make no sense.
+///
+///   auto loader = lockstep::make_loader(dataset, world, {.global_batch = 64, .seed = 7});
+///   for (auto& batch : loader->epoch()) { ... batch.data, batch.target ... }
+template <class Dataset>
+std::unique_ptr<Loader> make_loader(Dataset dataset, const Group& group, const LoaderOptions& options) {
+  const auto size = dataset.size();  // an optional
+  if (!size.has_value()) detail::refuse_unsized();
+  auto shared = std::make_shared<Dataset>(std::move(dataset));
+  return std::make_unique<Loader>(
+      group, *size,
+      [shared](const std::vector<std::size_t>& indices) { return detail::stack(shared->get_batch(indices)); }, options);
+}
 
 }  // namespace lockstep

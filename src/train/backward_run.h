@@ -1,0 +1,55 @@
+#pragma once
+
+#include <lockstep/data_parallel.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "train/bucket.h"
+
+namespace lockstep {
+
+/// The communication of one synchronised backward: which gradients are there, which buckets are under way, and how long
+/// it took. Buckets leave in order, each when all its gradients are there and those before it have left: so all ranks
+/// start the same operations in the same order, whatever the order of their gradients.
+class BackwardRun {
+ public:
+  BackwardRun(Group group, const DataParallelOptions& options, std::shared_ptr<const BucketSet> buckets,
+              std::size_t parameters);
+
+  bool has(std::size_t parameter) const { return has_[parameter]; }
+  /// The order in which gradients came.
+  const std::vector<std::size_t>& order() const { return order_; }
+
+  /// The gradient of `parameter` exists; it need not be in its slot yet.
+  void note(std::size_t parameter);
+  /// It is in its slot: starts what is full now and moves what is under way, never waiting. With overlap = false does
+  /// nothing.
+  void advance(std::size_t parameter);
+  /// All slots hold what they should: starts the rest, and after it a maximum over ranks of `used`, and waits for
+  /// everything.
+  void complete(Buffer used);
+  SyncReport report() const;
+
+ private:
+  struct Flight {
+    Pending pending;
+    bool done = false;
+  };
+
+  void launch_next();
+  void land(std::size_t index);
+
+  Group group_;
+  const DataParallelOptions& options_;
+  std::shared_ptr<const BucketSet> buckets_;
+  std::vector<bool> has_;             // by parameter
+  std::vector<std::size_t> order_;    // parameters
+  std::vector<std::size_t> missing_;  // by bucket: gradients that are not there
+  std::vector<Flight> flights_;       // by bucket, those that have left
+  SyncReport report_;
+  std::int64_t first_gradient_us_ = 0;
+};
+
+}  // namespace lockstep

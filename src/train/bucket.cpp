@@ -1,0 +1,58 @@
+#include "train/bucket.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "train/tensor.h"
+
+namespace lockstep {
+namespace {
+
+constexpr std::size_t kNamesInPurpose = 3;
+
+std::string purpose_of(const GradientBucket& gradient) {
+  const auto& names = gradient.parameters;
+  const auto shown = std::min(names.size(), kNamesInPurpose);
+  const auto rest = names.size() - shown;
+  return fmt::format("gradients of {}{} (bucket {})",
+                     fmt::join(names.begin(), names.begin() + static_cast<long>(shown), ", "),
+                     rest > 0 ? fmt::format(" and {} more", rest) : "", gradient.index);
+}
+
+}  // namespace
+
+Bucket::Bucket(const Group& group, const BucketLayout& layout, const std::vector<ModuleTensor>& parameters, int index,
+               bool last)
+    : layout_(layout), memory_(group.allocate(layout.bytes)) {
+  gradient_.index = index;
+  gradient_.last = last;
+  for (const Slot& slot : layout_.slots) {
+    const ModuleTensor& parameter = parameters[slot.parameter];
+    slots_.push_back(tensor_like(parameter.tensor, memory_, slot.offset));
+    gradient_.parameters.push_back(parameter.name);
+  }
+  gradient_.flat = tensor_over(memory_, slots_.front().scalar_type());
+  purpose_ = purpose_of(gradient_);
+}
+
+Buffer Bucket::buffer() const { return {memory_.data(), layout_.bytes / size_of(layout_.dtype), layout_.dtype}; }
+
+BucketSet::BucketSet(const Group& group, const std::vector<BucketLayout>& layouts,
+                     const std::vector<ModuleTensor>& parameters)
+    : places_(parameters.size()) {
+  for (std::size_t index = 0; index < layouts.size(); ++index) {
+    buckets_.emplace_back(group, layouts[index], parameters, static_cast<int>(index), index + 1 == layouts.size());
+    const auto& slots = layouts[index].slots;
+    for (std::size_t slot = 0; slot < slots.size(); ++slot) places_[slots[slot].parameter] = {index, slot};
+  }
+}
+
+std::vector<BucketLayout> BucketSet::layouts() const {
+  std::vector<BucketLayout> result;
+  for (const Bucket& bucket : buckets_) result.push_back(bucket.layout());
+  return result;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <torch/nn/module.h>
+#include <torch/types.h>
+
+#include <string>
+#include <vector>
+
+namespace lockstep {
+
+/// A parameter or buffer of a module.
+struct ModuleTensor {
+  std::string name;
+  torch::Tensor tensor;
+  bool trainable = false;  ///< a parameter that requires a gradient
+  std::string tied_to;     ///< the first name of the same tensor, if it has several and this is a later one
+
+  /// "trainable Float [3, 4]", "fixed Long []", "tied to 'embedding.weight'".
+  std::string description() const;
+};
+
+/// All parameters, then all buffers, in the order of registration.
+std::vector<ModuleTensor> tensors_of(const torch::nn::Module& module);
+
+}  // namespace lockstep

@@ -1,0 +1,163 @@
+// One training on one process and on several, the same to rounding: and the check that says so fails when it should.
+#include <gtest/gtest.h>
+
+#include "train/test_model.h"
+
+namespace lockstep {
+namespace {
+
+using test::make_net;
+using test::Spots;
+
+constexpr int kIterations = 20;
+constexpr double kTolerance = 1e-5;
+// Epochs of batches of 14, 14, 14 and 3 samples: the last one leaves a rank of four without any.
+constexpr std::size_t kSamples = 45;
+constexpr std::int64_t kGlobalBatch = 14;
+
+/// Trains `net` and returns the change of its parameters.
+torch::Tensor train(test::SmallNet& net, const Group& group) {
+  const auto start = test::flat_parameters(net);
+  torch::optim::SGD optimizer(net.parameters(), torch::optim::SGDOptions(0.1).momentum(0.9));
+  const auto loader = make_loader(Spots(kSamples), group, {.global_batch = kGlobalBatch, .seed = 3});
+  for (int iteration = 0; iteration < kIterations;) {
+    for (auto& batch : loader->epoch()) {
+      optimizer.zero_grad();
+      torch::nn::functional::cross_entropy(net.forward(batch.data), batch.target).backward();
+      optimizer.step();
+      if (++iteration == kIterations) break;
+    }
+  }
+  return test::flat_parameters(net) - start;
+}
+
+struct Parity {
+  double difference = 0;   ///< of rank 0's change from that of one process, over its norm
+  bool bits_equal = true;  ///< between ranks
+};
+
+using MakeHook = std::function<CommunicationHook(const Group&)>;
+
+Parity parity(int ranks, const DataParallelOptions& options = {}, const MakeHook& make_hook = nullptr) {
+  at::set_num_threads(1);
+  const auto expected = train(*make_net(1), World::alone());
+  std::vector<torch::Tensor> changes(static_cast<std::size_t>(ranks));
+  test::on_ranks(ranks, [&](World& world) {
+    const auto net =
+        make_net(static_cast<std::uint64_t>(1 + world.rank()));  // only rank 0 starts as the single process does
+    auto own = options;
+    if (make_hook) own.communication_hook = make_hook(world);
+    const DataParallel replica(world, *net, own);
+    changes[static_cast<std::size_t>(world.rank())] = train(*net, world);
+  });
+  Parity result;
+  result.difference = ((changes[0] - expected).norm() / expected.norm()).item<double>();
+  for (const auto& change : changes) result.bits_equal = result.bits_equal && torch::equal(change, changes[0]);
+  return result;
+}
+
+/// A hook that lets `tamper` change this rank's gradients before they are reduced.
+MakeHook tampering(const std::function<void(int rank, torch::Tensor& flat)>& tamper, ReduceOp op = ReduceOp::kMean) {
+  return [tamper, op](const Group& group) -> CommunicationHook {
+    return [tamper, op, group](const GradientBucket& bucket) {
+      torch::Tensor flat = bucket.flat;
+      tamper(group.rank(), flat);
+      return group.all_reduce(buffer_of(flat.data_ptr<float>(), static_cast<std::size_t>(flat.numel())), op);
+    };
+  };
+}
+
+class ParityOn : public ::testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Ranks, ParityOn, ::testing::Values(1, 2, 3, 4));
+
+TEST_P(ParityOn, SameTrainingAsOneProcess) {
+  const auto result = parity(GetParam());
+  EXPECT_LE(result.difference, kTolerance);
+  EXPECT_TRUE(result.bits_equal);
+}
+
+TEST_P(ParityOn, SameWithManySmallBuckets) {
+  const auto result = parity(GetParam(), {.first_bucket_bytes = 256, .bucket_bytes = 1024});
+  EXPECT_LE(result.difference, kTolerance);
+  EXPECT_TRUE(result.bits_equal);
+}
+
+TEST_P(ParityOn, SameWithoutOverlapAndRebuilding) {
+  const auto result = parity(GetParam(), {.overlap = false, .rebuild_buckets = false});
+  EXPECT_LE(result.difference, kTolerance);
+  EXPECT_TRUE(result.bits_equal);
+}
+
+TEST(Parity, HookThatTampersWithNothingPasses) {
+  EXPECT_LE(parity(3, {}, tampering([](int, torch::Tensor&) {})).difference, kTolerance);
+}
+
+TEST(Parity, FailsWhenARanksGradientIsDropped) {
+  const auto drop = [](int rank, torch::Tensor& flat) {
+    if (rank == 1) flat.zero_();
+  };
+  EXPECT_GT(parity(3, {}, tampering(drop)).difference, 100 * kTolerance);
+}
+
+TEST(Parity, FailsWhenARanksGradientIsCountedTwice) {
+  const auto twice = [](int rank, torch::Tensor& flat) {
+    if (rank == 1) flat.mul_(2);
+  };
+  EXPECT_GT(parity(3, {}, tampering(twice)).difference, 100 * kTolerance);
+}
+
+TEST(Parity, FailsWhenGradientsAreSummed) {
+  EXPECT_GT(parity(3, {}, tampering([](int, torch::Tensor&) {}, ReduceOp::kSum)).difference, 100 * kTolerance);
+}
+
+TEST(Parity, FailsWhenOneRankKeepsItsOwnGradients) {
+  test::on_ranks(2, [](World& world) {
+    const auto net = make_net(1);
+    const auto change = train(*net, world);  // no DataParallel: each rank trains on its own share
+    std::vector<float> sums{change.sum().item<float>(), change.sum().item<float>()};
+    world.all_gather(buffer_of(sums)).wait();
+    EXPECT_NE(sums[0], sums[1]);
+  });
+}
+
+/// Two backward passes an update, of ragged micro-batches.
+torch::Tensor train_accumulating(test::SmallNet& net, const Group& group, DataParallel* replica) {
+  const auto start = test::flat_parameters(net);
+  torch::optim::SGD optimizer(net.parameters(), torch::optim::SGDOptions(0.1).momentum(0.9));
+  const auto loader = make_loader(Spots(kSamples), group, {.global_batch = kGlobalBatch, .seed = 3});
+  const auto backward = [&net](Batch& batch) {
+    torch::nn::functional::cross_entropy(net.forward(batch.data), batch.target).backward();
+  };
+  for (int epoch = 0; epoch < 5; ++epoch) {
+    int micro_batch = 0;
+    for (auto& batch : loader->epoch()) {
+      if (micro_batch++ % 2 == 0) {
+        optimizer.zero_grad();
+        if (replica) {
+          const auto quiet = replica->pause();
+          backward(batch);
+        } else {
+          backward(batch);
+        }
+      } else {
+        backward(batch);
+        optimizer.step();
+      }
+    }
+  }
+  return test::flat_parameters(net) - start;
+}
+
+TEST_P(ParityOn, SameWhenAccumulatingUnderPause) {
+  at::set_num_threads(1);
+  const auto expected = train_accumulating(*make_net(1), World::alone(), nullptr);
+  test::on_ranks(GetParam(), [&](World& world) {
+    const auto net = make_net(static_cast<std::uint64_t>(1 + world.rank()));
+    DataParallel replica(world, *net);
+    const auto change = train_accumulating(*net, world, &replica);
+    EXPECT_LE(((change - expected).norm() / expected.norm()).item<double>(), kTolerance);
+  });
+}
+
+}  // namespace
+}  // namespace lockstep

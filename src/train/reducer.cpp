@@ -1,0 +1,194 @@
+#include "train/reducer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "train/replicate.h"
+#include "train/tensor.h"
+
+namespace lockstep::detail {
+namespace {
+
+/// Everything that must be the same on all ranks, for require_equal.
+std::vector<std::pair<std::string, std::string>> contract(const std::vector<ModuleTensor>& tensors,
+                                                          const DataParallelOptions& options) {
+  std::vector<std::pair<std::string, std::string>> things;
+  for (const auto& tensor : tensors) things.emplace_back(tensor.name, tensor.description());
+  things.emplace_back("option first_bucket_bytes", std::to_string(options.first_bucket_bytes));
+  things.emplace_back("option bucket_bytes", std::to_string(options.bucket_bytes));
+  things.emplace_back("option rebuild_buckets", options.rebuild_buckets ? "on" : "off");
+  things.emplace_back("option algorithm", options.algorithm);
+  things.emplace_back("option communication_hook", options.communication_hook ? "set" : "not set");
+  return things;
+}
+
+std::vector<ModuleTensor> trainable(std::vector<ModuleTensor> tensors) {
+  std::erase_if(tensors, [](const ModuleTensor& t) { return !t.trainable || !t.tied_to.empty(); });
+  if (tensors.empty()) {
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        "DataParallel was given a module with no parameter that requires a gradient: there is nothing to train.");
+  }
+  for (const auto& parameter : tensors) {
+    if (parameter.tensor.device().is_cpu() && data_type_of(parameter.tensor.scalar_type())) continue;
+    throw Error(
+        ErrorCode::kUnsupported,
+        fmt::format("DataParallel does not take parameter '{}' of type {} on device {}: it takes floating-point "
+                    "parameters in host memory.",
+                    parameter.name, c10::toString(parameter.tensor.scalar_type()), parameter.tensor.device().str()));
+  }
+  return tensors;
+}
+
+}  // namespace
+
+Reducer::Reducer(const Group& group, const torch::nn::Module& module, DataParallelOptions options)
+    : group_(group),
+      options_(std::move(options)),
+      share_(group_.attribute<BatchShare>()),
+      rebuild_pending_(options_.rebuild_buckets) {
+  const auto tensors = tensors_of(module);
+  require_equal(group_, contract(tensors, options_));
+  parameters_ = trainable(tensors);
+  broadcast_values(group_, tensors);
+
+  const std::size_t count = parameters_.size();
+  std::vector<std::size_t> order(count);
+  for (std::size_t i = 0; i < count; ++i) order[i] = count - 1 - i;
+  buckets_ = std::make_shared<BucketSet>(group_, lay_out_in(order), parameters_);
+  reached_memory_ = group_.allocate(count);
+  reached_ = static_cast<std::uint8_t*>(reached_memory_.data());
+  reached_here_.resize(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    hooks_.emplace_back(
+        parameters_[i].tensor, [this, i](const torch::Tensor& gradient) { return weighted(i, gradient); },
+        [this, i] { on_gradient(i); });
+  }
+}
+
+std::vector<BucketLayout> Reducer::lay_out_in(const std::vector<std::size_t>& order) const {
+  std::vector<GradientSize> sizes;
+  for (const auto& [name, tensor, is_trainable, tied_to] : parameters_) {
+    sizes.push_back({tensor.nbytes(), *data_type_of(tensor.scalar_type())});
+  }
+  return lay_out(sizes, order, {options_.first_bucket_bytes, options_.bucket_bytes});
+}
+
+torch::Tensor Reducer::weighted(std::size_t parameter, const torch::Tensor& gradient) const {
+  const auto& slot = buckets_->slot_of(parameter);
+  const auto refuse = [&](ErrorCode code, const char* why) {
+    throw Error(code, fmt::format("Parameter '{}' {}", parameters_[parameter].name, why),
+                {.rank = group_.rank(), .operation = "DataParallel"});
+  };
+  if (gradient.layout() != torch::kStrided) {
+    refuse(ErrorCode::kUnsupported,
+           "has a sparse gradient, which DataParallel cannot reduce: make its layer's gradients dense.");
+  }
+  if (gradient.scalar_type() != slot.scalar_type()) {
+    refuse(ErrorCode::kInvalidArgument,
+           "changed its type after DataParallel was made: convert the module first, then make DataParallel.");
+  }
+  const double factor = share_.factor(group_.size());
+  if (factor == 1) return {};
+  // Not a product: what a rank without samples computed may be infinite or not a number.
+  if (factor == 0) return torch::zeros_like(gradient);
+  return gradient * factor;
+}
+
+bool Reducer::in_slot(std::size_t parameter) const {
+  const auto& gradient = parameters_[parameter].tensor.grad();
+  const auto& slot = buckets_->slot_of(parameter);
+  return gradient.defined() && gradient.data_ptr() == slot.data_ptr() && gradient.strides() == slot.strides();
+}
+
+void Reducer::on_gradient(std::size_t parameter) {
+  torch::NoGradGuard no_grad;
+  const bool paused = pause_depth_ > 0;
+  const auto run = paused ? nullptr : current_run();
+  if (run) run->note(parameter);
+  if (!in_slot(parameter)) {
+    auto& gradient = parameters_[parameter].tensor.mutable_grad();
+    buckets_->slot_of(parameter).copy_(gradient);
+    gradient = buckets_->slot_of(parameter);
+  }
+  reached_here_[parameter] = 1;
+  if (run) run->advance(parameter);
+}
+
+std::shared_ptr<BackwardRun> Reducer::current_run() {
+  auto run = run_.lock();
+  if (!run) {
+    run = std::make_shared<BackwardRun>(group_, options_, buckets_, parameters_.size());
+    run_ = run;
+    at_end_of_backward([self = weak_from_this(), run] {
+      if (const auto reducer = self.lock()) reducer->finish(*run);
+    });
+  }
+  return run;
+}
+
+void Reducer::finish(BackwardRun& run) {
+  torch::NoGradGuard no_grad;
+  fill_unreached_slots();
+  std::copy(reached_here_.begin(), reached_here_.end(), reached_);
+  run.complete({reached_, reached_here_.size(), DataType::kUInt8});
+  take_means();
+  std::fill(reached_here_.begin(), reached_here_.end(), std::uint8_t{0});
+  report_ = run.report();
+  run_.reset();
+  if (rebuild_pending_) rebuild(run.order());
+}
+
+void Reducer::fill_unreached_slots() {
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    if (reached_here_[i]) continue;
+    auto& gradient = parameters_[i].tensor.mutable_grad();
+    const auto& slot = buckets_->slot_of(i);
+    if (!gradient.defined()) {
+      slot.zero_();
+    } else if (in_slot(i)) {
+      gradient = slot.clone();  // if no rank reached it, it stays what it is; if one did, take_means puts the slot back
+    } else {
+      slot.copy_(gradient);
+    }
+  }
+}
+
+void Reducer::take_means() {
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    if (reached_[i] && !in_slot(i)) parameters_[i].tensor.mutable_grad() = buckets_->slot_of(i);
+  }
+}
+
+void Reducer::rebuild(std::vector<std::size_t> order) {
+  rebuild_pending_ = false;
+  // Those that did not come stay behind the others, in the order they have now.
+  for (const Bucket& bucket : buckets_->buckets()) {
+    for (const Slot& slot : bucket.layout().slots) {
+      if (std::find(order.begin(), order.end(), slot.parameter) == order.end()) order.push_back(slot.parameter);
+    }
+  }
+  std::vector<std::int64_t> agreed(order.begin(), order.end());
+  group_.broadcast(buffer_of(agreed), 0, {.purpose = "order in which gradients come"}).wait();
+  const auto layouts = lay_out_in({agreed.begin(), agreed.end()});
+  if (layouts == buckets_->layouts()) return;
+  const auto next = std::make_shared<BucketSet>(group_, layouts, parameters_);
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    if (!in_slot(i)) continue;
+    const auto& slot = next->slot_of(i);
+    slot.copy_(buckets_->slot_of(i));
+    parameters_[i].tensor.mutable_grad() = slot;
+  }
+  buckets_ = next;
+}
+
+std::vector<std::string> Reducer::unreached() const {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    if (!reached_[i]) names.push_back(parameters_[i].name);
+  }
+  return names;
+}
+
+}  // namespace lockstep::detail

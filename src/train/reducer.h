@@ -1,0 +1,59 @@
+#pragma once
+
+#include <lockstep/data_parallel.h>
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "train/backward_run.h"
+#include "train/batch_share.h"
+#include "train/bucket.h"
+#include "train/gradient_hook.h"
+#include "train/module_tensors.h"
+
+namespace lockstep::detail {
+
+/// What DataParallel does: hooks on every parameter, gradients in buckets, one BackwardRun for each synchronised
+/// backward.
+class Reducer : public std::enable_shared_from_this<Reducer> {
+ public:
+  /// Collective: compares the replicas and gives all of them rank 0's values.
+  Reducer(const Group& group, const torch::nn::Module& module, DataParallelOptions options);
+
+  const Group& group() const { return group_; }
+  int& pause_depth() { return pause_depth_; }
+  const SyncReport& report() const { return report_; }
+  std::vector<std::string> unreached() const;
+
+ private:
+  torch::Tensor weighted(std::size_t parameter, const torch::Tensor& gradient) const;
+  void on_gradient(std::size_t parameter);
+  bool in_slot(std::size_t parameter) const;
+  std::shared_ptr<BackwardRun> current_run();
+  void finish(BackwardRun& run);
+  void fill_unreached_slots();
+  void take_means();
+  void rebuild(std::vector<std::size_t> order);
+  std::vector<BucketLayout> lay_out_in(const std::vector<std::size_t>& order) const;
+
+  Group group_;
+  DataParallelOptions options_;
+  BatchShare& share_;                     // the group's, as the loader sets it
+  std::vector<ModuleTensor> parameters_;  // the trainable ones, each once
+  std::shared_ptr<const BucketSet> buckets_;
+  RegisteredMemory reached_memory_;  // a byte a parameter: its gradient changed since the last synchronised backward...
+  std::uint8_t* reached_;            // ...on this rank before the collective, on any rank after it
+  std::vector<std::uint8_t> reached_here_;
+  bool rebuild_pending_;
+  int pause_depth_ = 0;
+  // Owned by the callback that waits in autograd's engine: when a backward throws the engine destroys that, and the run
+  // with it.
+  std::weak_ptr<BackwardRun> run_;
+  SyncReport report_;
+  std::deque<GradientHook> hooks_;  // last: they call into all of the above
+};
+
+}  // namespace lockstep::detail

@@ -1,0 +1,145 @@
+#include "train/replicate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+
+#include "train/layout.h"
+#include "train/tensor.h"
+
+namespace lockstep {
+namespace {
+
+using Things = std::vector<std::pair<std::string, std::string>>;
+
+std::string serialise(const Things& things) {
+  std::string text;
+  for (const auto& [name, what] : things) text += name + '\0' + what + '\0';
+  return text;
+}
+
+Things parse(std::string_view text) {
+  Things things;
+  const auto take = [&text] {
+    const auto end = std::min(text.find('\0'), text.size());
+    std::string word(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    return word;
+  };
+  while (!text.empty()) {
+    auto name = take();
+    things.emplace_back(std::move(name), take());
+  }
+  return things;
+}
+
+/// FNV-1a, 64 bits (Fowler, Noll, Vo): the same on every platform, as std::hash is not.
+std::int64_t fingerprint(std::string_view text) {
+  std::uint64_t hash = 0xCBF29CE484222325u;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
+  return static_cast<std::int64_t>(hash);
+}
+
+/// "'fc.weight' is trainable Float [3, 4] on rank 0 and trainable Float [3, 5] on rank 2".
+std::string first_difference(const Things& zero, const Things& other, int rank) {
+  std::size_t i = 0;
+  while (i < zero.size() && i < other.size() && zero[i] == other[i]) ++i;
+  if (i == zero.size())
+    return fmt::format("rank {} has '{}' ({}), rank 0 has not", rank, other[i].first, other[i].second);
+  if (i == other.size())
+    return fmt::format("rank 0 has '{}' ({}), rank {} has not", zero[i].first, zero[i].second, rank);
+  if (zero[i].first == other[i].first) {
+    return fmt::format("'{}' is {} on rank 0 and {} on rank {}", zero[i].first, zero[i].second, other[i].second, rank);
+  }
+  return fmt::format("rank 0 has '{}' ({}) where rank {} has '{}' ({})", zero[i].first, zero[i].second, rank,
+                     other[i].first, other[i].second);
+}
+
+constexpr std::size_t kStagingBytes = std::size_t{16} << 20;
+
+/// Broadcasts a run of tensors through one piece of registered memory.
+class Parcel {
+ public:
+  void add(const torch::Tensor& tensor) {
+    tensors_.push_back(tensor);
+    offsets_.push_back(bytes_);
+    bytes_ += (tensor.nbytes() + kSlotAlignment - 1) / kSlotAlignment * kSlotAlignment;
+  }
+  std::size_t bytes() const { return bytes_; }
+
+  void send(const Group& group, const RegisteredMemory& memory) {
+    const auto staged = [&](std::size_t i) { return tensor_like(tensors_[i], memory, offsets_[i]); };
+    if (group.rank() == 0) {
+      for (std::size_t i = 0; i < tensors_.size(); ++i) staged(i).copy_(tensors_[i]);
+    }
+    group.broadcast({memory.data(), bytes_, DataType::kUInt8}, 0, {.purpose = "first values of parameters and buffers"})
+        .wait();
+    if (group.rank() != 0) {
+      for (std::size_t i = 0; i < tensors_.size(); ++i) tensors_[i].copy_(staged(i));
+    }
+  }
+
+ private:
+  std::vector<torch::Tensor> tensors_;
+  std::vector<std::size_t> offsets_;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace
+
+void require_equal(const Group& group, const Things& things) {
+  const auto ranks = static_cast<std::size_t>(group.size());
+  const auto self = static_cast<std::size_t>(group.rank());
+  const std::string text = serialise(things);
+  const OperationOptions options{.purpose = "check that all ranks have the same module"};
+
+  std::vector<std::int64_t> heads(2 * ranks);
+  heads[2 * self] = fingerprint(text);
+  heads[2 * self + 1] = static_cast<std::int64_t>(text.size());
+  group.all_gather(buffer_of(heads), options).wait();
+  std::size_t longest = 0;
+  bool equal = true;
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    equal = equal && heads[2 * rank] == heads[0] && heads[2 * rank + 1] == heads[1];
+    longest = std::max(longest, static_cast<std::size_t>(heads[2 * rank + 1]));
+  }
+  if (equal) return;
+
+  std::vector<std::uint8_t> texts(longest * ranks);
+  std::memcpy(texts.data() + self * longest, text.data(), text.size());
+  group.all_gather(buffer_of(texts), options).wait();
+  const auto things_of = [&](std::size_t rank) {
+    return parse(
+        {reinterpret_cast<const char*>(texts.data()) + rank * longest, static_cast<std::size_t>(heads[2 * rank + 1])});
+  };
+  const Things zero = things_of(0);
+  for (std::size_t rank = 1; rank < ranks; ++rank) {
+    const Things other = things_of(rank);
+    if (other == zero) continue;
+    const int peer = static_cast<int>(rank);
+    throw Error(ErrorCode::kMismatch,
+                fmt::format("The replicas differ: {}. Build the same module with the same options on every rank.",
+                            first_difference(zero, other, peer)),
+                {.rank = group.rank(), .peer = peer, .operation = "DataParallel"});
+  }
+}
+
+void broadcast_values(const Group& group, const std::vector<ModuleTensor>& tensors) {
+  if (group.size() == 1) return;
+  torch::NoGradGuard no_grad;
+  std::vector<Parcel> parcels(1);
+  std::size_t largest = 0;
+  for (const auto& [name, tensor, trainable, tied_to] : tensors) {
+    if (!tied_to.empty()) continue;
+    if (parcels.back().bytes() > 0 && parcels.back().bytes() + tensor.nbytes() > kStagingBytes) parcels.emplace_back();
+    parcels.back().add(tensor);
+    largest = std::max(largest, parcels.back().bytes());
+  }
+  if (largest == 0) return;
+  const RegisteredMemory memory = group.allocate(largest);
+  for (Parcel& parcel : parcels) parcel.send(group, memory);
+}
+
+}  // namespace lockstep
