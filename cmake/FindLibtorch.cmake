@@ -23,6 +23,7 @@ if(NOT Torch_FOUND)
   message(FATAL_ERROR "libtorch was not found: install libtorch-dev, or activate a Python environment with torch, "
                       "or set Torch_DIR, or build without it (-DLOCKSTEP_TRAIN=OFF).")
 endif()
+get_filename_component(LIBTORCH_LIBRARY_DIR "${TORCH_LIBRARY}" DIRECTORY)
 if(TORCH_CXX_FLAGS MATCHES "_GLIBCXX_USE_CXX11_ABI=0")
   message(FATAL_ERROR "The libtorch at ${TORCH_INSTALL_PREFIX} is built for the old C++ ABI, which nothing else here is. "
                       "Use PyTorch's wheel from 2.7 on, or the distribution's libtorch.")

@@ -11,6 +11,14 @@ if(PkgConfig_FOUND)
   pkg_check_modules(HWLOC QUIET IMPORTED_TARGET hwloc)
 endif()
 
+# Those that are more than headers, and what a linker calls them where ours is installed.
+if(TARGET hwy::hwy)
+  set_target_properties(hwy::hwy PROPERTIES LOCKSTEP_INSTALLED_AS hwy)
+endif()
+if(TARGET PkgConfig::HWLOC)
+  set_target_properties(PkgConfig::HWLOC PROPERTIES LOCKSTEP_INSTALLED_AS hwloc)
+endif()
+
 if(LOCKSTEP_TRAIN)
   include(FindLibtorch)
   include(LockstepTorchHeaders)

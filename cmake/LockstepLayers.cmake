@@ -10,19 +10,36 @@ function(lockstep_layer)
     lockstep_${layer_NAME} PUBLIC "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include")
   target_link_libraries(lockstep_${layer_NAME} PRIVATE lockstep_flags PUBLIC ${layer_LIBRARIES})
   set_property(GLOBAL APPEND PROPERTY LOCKSTEP_LAYERS_OF_${layer_OF} lockstep_${layer_NAME})
+  set_property(GLOBAL APPEND PROPERTY LOCKSTEP_LIBRARIES_OF_${layer_OF} ${layer_LIBRARIES})
 endfunction()
 
 # Joins the layers said to be OF `which` into one library, lockstep_<which>, known as lockstep::<which>.
+#
+# What the layers link is linked here too, where it is more than headers (LockstepDependencies.cmake says so); once installed it
+# goes by its plain name, so that a project that uses ours needs to find no package of theirs.
 function(lockstep_library which)
   cmake_parse_arguments(PARSE_ARGV 1 library "" "" "PUBLIC;PRIVATE")
   get_property(layers GLOBAL PROPERTY LOCKSTEP_LAYERS_OF_${which})
+  get_property(libraries GLOBAL PROPERTY LOCKSTEP_LIBRARIES_OF_${which})
   set(objects "")
   foreach(layer IN LISTS layers)
     list(APPEND objects $<TARGET_OBJECTS:${layer}>)
   endforeach()
+  set(binaries "")
+  list(REMOVE_DUPLICATES libraries)
+  foreach(dependency IN LISTS libraries)
+    if(TARGET ${dependency})
+      get_target_property(name ${dependency} LOCKSTEP_INSTALLED_AS)
+      if(name)
+        list(APPEND library_PRIVATE $<BUILD_INTERFACE:${dependency}> $<INSTALL_INTERFACE:${name}>)
+        list(APPEND binaries ${name})
+      endif()
+    endif()
+  endforeach()
   add_library(lockstep_${which} ${objects})
   add_library(lockstep::${which} ALIAS lockstep_${which})
-  set_target_properties(lockstep_${which} PROPERTIES EXPORT_NAME ${which} LINKER_LANGUAGE CXX)
+  set_target_properties(lockstep_${which} PROPERTIES EXPORT_NAME ${which} LINKER_LANGUAGE CXX
+                                                     LOCKSTEP_BINARIES "${binaries}")
   target_include_directories(
     lockstep_${which} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
                              $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)

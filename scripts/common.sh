@@ -48,7 +48,7 @@ configure() {
   local name=$1 folder=$2
   shift 2
   if [[ -f $folder/build.ninja && -f $folder/configured_with && $(<"$folder/configured_with") == "$*" ]]; then return; fi
-  rm -f "$folder/configured_with"
+  rm -f "$folder/configured_with" "$folder/CMakeCache.txt"
   logged "configure-$name" cmake -S . -B "$folder" -G Ninja "$@"
   printf '%s\n' "$*" >"$folder/configured_with"
 }
