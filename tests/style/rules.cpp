@@ -90,15 +90,18 @@ Violations untested_sources(const std::vector<SourceFile>& files, const std::map
   for (const SourceFile& file : files) paths.insert(file.path);
 
   Violations found;
+  std::map<std::string, std::string> unused = without;
   for (const std::string& path : paths) {
     if (layer_of(path).empty() || !path.ends_with(".cpp") || path.ends_with("_test.cpp")) continue;
     const std::string test = path.substr(0, path.size() - std::string(".cpp").size()) + "_test.cpp";
-    if (!paths.contains(test) && !without.contains(path)) found.push_back(path + ": has no " + test);
-    if (paths.contains(test) && without.contains(path))
-      found.push_back(path + ": is listed as untested, but has a test");
+    if (paths.contains(test)) continue;
+    const std::string folder = path.substr(0, path.rfind('/') + 1);
+    if (!without.contains(path) && !without.contains(folder)) found.push_back(path + ": has no " + test);
+    unused.erase(without.contains(path) ? path : folder);
   }
+  for (const auto& [path, reason] : unused)
+    found.push_back(path + ": is listed as untested, but is tested or not there");
   for (const auto& [path, reason] : without) {
-    if (!paths.contains(path)) found.push_back(path + ": is listed as untested, but is not there");
     if (reason.empty()) found.push_back(path + ": is listed as untested with no reason");
   }
   return found;

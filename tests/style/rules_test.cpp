@@ -61,11 +61,12 @@ TEST(Rules, MarksOfUnfinishedWorkAreFound) {
 TEST(Rules, ASourceHasATestOrAReason) {
   const std::vector<SourceFile> files = {{"src/base/a.cpp", {}}, {"src/base/a_test.cpp", {}}, {"src/base/b.cpp", {}}};
   EXPECT_THAT(untested_sources(files, {{"src/base/b.cpp", "three calls of a"}}), IsEmpty());
+  EXPECT_THAT(untested_sources(files, {{"src/base/", "tested elsewhere"}}), IsEmpty());
   EXPECT_THAT(untested_sources(files, {}), ElementsAre("src/base/b.cpp: has no src/base/b_test.cpp"));
   EXPECT_THAT(untested_sources(files, {{"src/base/a.cpp", "why"}, {"src/base/b.cpp", ""}, {"src/base/c.cpp", "gone"}}),
-              ElementsAre("src/base/a.cpp: is listed as untested, but has a test",
-                          "src/base/b.cpp: is listed as untested with no reason",
-                          "src/base/c.cpp: is listed as untested, but is not there"));
+              ElementsAre("src/base/a.cpp: is listed as untested, but is tested or not there",
+                          "src/base/c.cpp: is listed as untested, but is tested or not there",
+                          "src/base/b.cpp: is listed as untested with no reason"));
 }
 
 }  // namespace
