@@ -23,7 +23,7 @@ struct Announcement {
 
   std::string_view algorithm_name() const { return algorithm.data(); }
   bool agrees_with(const Announcement& other) const;
-  /// "all_reduce of 12 float32 (sum, ring)".
+  /// As "all_reduce of 12 float32 (sum, ALGORITHM)".
   std::string describe() const;
 };
 // It crosses process borders as plain bytes.
