@@ -23,9 +23,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kMostPoints = 2000;
 
 // Six digits are more than a curve shows, and a third of the file.
-Json brief(double value) {
-  return std::isfinite(value) ? Json(std::stod(fmt::format("{:.6g}", value))) : Json(nullptr);
-}
+Json brief(double value) { return std::isfinite(value) ? Json::parse(fmt::format("{:.6g}", value)) : Json(nullptr); }
 
 using Iterations = std::vector<IterationRecord>;
 

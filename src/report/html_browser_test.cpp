@@ -1,6 +1,7 @@
 // What a report looks like to a browser: headless Chromium draws it. Skipped where there is no Chromium.
 #include "base/atomic_file.h"
 #include "report/html_example.h"
+#include "tests/processes/temporary_folder.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -9,12 +10,12 @@
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
+#include <sstream>
 #include <string>
 #include <system_error>
 
 namespace lockstep {
 
-namespace fs = std::filesystem;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -25,15 +26,11 @@ std::string chromium() {
   return {};
 }
 
-class Browser : public testing::Test {
+class Browser : public testing_support::TemporaryFolder {
  protected:
-  Browser() {
-    std::string pattern = (fs::temp_directory_path() / "lockstep-browser-XXXXXX").string();
-    folder_ = ::mkdtemp(pattern.data());
-  }
   ~Browser() override {
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
+    std::error_code busy;  // a helper of the browser may still be writing; the folder itself goes after this
+    std::filesystem::remove_all(folder_, busy);
   }
   void SetUp() override {
     if (chromium().empty()) GTEST_SKIP() << "Chromium is not installed (apt-get install chromium).";
@@ -43,10 +40,9 @@ class Browser : public testing::Test {
   void browse(const std::string& arguments) const {
     const std::string command = fmt::format(
         "cd '{0}' && HOME='{0}' TMPDIR='{0}' timeout -k 5 100 {1} --headless --no-sandbox --disable-gpu "
-        "--disable-dev-shm-usage "
-        "--disable-breakpad --disable-background-networking --no-first-run --hide-scrollbars "
-        "--user-data-dir='{0}/profile' "
-        "--enable-logging=stderr {2} 'file://{0}/report.html' >'{0}/stdout' 2>'{0}/stderr' </dev/null",
+        "--disable-dev-shm-usage --disable-breakpad --disable-background-networking --no-first-run --hide-scrollbars "
+        "--user-data-dir='{0}/profile' --enable-logging=stderr {2} 'file://{0}/report.html' "
+        ">'{0}/stdout' 2>'{0}/stderr' </dev/null",
         folder_.string(), chromium(), arguments);
     ASSERT_EQ(std::system(command.c_str()), 0) << read_file(folder_ / "stderr");
   }
@@ -73,8 +69,6 @@ class Browser : public testing::Test {
     }
     return lines;
   }
-
-  fs::path folder_;
 };
 
 // The <g> of a curve in a dumped DOM.

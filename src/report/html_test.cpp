@@ -2,12 +2,12 @@
 
 #include "base/atomic_file.h"
 #include "report/html_example.h"
+#include "tests/processes/temporary_folder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <lockstep/error.h>
 
-#include <cstdlib>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -19,14 +19,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-class Html : public testing::Test {
+class Html : public testing_support::TemporaryFolder {
  protected:
-  Html() {
-    std::string pattern = (fs::temp_directory_path() / "lockstep-html-XXXXXX").string();
-    folder_ = ::mkdtemp(pattern.data());
-  }
-  ~Html() override { fs::remove_all(folder_); }
-
   std::string written(const ReportPage& page) const {
     write_report(page, folder_ / "report.html");
     return read_file(folder_ / "report.html");
@@ -44,8 +38,6 @@ class Html : public testing::Test {
     }
     return "none";
   }
-
-  fs::path folder_;
 };
 
 TEST_F(Html, HoldsEveryIteration) {

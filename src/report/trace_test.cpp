@@ -1,6 +1,7 @@
 #include "report/trace.h"
 
 #include "base/atomic_file.h"
+#include "tests/processes/temporary_folder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +9,6 @@
 #include <sys/resource.h>
 
 #include <csignal>
-#include <cstdlib>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -19,14 +19,8 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using testing::HasSubstr;
 
-class Trace : public testing::Test {
+class Trace : public testing_support::TemporaryFolder {
  protected:
-  Trace() {
-    std::string pattern = (fs::temp_directory_path() / "lockstep-trace-XXXXXX").string();
-    folder_ = ::mkdtemp(pattern.data());
-  }
-  ~Trace() override { fs::remove_all(folder_); }
-
   fs::path part(int rank) const { return folder_ / ("trace.rank" + std::to_string(rank) + ".json"); }
   std::ptrdiff_t files() const { return std::distance(fs::directory_iterator(folder_), fs::directory_iterator()); }
 
@@ -64,8 +58,6 @@ class Trace : public testing::Test {
     ADD_FAILURE() << "merged: " << content;
     return "";
   }
-
-  fs::path folder_;
 };
 
 TEST_F(Trace, EveryRankIsNamedOnce) {

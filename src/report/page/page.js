@@ -128,7 +128,7 @@ function draw(chart) {
   const {low, high} = extent(chart, first, last);
   const x = (iteration) => area.left + (last > first ? (iteration - first) / (last - first) : 0.5) * (area.right - area.left);
   const y = (value) => area.bottom - ((value - low) / (high - low)) * (area.bottom - area.top);
-  const grid = svg('g');
+  const grid = svg('g'), labels = [];
   for (const tick of ticks(low, high, (area.bottom - area.top) / 44)) {
     grid.append(svg('line', {class: 'grid', x1: area.left, x2: area.right, y1: y(tick), y2: y(tick)}),
                 svg('text', {x: area.left - 8, y: y(tick) + 4, 'text-anchor': 'end'}, short(tick)));
@@ -136,7 +136,9 @@ function draw(chart) {
   for (const tick of ticks(first, last > first ? last : first + 1, (area.right - area.left) / 90)) {
     if (Number.isInteger(tick) && tick >= first && tick <= last) {
       const label = tick.toLocaleString('en'), half = label.length * 3.3;
-      grid.append(svg('text', {x: Math.min(x(tick), width - half), y: height - 6, 'text-anchor': 'middle'}, label));
+      const at = Math.min(x(tick), width - half), node = svg('text', {x: at, y: height - 6, 'text-anchor': 'middle'}, label);
+      grid.append(node);
+      labels.push({node, at, half});
     }
   }
   grid.append(svg('line', {class: 'axis', x1: area.left, x2: area.right, y1: area.bottom, y2: area.bottom}));
@@ -147,7 +149,7 @@ function draw(chart) {
   chart.svg.replaceChildren(
     svg('clipPath', {id: clip}, svg('rect', {x: area.left - 4, y: area.top - 6, width: area.right - area.left + 8, height: area.bottom - area.top + 7})),
     grid, curves, chart.cursor);
-  Object.assign(chart, {area, x, y, high, width, height});
+  Object.assign(chart, {area, x, y, high, width, labels});
   point(chart, null);
 }
 
@@ -155,9 +157,11 @@ function draw(chart) {
 function point(chart, index) {
   const iteration = iterations[index ?? shown[1]];
   chart.cursor.replaceChildren();
+  chart.labels.forEach(({node}) => node.removeAttribute('visibility'));
   if (index !== null) {
     const at = chart.x(iteration), label = iteration.toLocaleString('en'), half = label.length * 3.6 + 6;
     const middle = Math.min(Math.max(at, half), chart.width - half);
+    chart.labels.filter((other) => Math.abs(other.at - middle) < other.half + half).forEach(({node}) => node.setAttribute('visibility', 'hidden'));
     chart.cursor.append(
       svg('line', {x1: at, x2: at, y1: chart.area.top, y2: chart.area.bottom}),
       svg('rect', {x: middle - half, y: chart.area.bottom + 5, width: 2 * half, height: 18, rx: 4}),
@@ -287,3 +291,11 @@ charts.forEach(draw);
 new ResizeObserver(() => charts.forEach((chart) => {
   if (Math.abs(roomFor(chart) - chart.width) > 1) draw(chart);
 })).observe(document.getElementById('page'));
+
+// On paper the curves stand side by side as on a wide screen, drawn for its width.
+const print = (width) => () => {
+  document.getElementById('page').style.width = width;
+  charts.forEach(draw);
+};
+addEventListener('beforeprint', print('690px'));
+addEventListener('afterprint', print(''));
