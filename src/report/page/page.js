@@ -19,7 +19,9 @@ function short(value) {
     const [unit, name] = [[1e9, 'G'], [1e6, 'M'], [1e3, 'k']].find(([unit]) => size >= unit);
     return Number((value / unit).toPrecision(3)) + name;
   }
-  if (size > 0 && (size < 1e-3 || size >= 1e12)) return value.toExponential(2).replace(/\.?0+e/, 'e').replace('e+', 'e');
+  if (size > 0 && (size < 1e-3 || size >= 1e12)) {
+    return value.toExponential(2).replace(/\.?0+e/, 'e').replace('e+', 'e');
+  }
   return String(Number(value.toPrecision(4)));
 }
 
@@ -29,7 +31,9 @@ function ticks(low, high, count) {
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = power * [1, 2, 2.5, 5, 10].find((factor) => factor * power >= rough * 0.999);
   const found = [];
-  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; ++i) found.push(Number((i * step).toPrecision(12)));
+  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; ++i) {
+    found.push(Number((i * step).toPrecision(12)));
+  }
   return found;
 }
 
@@ -89,7 +93,11 @@ function extent(chart, first, last) {
   // A first iteration that warms caches up must not flatten all others.
   const usual = values[Math.floor((values.length - 1) * 0.985)];
   if (chart.zero && high > usual * 2) high = usual * 1.25;
-  if (high <= low) { high = low + (Math.abs(low) || 1) * 0.1; low -= chart.zero ? 0 : (Math.abs(low) || 1) * 0.1; }
+  if (high <= low) {
+    const some = (Math.abs(low) || 1) * 0.1;
+    high = low + some;
+    low -= some;
+  }
   const room = (high - low) * 0.06;
   return {low: chart.zero ? 0 : low - room, high: high + room};
 }
@@ -108,7 +116,9 @@ function drawSeries(series, x, y) {
   } else if (series.kind === 'dots') {
     add(group, 'curve', raw);
     if (raw.length <= 60) {
-      raw.forEach((point) => point && group.append(svg('circle', {class: 'dot', cx: point[0].toFixed(1), cy: point[1].toFixed(1), r: 3})));
+      for (const [cx, cy] of raw.filter(Boolean)) {
+        group.append(svg('circle', {class: 'dot', cx: cx.toFixed(1), cy: cy.toFixed(1), r: 3}));
+      }
     }
   } else if (series.smooth && raw.length >= 100) {
     add(group, 'curve raw', raw);
@@ -126,7 +136,8 @@ function draw(chart) {
   const area = {left: 46, right: width - 10, top: 8, bottom: height - 24};
   const first = iterations[shown[0]], last = iterations[shown[1]];
   const {low, high} = extent(chart, first, last);
-  const x = (iteration) => area.left + (last > first ? (iteration - first) / (last - first) : 0.5) * (area.right - area.left);
+  const along = (iteration) => (last > first ? (iteration - first) / (last - first) : 0.5);
+  const x = (iteration) => area.left + along(iteration) * (area.right - area.left);
   const y = (value) => area.bottom - ((value - low) / (high - low)) * (area.bottom - area.top);
   const grid = svg('g'), labels = [];
   for (const tick of ticks(low, high, (area.bottom - area.top) / 44)) {
@@ -136,7 +147,8 @@ function draw(chart) {
   for (const tick of ticks(first, last > first ? last : first + 1, (area.right - area.left) / 90)) {
     if (Number.isInteger(tick) && tick >= first && tick <= last) {
       const label = tick.toLocaleString('en'), half = label.length * 3.3;
-      const at = Math.min(x(tick), width - half), node = svg('text', {x: at, y: height - 6, 'text-anchor': 'middle'}, label);
+      const at = Math.min(x(tick), width - half);
+      const node = svg('text', {x: at, y: height - 6, 'text-anchor': 'middle'}, label);
       grid.append(node);
       labels.push({node, at, half});
     }
@@ -146,9 +158,8 @@ function draw(chart) {
   const curves = svg('g', {'clip-path': `url(#${clip})`}, ...chart.series.map((series) => drawSeries(series, x, y)));
   chart.cursor = svg('g', {class: 'cursor'});
   chart.svg.setAttribute('viewBox', `0 0 ${width} ${height}`);
-  chart.svg.replaceChildren(
-    svg('clipPath', {id: clip}, svg('rect', {x: area.left - 4, y: area.top - 6, width: area.right - area.left + 8, height: area.bottom - area.top + 7})),
-    grid, curves, chart.cursor);
+  const inside = {x: area.left - 4, y: 2, width: area.right - area.left + 8, height: area.bottom - 1};
+  chart.svg.replaceChildren(svg('clipPath', {id: clip}, svg('rect', inside)), grid, curves, chart.cursor);
   Object.assign(chart, {area, x, y, high, width, labels});
   point(chart, null);
 }
@@ -161,7 +172,9 @@ function point(chart, index) {
   if (index !== null) {
     const at = chart.x(iteration), label = iteration.toLocaleString('en'), half = label.length * 3.6 + 6;
     const middle = Math.min(Math.max(at, half), chart.width - half);
-    chart.labels.filter((other) => Math.abs(other.at - middle) < other.half + half).forEach(({node}) => node.setAttribute('visibility', 'hidden'));
+    for (const other of chart.labels) {
+      if (Math.abs(other.at - middle) < other.half + half) other.node.setAttribute('visibility', 'hidden');
+    }
     chart.cursor.append(
       svg('line', {x1: at, x2: at, y1: chart.area.top, y2: chart.area.bottom}),
       svg('rect', {x: middle - half, y: chart.area.bottom + 5, width: 2 * half, height: 18, rx: 4}),
@@ -172,7 +185,8 @@ function point(chart, index) {
     chart.values[i].textContent = short(value) + (value === null || !chart.unit ? '' : ` ${chart.unit}`);
     if (index === null || value === null || series.kind === 'area') return;
     const cy = chart.y(Math.min(value, chart.high));
-    chart.cursor.append(svg('circle', {style: `--c: var(--${series.colour})`, cx: chart.x(series.x[found]), cy, r: 4.5}));
+    const cx = chart.x(series.x[found]), style = `--c: var(--${series.colour})`;
+    chart.cursor.append(svg('circle', {style, cx, cy, r: 4.5}));
   });
 }
 
@@ -181,7 +195,7 @@ function show(first, last) {
   charts.forEach(draw);
 }
 
-// A line follows the pointer in all charts at once; a drag of the mouse zooms in, a double click out; arrow keys move the line.
+// A line follows the pointer or the arrow keys in all charts at once; a drag of the mouse zooms in, a double click out.
 function listen(chart) {
   let start = null, selection = null, current = null;
   const indexOf = (event) => {
@@ -212,9 +226,13 @@ function listen(chart) {
     selection = null;
     if (from !== null && Math.abs(current - from) >= 2) show(Math.min(from, current), Math.max(from, current));
   });
-  chart.svg.addEventListener('pointerleave', () => { if (start === null) charts.forEach((other) => point(other, null)); });
+  const leave = () => {
+    current = null;
+    charts.forEach((other) => point(other, null));
+  };
+  chart.svg.addEventListener('pointerleave', () => { if (start === null) leave(); });
+  chart.svg.addEventListener('blur', leave);
   chart.svg.addEventListener('dblclick', () => show(0, iterations.length - 1));
-  chart.svg.addEventListener('blur', () => { current = null; charts.forEach((other) => point(other, null)); });
   chart.svg.addEventListener('keydown', (event) => {
     const by = {ArrowLeft: -1, ArrowRight: 1, PageUp: -20, PageDown: 20, Home: -Infinity, End: Infinity}[event.key];
     if (event.key === 'Escape') show(0, iterations.length - 1);
@@ -228,11 +246,14 @@ function addChart(chart) {
   chart.series = chart.series.filter((series) => series.y.some((value) => value !== null));
   if (!chart.series.length) return null;
   chart.values = chart.series.map(() => html('b'));
-  const keys = chart.series.map((series, i) => html('span', {class: `key ${series.kind ?? ''}`, style: `--c: var(--${series.colour})`},
-                                                    html('i'), series.name, ' ', chart.values[i]));
+  const keys = chart.series.map((series, i) => {
+    const attributes = {class: `key ${series.kind ?? ''}`, style: `--c: var(--${series.colour})`};
+    return html('span', attributes, html('i'), series.name, ' ', chart.values[i]);
+  });
   chart.svg = svg('svg', {role: 'img', tabindex: 0, 'aria-label': `${chart.title} by iteration`});
   chart.figure = html('figure', {class: `card chart${chart.wide ? ' wide' : ''}`},
-                      html('figcaption', {}, html('h2', {}, chart.title), html('div', {class: 'keys'}, ...keys)), chart.svg);
+                      html('figcaption', {}, html('h2', {}, chart.title), html('div', {class: 'keys'}, ...keys)),
+                      chart.svg);
   charts.push(chart);
   listen(chart);
   return chart.figure;
@@ -255,36 +276,58 @@ function chartsOf({columns, validation}) {
 }
 
 function names(parameters) {
-  if (parameters.length <= 4) return [parameters.join(', ')];
-  return [html('details', {}, html('summary', {}, `${parameters.length} parameters, ${parameters[0]} to ${parameters.at(-1)}`), parameters.join(', '))];
+  const all = parameters.join(', ');
+  if (parameters.length <= 4) return all;
+  const summary = `${parameters.length} parameters, ${parameters[0]} to ${parameters.at(-1)}`;
+  return html('details', {}, html('summary', {}, summary), all);
 }
 
 function bucketsOf(buckets) {
   if (!buckets.length) return null;
-  const row = (tag, cells) => html('tr', {}, ...cells.map(([text, kind]) => html(tag, kind ? {class: kind} : {}, ...[text].flat())));
-  return html('section', {class: 'card'}, html('h2', {}, 'Buckets'), html('div', {class: 'scroll'}, html('table', {},
-    row('th', [['bucket', 'number'], ['size', 'number'], ['algorithm'], ['mean time', 'number'], ['hidden by backward', 'number'], ['parameters']]),
-    ...buckets.map((b) => row('td', [[String(b.index), 'number'], [b.size, 'number'], [b.algorithm], [b.time, 'number'], [b.hidden, 'number'], [names(b.parameters), 'names']])))));
+  const columns = [  // heading, class, what stands there
+    ['bucket', 'number', (bucket) => String(bucket.index)],
+    ['size', 'number', (bucket) => bucket.size],
+    ['algorithm', '', (bucket) => bucket.algorithm],
+    ['mean time', 'number', (bucket) => bucket.time],
+    ['hidden by backward', 'number', (bucket) => bucket.hidden],
+    ['parameters', 'names', (bucket) => names(bucket.parameters)],
+  ];
+  const headings = columns.map(([heading, kind]) => html('th', {class: kind}, heading));
+  const rows = buckets.map((bucket) => columns.map(([, kind, cell]) => html('td', {class: kind}, cell(bucket))));
+  const table = html('table', {}, ...[headings, ...rows].map((cells) => html('tr', {}, ...cells)));
+  return card('Buckets', html('div', {class: 'scroll'}, table));
 }
 
-const mark = svg('svg', {viewBox: '0 0 20 14', 'aria-hidden': 'true'},
-  ...['blue', 'orange', 'teal'].map((colour, i) => svg('rect', {x: 0, y: i * 5, width: 20, height: 3.4, rx: 1.7, fill: `var(--${colour})`})));
+const bar = (colour, i) => svg('rect', {y: i * 5, width: 20, height: 3.4, rx: 1.7, fill: `var(--${colour})`});
+const mark = svg('svg', {viewBox: '0 0 20 14', 'aria-hidden': 'true'}, ...['blue', 'orange', 'teal'].map(bar));
+
+const card = (title, ...content) => html('section', {class: 'card'}, html('h2', {}, title), ...content);
+
+function traceOf(path) {
+  const viewer = html('a', {href: 'https://ui.perfetto.dev', rel: 'noreferrer'}, 'ui.perfetto.dev');
+  return card('Trace', html('p', {}, 'What each rank did, and when: open ', viewer, ' and drop the file ',
+                            html('code', {class: 'path'}, path), ' on it. It is read by the page and not uploaded.'));
+}
+
+function hint() {
+  const each = data.each > 1 ? `Each point is the mean of ${data.each} iterations. ` : '';
+  return html('p', {class: 'note hint'}, each + 'Drag over a curve to zoom in, double-click to see all again.');
+}
+
+const tile = ({label, value, note}) => html('div', {class: 'tile'},
+  html('dt', {}, label), html('dd', {}, value), html('dd', {class: 'note'}, note));
+const setting = ([name, value]) => html('div', {}, html('dt', {}, name), html('dd', {}, value));
 
 document.getElementById('page').replaceChildren(...[
   html('header', {}, html('div', {class: 'mark'}, mark, 'Lockstep training report'), html('h1', {}, data.title),
        data.command ? html('code', {class: 'command'}, data.command) : null),
-  html('dl', {class: 'card tiles'}, ...data.tiles.map((tile) => html('div', {class: 'tile'},
-       html('dt', {}, tile.label), html('dd', {}, tile.value), html('dd', {class: 'note'}, tile.note)))),
+  html('dl', {class: 'card tiles'}, ...data.tiles.map(tile)),
   iterations.length ? chartsOf(data) : html('p', {class: 'card note'}, 'No iteration was recorded.'),
-  iterations.length > 2 ? html('p', {class: 'note hint'},
-       (data.each > 1 ? `Each point is the mean of ${data.each} iterations. ` : '') + 'Drag over a curve to zoom in, double-click to see all again.') : null,
+  iterations.length > 2 ? hint() : null,
   bucketsOf(data.buckets),
-  data.sample ? html('section', {class: 'card'}, html('h2', {}, 'Sample'), html('pre', {class: 'sample'}, data.sample)) : null,
-  data.trace ? html('section', {class: 'card'}, html('h2', {}, 'Trace'), html('p', {},
-       'What each rank did, and when: open ', html('a', {href: 'https://ui.perfetto.dev', rel: 'noreferrer'}, 'ui.perfetto.dev'),
-       ' and drop the file ', html('code', {class: 'path'}, data.trace), ' on it. It is read by the page and not uploaded.')) : null,
-  data.settings.length ? html('section', {class: 'card'}, html('h2', {}, 'Settings'), html('dl', {class: 'settings'},
-       ...data.settings.map(([name, value]) => html('div', {}, html('dt', {}, name), html('dd', {}, value))))) : null,
+  data.sample ? card('Sample', html('pre', {class: 'sample'}, data.sample)) : null,
+  data.trace ? traceOf(data.trace) : null,
+  data.settings.length ? card('Settings', html('dl', {class: 'settings'}, ...data.settings.map(setting))) : null,
 ].filter(Boolean));
 
 charts.forEach(draw);
