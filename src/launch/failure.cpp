@@ -1,5 +1,6 @@
 #include "launch/failure.h"
 
+#include "base/units.h"
 #include "launch/signals.h"
 
 #include <fmt/format.h>
@@ -12,7 +13,8 @@ namespace lockstep {
 namespace {
 
 std::string seconds(std::chrono::duration<double> duration) {
-  return fmt::format("{:.{}f} s", duration.count(), duration.count() < 10 ? 1 : 0);
+  if (duration.count() < 10) return fmt::format("{:.1f} s", duration.count());
+  return format_wait(std::chrono::duration_cast<std::chrono::seconds>(duration));
 }
 
 /// "exited with code 3", "was ended by SIGSEGV (Segmentation fault)"

@@ -41,10 +41,11 @@ void check_descriptor_limit(int ranks) {
 }
 
 Output::Options output_options(const LaunchOptions& options) {
+  const bool bar = options.pass_through_rank >= 0 && ::isatty(STDOUT_FILENO) != 0;
   return {.ranks = options.ranks,
           .colour = {wants_colour(STDOUT_FILENO), wants_colour(STDERR_FILENO)},
           .bare_rank = options.pass_through_rank,
-          .below_a_bar = options.pass_through_rank >= 0 && ::isatty(STDOUT_FILENO) != 0,
+          .beside_a_bar = {bar, bar && ::isatty(STDERR_FILENO) != 0},
           .log_dir = options.log_dir};
 }
 
@@ -93,6 +94,7 @@ int launch(const LaunchOptions& options) {
   Supervisor supervisor(signals, output, options.grace);
   start_ranks(options, path, signals, output, supervisor);
   const JobOutcome job = supervisor.run();
+  output.clear_bar();
   const int code = exit_code(job);
   if (code == 0 || code != options.quiet_exit_code) {
     fmt::print(stderr, "{}",

@@ -82,8 +82,10 @@ void Output::finish(int rank, Stream stream) {
 }
 
 void Output::say(std::string_view line) {
-  write_all(options_.descriptors[1], fmt::format("{}lockstep: {}\n", options_.below_a_bar ? "\r\x1b[K" : "", line));
+  write_all(options_.descriptors[1], fmt::format("{}lockstep: {}\n", erasure(Stream::kErrors), line));
 }
+
+void Output::clear_bar() { write_all(options_.descriptors[0], erasure(Stream::kOutput)); }
 
 std::vector<std::string> Output::last_lines(int rank) const {
   const auto& lines = ranks_[static_cast<std::size_t>(rank)].last_lines;
@@ -106,8 +108,10 @@ LineSplitter::Sink Output::sink(int rank, Stream stream, std::string& text) {
   };
 }
 
+std::string_view Output::erasure(Stream stream) const { return options_.beside_a_bar[index(stream)] ? "\r\x1b[K" : ""; }
+
 std::string Output::decorated(int rank, Stream stream, std::string_view line) const {
-  const char* erase = options_.below_a_bar ? "\r\x1b[K" : "";
+  const std::string_view erase = erasure(stream);
   if (rank == options_.bare_rank) return fmt::format("{}{}\n", erase, line);
   if (!options_.colour[index(stream)]) return fmt::format("{}[rank {}] {}\n", erase, rank, line);
   const int colour = kColours[static_cast<std::size_t>(rank) % kColours.size()];

@@ -26,7 +26,8 @@ class Output {
     std::array<int, 2> descriptors{1, 2};      ///< for Stream::kOutput and kErrors
     std::array<bool, 2> colour{false, false};  ///< each is a terminal that shows colours
     int bare_rank = -1;                        ///< its lines get no prefix
-    bool below_a_bar = false;  ///< a rank draws a bar on this terminal: lines start by erasing what stands in theirs
+    /// A rank draws a bar on the terminal that the descriptor is too: lines start by erasing what stands in theirs.
+    std::array<bool, 2> beside_a_bar{false, false};
     std::optional<std::filesystem::path> log_dir;  ///< made if it is not there
   };
   static constexpr std::size_t kLastLines = 10;
@@ -39,6 +40,9 @@ class Output {
   void finish(int rank, Stream stream);
   /// A line of our own, on stderr.
   void say(std::string_view line);
+
+  /// Erases what is left of a bar whose rank could not do it any more.
+  void clear_bar();
 
   /// The last lines that the rank printed, oldest first, each cut to a few hundred characters.
   std::vector<std::string> last_lines(int rank) const;
@@ -54,6 +58,7 @@ class Output {
   std::vector<Rank> ranks_;
 
   LineSplitter::Sink sink(int rank, Stream stream, std::string& text);
+  std::string_view erasure(Stream stream) const;
   std::string decorated(int rank, Stream stream, std::string_view line) const;
   void write_log(int rank, std::string_view bytes);
 };

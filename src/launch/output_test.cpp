@@ -68,11 +68,15 @@ TEST(Output, AProgressBarIsShownNowAndThenAndAtItsEnd) {
 }
 
 TEST(Output, BesideABarLinesBeginByErasingIt) {
+  const Screen out;
   const Screen err;
-  Output output({.ranks = 2, .descriptors = {1, err.descriptor()}, .bare_rank = 0, .below_a_bar = true});
+  Output output(
+      {.ranks = 2, .descriptors = {out.descriptor(), err.descriptor()}, .bare_rank = 0, .beside_a_bar = {true, true}});
   output.add(0, Stream::kErrors, "bare\n");
   output.add(1, Stream::kErrors, "other\n");
   output.say("ours");
+  output.clear_bar();
+  EXPECT_EQ(out.text(), "\r\x1b[K");
   EXPECT_EQ(err.text(), "\r\x1b[Kbare\n\r\x1b[K[rank 1] other\n\r\x1b[Klockstep: ours\n");
 }
 
