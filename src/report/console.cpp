@@ -96,7 +96,7 @@ std::string Console::lines_of(const IterationRecord& record) const {
     const std::size_t longest = std::string_view("iteration ").size() + std::to_string(run_.iterations).size();
     fields.front().text.resize(std::max(fields.front().text.size(), longest), ' ');
     fields.front().brief = fields.front().text;
-    lines = join(fit(std::move(fields), columns()), options_.colour) + "\n";
+    lines = fit(std::move(fields), columns(), options_.colour) + "\n";
   } else {
     lines = format_iteration(record) + "\n";
   }
@@ -118,9 +118,7 @@ std::string Console::bar() const {
   const std::string eta = format_eta(pace_.seconds_until(run_.iterations));
   // One column stays free: a terminal that has its last one filled may wrap.
   const std::size_t columns = this->columns() - 1;
-  const std::vector<Field> fields =
-      fit({{count, count, 2}, {pace, pace, 1}, {eta, eta, 3}}, columns - percent.size() - 2);
-  const std::string text = join(fields);
+  const std::string text = fit({{count, count, 2}, {pace, pace, 1}, {eta, eta, 3}}, columns - percent.size() - 2);
   const std::size_t taken = percent.size() + text.size() + 3;
   const std::size_t length = std::min(columns > taken ? columns - taken : 0, kLongestBar);
   if (length < 5) return percent + "  " + text;

@@ -35,8 +35,6 @@ std::string format_brief_rate(double rate) {
   return fmt::format("{:.0f}", rate);
 }
 
-std::size_t columns_of(const std::vector<Field>& fields) { return join(fields).size(); }
-
 }  // namespace
 
 std::vector<Field> iteration_fields(const IterationRecord& record) {
@@ -56,7 +54,7 @@ std::vector<Field> iteration_fields(const IterationRecord& record) {
   // Compute and exposed time shorten together or not at all: one without the other would mislead.
   fields.push_back(
       {fmt::format("compute {} ms  exposed {} ms", format_ms(record.compute_ms), format_ms(record.exposed_ms)),
-       fmt::format("{} ms, {} exposed", format_ms(record.compute_ms), format_ms(record.exposed_ms)), 5});
+       fmt::format("{}+{} ms", format_ms(record.compute_ms), format_ms(record.exposed_ms)), 5});
   const std::string bytes = format_bytes(record.bytes);
   fields.push_back({record.algorithm.empty() ? bytes : bytes + " " + record.algorithm, bytes, 1, "2"});
   return fields;
@@ -64,23 +62,23 @@ std::vector<Field> iteration_fields(const IterationRecord& record) {
 
 std::string colour(std::string_view text, std::string_view sgr) { return fmt::format("\x1b[{}m{}\x1b[0m", sgr, text); }
 
-std::string join(const std::vector<Field>& fields, bool coloured) {
+std::string join(const std::vector<Field>& fields, std::size_t gap, bool coloured) {
   std::string line;
   for (const Field& field : fields) {
-    if (!line.empty()) line += "  ";
+    if (!line.empty()) line.append(gap, ' ');
     line += coloured && !field.colour.empty() ? colour(field.text, field.colour) : field.text;
   }
   return line;
 }
 
-std::vector<Field> fit(std::vector<Field> fields, std::size_t columns) {
-  if (columns_of(fields) <= columns) return fields;
+std::string fit(std::vector<Field> fields, std::size_t columns, bool coloured) {
+  if (join(fields).size() <= columns) return join(fields, 2, coloured);
   for (Field& field : fields) field.text = field.brief;
-  while (columns_of(fields) > columns && fields.size() > 1) {
+  while (join(fields, 1).size() > columns && fields.size() > 1) {
     fields.erase(std::min_element(fields.begin(), fields.end(),
                                   [](const Field& a, const Field& b) { return a.importance < b.importance; }));
   }
-  return fields;
+  return join(fields, 1, coloured);
 }
 
 std::string format_iteration(const IterationRecord& record) { return join(iteration_fields(record)); }

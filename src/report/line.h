@@ -19,11 +19,12 @@ struct Field {
 
 std::vector<Field> iteration_fields(const IterationRecord& record);
 
-/// The fields, two spaces apart; with escape codes if `coloured`.
-std::string join(const std::vector<Field>& fields, bool coloured = false);
+/// The fields, `gap` spaces apart; with escape codes if `coloured`.
+std::string join(const std::vector<Field>& fields, std::size_t gap = 2, bool coloured = false);
 
-/// The fields that stand on a line of so many columns, shortened and dropped until they do.
-std::vector<Field> fit(std::vector<Field> fields, std::size_t columns);
+/// A line of at most so many columns: the fields in full where they fit, else brief and close together, else without
+/// the least important ones.
+std::string fit(std::vector<Field> fields, std::size_t columns, bool coloured = false);
 
 /// `text` between escape codes.
 std::string colour(std::string_view text, std::string_view sgr);
