@@ -3,8 +3,12 @@
 #   lockstep_layer_tests(NAME schedule SOURCES schedule_test.cpp ... [LIBRARIES lockstep_train] [TIMEOUT 60])
 #
 # Each TEST is a ctest entry named <layer>.<Suite>.<Test>, with a timeout.
-find_package(GTest REQUIRED)
-include(GoogleTest)
+# Without LOCKSTEP_TESTS nothing is registered, and GoogleTest is not needed.
+if(LOCKSTEP_TESTS)
+  enable_testing()
+  find_package(GTest REQUIRED)
+  include(GoogleTest)
+endif()
 
 set(LOCKSTEP_TEST_DATA "${PROJECT_SOURCE_DIR}/../shared/data"
     CACHE PATH "Folder of real data for tests; what needs it is skipped where it is absent")
