@@ -40,6 +40,17 @@ struct Vectors : torch::nn::Module {
   }
 };
 
+inline void clear_gradients(torch::nn::Module& module) {
+  for (auto& parameter : module.parameters()) parameter.mutable_grad() = torch::Tensor();
+}
+
+/// Names in the buckets of the last backward, in slot order.
+inline std::vector<std::vector<std::string>> buckets_of(const DataParallel& replica) {
+  std::vector<std::vector<std::string>> result;
+  for (const auto& bucket : replica.report().buckets) result.push_back(bucket.parameters);
+  return result;
+}
+
 /// A small network with the usual parts: a convolution, a normalisation, two linear layers.
 struct SmallNet : torch::nn::Module {
   SmallNet()
