@@ -66,7 +66,7 @@ int show_help(LaunchOptions launch_options) {
 void add_train(Program& program) {
   CLI::App* command = program.app.add_subcommand("train", "Run a ready-made training on the ranks of this host");
   auto ranks = std::make_shared<std::string>("1");
-  command->add_option("-n,--ranks", *ranks, "Processes that train together (default: 1)");
+  command->add_option("-n,--ranks", *ranks, "Processes that train together (default: 1)")->type_name("N");
   command->footer(
       "lockstep train WHAT [-n N] [OPTIONS]\n\n"
       "Trainings:\n"

@@ -1,6 +1,7 @@
 #include "launch/guard.h"
 
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@ namespace {
 constexpr pid_t kAllIsOver = 0;
 
 [[noreturn]] void watch(int channel) {
+  ::prctl(PR_SET_NAME, "lockstep-guard");
   ::setsid();  // no signal meant for the job's terminal or groups reaches it
   sigset_t all;
   ::sigfillset(&all);

@@ -21,6 +21,8 @@ using std::chrono::milliseconds;
 constexpr milliseconds kSettle{500};
 // Children of a rank may outlive it and hold its pipes; what they print is still shown for this long.
 constexpr milliseconds kLinger{500};
+// Longer than any job, and short enough to be added to a time.
+constexpr std::chrono::hours kLongestGrace{24 * 365};
 
 FileDescriptor& pipe_of(Process& process, Stream stream) {
   return stream == Stream::kOutput ? process.output : process.errors;
@@ -35,7 +37,7 @@ int poll_timeout(Clock::time_point deadline) {
 }  // namespace
 
 Supervisor::Supervisor(Signals& signals, Output& output, milliseconds grace)
-    : signals_(signals), output_(output), grace_(grace) {}
+    : signals_(signals), output_(output), grace_(std::min<milliseconds>(grace, kLongestGrace)) {}
 
 Supervisor::~Supervisor() { reap_all(); }
 
@@ -172,7 +174,10 @@ void Supervisor::advance() {
     case Phase::kStopping:
       if (due) kill_all();
       return;
-    case Phase::kKilled: return;
+    case Phase::kKilled:
+      // One that the kernel cannot end yet (it waits for a disk) is waited for, but not in a busy loop.
+      if (due && !all_ended()) enter(Phase::kKilled, kLinger);
+      return;
   }
 }
 
