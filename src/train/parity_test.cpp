@@ -7,29 +7,9 @@ namespace lockstep {
 namespace {
 
 using test::make_net;
-using test::Spots;
+using test::train_small_net;
 
-constexpr int kIterations = 20;
 constexpr double kTolerance = 1e-5;
-// Epochs of batches of 14, 14, 14 and 3 samples: the last one leaves a rank of four without any.
-constexpr std::size_t kSamples = 45;
-constexpr std::int64_t kGlobalBatch = 14;
-
-/// Trains `net` and returns the change of its parameters.
-torch::Tensor train(test::SmallNet& net, const Group& group) {
-  const auto start = test::flat_parameters(net);
-  torch::optim::SGD optimizer(net.parameters(), torch::optim::SGDOptions(0.1).momentum(0.9));
-  const auto loader = make_loader(Spots(kSamples), group, {.global_batch = kGlobalBatch, .seed = 3});
-  for (int iteration = 0; iteration < kIterations;) {
-    for (auto& batch : loader->epoch()) {
-      optimizer.zero_grad();
-      torch::nn::functional::cross_entropy(net.forward(batch.data), batch.target).backward();
-      optimizer.step();
-      if (++iteration == kIterations) break;
-    }
-  }
-  return test::flat_parameters(net) - start;
-}
 
 struct Parity {
   double difference = 0;   ///< of rank 0's change from that of one process, over its norm
@@ -40,7 +20,7 @@ using MakeHook = std::function<CommunicationHook(const Group&)>;
 
 Parity parity(int ranks, const DataParallelOptions& options = {}, const MakeHook& make_hook = nullptr) {
   at::set_num_threads(1);
-  const auto expected = train(*make_net(1), World::alone());
+  const auto expected = train_small_net(*make_net(1), World::alone());
   std::vector<torch::Tensor> changes(static_cast<std::size_t>(ranks));
   test::on_ranks(ranks, [&](World& world) {
     const auto net =
@@ -48,7 +28,7 @@ Parity parity(int ranks, const DataParallelOptions& options = {}, const MakeHook
     auto own = options;
     if (make_hook) own.communication_hook = make_hook(world);
     const DataParallel replica(world, *net, own);
-    changes[static_cast<std::size_t>(world.rank())] = train(*net, world);
+    changes[static_cast<std::size_t>(world.rank())] = train_small_net(*net, world);
   });
   Parity result;
   result.difference = ((changes[0] - expected).norm() / expected.norm()).item<double>();
@@ -113,7 +93,7 @@ TEST(Parity, FailsWhenGradientsAreSummed) {
 TEST(Parity, FailsWhenOneRankKeepsItsOwnGradients) {
   test::on_ranks(2, [](World& world) {
     const auto net = make_net(1);
-    const auto change = train(*net, world);  // no DataParallel: each rank trains on its own share
+    const auto change = train_small_net(*net, world);  // no DataParallel: each rank trains on its own share
     std::vector<float> sums{change.sum().item<float>(), change.sum().item<float>()};
     world.all_gather(buffer_of(sums)).wait();
     EXPECT_NE(sums[0], sums[1]);
@@ -124,7 +104,7 @@ TEST(Parity, FailsWhenOneRankKeepsItsOwnGradients) {
 torch::Tensor train_accumulating(test::SmallNet& net, const Group& group, DataParallel* replica) {
   const auto start = test::flat_parameters(net);
   torch::optim::SGD optimizer(net.parameters(), torch::optim::SGDOptions(0.1).momentum(0.9));
-  const auto loader = make_loader(Spots(kSamples), group, {.global_batch = kGlobalBatch, .seed = 3});
+  const auto loader = make_loader(test::spots(), group, test::spots_options());
   const auto backward = [&net](Batch& batch) {
     torch::nn::functional::cross_entropy(net.forward(batch.data), batch.target).backward();
   };

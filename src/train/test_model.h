@@ -99,4 +99,25 @@ inline torch::Tensor flat_parameters(const torch::nn::Module& module) {
   return torch::cat(parts);
 }
 
+/// Epochs of batches of 14, 14, 14 and 3 samples: the last one leaves a rank of four without any.
+inline Spots spots() { return Spots(45); }
+inline LoaderOptions spots_options() { return {.global_batch = 14, .seed = 3}; }
+
+/// Trains for 20 iterations and returns the change of the parameters.
+inline torch::Tensor train_small_net(SmallNet& net, const Group& group) {
+  constexpr int kIterations = 20;
+  const auto start = flat_parameters(net);
+  torch::optim::SGD optimizer(net.parameters(), torch::optim::SGDOptions(0.1).momentum(0.9));
+  const auto loader = make_loader(spots(), group, spots_options());
+  for (int iteration = 0; iteration < kIterations;) {
+    for (auto& batch : loader->epoch()) {
+      optimizer.zero_grad();
+      torch::nn::functional::cross_entropy(net.forward(batch.data), batch.target).backward();
+      optimizer.step();
+      if (++iteration == kIterations) break;
+    }
+  }
+  return flat_parameters(net) - start;
+}
+
 }  // namespace lockstep::test

@@ -1,0 +1,55 @@
+// DataParallel under `lockstep run`: processes of their own, as users have them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "tests/processes/command.h"
+
+namespace lockstep {
+namespace {
+
+using testing::Each;
+using testing::HasSubstr;
+using testing::Le;
+using testing::SizeIs;
+using testing_support::Command;
+
+/// What follows each `word` in `text`.
+std::vector<double> values_after(const std::string& word, const std::string& text) {
+  std::vector<double> values;
+  for (auto at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
+    values.push_back(std::stod(text.substr(at + word.size())));
+  }
+  return values;
+}
+
+class Replicas : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Ranks, Replicas, testing::Values(1, 2, 4));
+
+TEST_P(Replicas, ProcessesTrainAsOneDoes) {
+  Command command({LOCKSTEP_PROGRAM, "run", "-n", std::to_string(GetParam()), LOCKSTEP_REPLICA_PROGRAM});
+  ASSERT_EQ(command.wait(), 0) << command.output() << command.errors();
+  const auto differences = values_after("difference ", command.output());
+  EXPECT_THAT(differences, SizeIs(static_cast<std::size_t>(GetParam())));
+  EXPECT_THAT(differences, Each(Le(1e-5)));
+  EXPECT_THAT(command.output(), Not(HasSubstr("bits differ")));
+  EXPECT_THAT(command.output(), HasSubstr("bits equal"));
+}
+
+#ifdef LOCKSTEP_EXAMPLE
+TEST(Example, LearnsAloneAndOnTwoRanks) {
+  for (const char* ranks : {"1", "2"}) {
+    Command command({LOCKSTEP_PROGRAM, "run", "-n", ranks, LOCKSTEP_EXAMPLE});
+    ASSERT_EQ(command.wait(), 0) << command.output() << command.errors();
+    const auto losses = values_after(" loss ", command.output());
+    ASSERT_EQ(losses.size(), 5u) << command.output();
+    EXPECT_LT(losses.back(), 0.3);
+  }
+}
+#endif
+
+}  // namespace
+}  // namespace lockstep
