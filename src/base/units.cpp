@@ -63,7 +63,10 @@ std::string format_bytes(std::uint64_t bytes) {
     value /= 1024;
     ++unit;
   }
-  return fmt::format("{:.{}f} {}", value, value == std::floor(value) || value >= 100 ? 0 : value >= 10 ? 1 : 2,
+  return fmt::format("{:.{}f} {}", value,
+                     value == std::floor(value) || value >= 100 ? 0
+                     : value >= 10                              ? 1
+                                                                : 2,
                      kNames[unit]);
 }
 
@@ -72,6 +75,10 @@ std::string format_wait(std::chrono::seconds duration) {
   if (seconds >= 3600) return fmt::format("{}h {:02}m", seconds / 3600, seconds / 60 % 60);
   if (seconds >= 60) return fmt::format("{}m {:02}s", seconds / 60, seconds % 60);
   return fmt::format("{}s", seconds);
+}
+
+std::string counted(std::uint64_t count, std::string_view thing) {
+  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
 }
 
 std::string format_count(std::uint64_t count) {

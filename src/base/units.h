@@ -16,6 +16,8 @@ std::chrono::nanoseconds parse_duration(std::string_view text);
 std::string format_bytes(std::uint64_t bytes);
 /// "2m 05s", "12s": for people who wait.
 std::string format_wait(std::chrono::seconds duration);
+/// "2 steps", "1 step".
+std::string counted(std::uint64_t count, std::string_view thing);
 /// 1234567 as "1,234,567".
 std::string format_count(std::uint64_t count);
 

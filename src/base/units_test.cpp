@@ -33,4 +33,9 @@ TEST(Units, PrintsForPeople) {
   EXPECT_EQ(format_count(12), "12");
 }
 
+TEST(Units, CountsThings) {
+  EXPECT_EQ(counted(0, "step"), "0 steps");
+  EXPECT_EQ(counted(1, "step"), "1 step");
+}
+
 }  // namespace lockstep

@@ -1,7 +1,70 @@
+#include "algorithms/catalog.h"
+#include "base/environment.h"
 #include "cli/command.h"
+#include "cli/schedule_argument.h"
+#include "topology/cpus.h"
+#include "transport/shm/arena.h"
+
+#include <fmt/format.h>
+#include <lockstep/error.h>
+#include <unistd.h>
+
+#include <array>
+#include <iterator>
+#include <string>
 
 namespace lockstep::cli {
 
-void add_info(Program&) {}
+namespace {
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  if (::gethostname(name.data(), name.size() - 1) != 0) return "unknown";
+  return name.data();
+}
+
+/// Whether registered memory can be made here, which is what the transport stands on.
+std::string shared_memory_answer() {
+  constexpr std::size_t kTrial = 4096;
+  try {
+    (void)shm::Arena::create(kTrial)->allocate(kTrial);
+    return "works here, between the ranks of a host";
+  } catch (const Error& error) {
+    return fmt::format("does not work here: {}", error.what());
+  }
+}
+
+std::string info() {
+  std::string text;
+  const auto out = std::back_inserter(text);
+  fmt::format_to(out, "lockstep {}\nhost       {}: {}\n", LOCKSTEP_VERSION, host_name(), describe_topology());
+  fmt::format_to(out, "\nTransports\n  shm      {}\n", shared_memory_answer());
+  text += "\nAlgorithms\n";
+  for (const Algorithm& algorithm : algorithms()) {
+    const bool is_default = algorithm.name == default_algorithm(Collective::kAllReduce).name;
+    fmt::format_to(out, "  {:<8} {}{}\n", algorithm.name, algorithm.description, is_default ? " (auto)" : "");
+  }
+  text += "\nEnvironment\n";
+  struct Variable {
+    const char* name;
+    const char* meaning;
+  };
+  constexpr std::array<Variable, 4> kVariables{
+      {{kAlgorithmVariable, "what 'auto' stands for"},
+       {kTimeoutVariable, "how long an operation waits for its peers"},
+       {kJoinTimeoutVariable, "how long ranks wait for each other at the start"},
+       {kJobVariable, "identity of the job, made by the launcher"}}};
+  for (const auto& [name, meaning] : kVariables) {
+    fmt::format_to(out, "  {:<22} {:<10} {}\n", name, environment(name).value_or("(unset)"), meaning);
+  }
+  return text;
+}
+
+}  // namespace
+
+void add_info(Program& program) {
+  CLI::App* command = program.app.add_subcommand("info", "Say what this build and this machine can do");
+  command->callback([] { write_output("", info()); });
+}
 
 }  // namespace lockstep::cli

@@ -13,7 +13,7 @@ int parse_ranks(const std::string& text) {
   const auto [parsed, error] = std::from_chars(text.data(), end, ranks);
   if (error != std::errc{} || parsed != end || ranks < 1) {
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("-n takes how many ranks to start, a whole number from 1 up; '{}' is not one.", text));
+                fmt::format("-n takes a number of ranks, a whole number from 1 up; '{}' is not one.", text));
   }
   return ranks;
 }

@@ -1,7 +1,52 @@
+#include "base/nearest.h"
 #include "cli/command.h"
+#include "cli/schedule_argument.h"
+#include "schedule/drawing.h"
+#include "schedule/proof.h"
+#include "schedule/text.h"
+
+#include <fmt/format.h>
+#include <lockstep/error.h>
+
+#include <memory>
 
 namespace lockstep::cli {
 
-void add_show(Program&) {}
+namespace {
+
+struct ShowOptions {
+  ScheduleArgument schedule;
+  std::string format = "text";
+  std::string output;
+};
+
+std::string drawn(const Schedule& schedule, const std::string& format) {
+  if (format == "text") return draw_text(schedule);
+  if (format == "json") return draw_json(schedule);
+  if (format == "schedule") return to_text(schedule);
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("There is no format '{}'. {}", format, suggestion(format, {"text", "json", "schedule"})));
+}
+
+}  // namespace
+
+void add_show(Program& program) {
+  CLI::App* command =
+      program.app.add_subcommand("show", "Draw a schedule: what moves in each step, and who holds what");
+  auto options = std::make_shared<ShowOptions>();
+  options->schedule.add_to(*command);
+  command->add_option("--format", options->format,
+                      "text (default), json, or schedule: the form that `show` and `prove` read");
+  command->add_option("-o,--output", options->output, "Write to a file instead")->type_name("FILE");
+  command->callback([&program, options] {
+    const Schedule schedule = options->schedule.load();
+    write_output(options->output, drawn(schedule, options->format));
+    // A schedule that would not run is drawn all the same, so that one sees why.
+    if (const Proof proof = prove(schedule); !proof.proved()) {
+      fmt::print(stderr, "lockstep: The schedule '{}' is refused: {}\n", schedule.name, describe(*proof.refusal));
+      program.exit_code = 1;
+    }
+  });
+}
 
 }  // namespace lockstep::cli

@@ -1,5 +1,6 @@
 #include "schedule/drawing.h"
 
+#include "base/units.h"
 #include "schedule/holdings.h"
 #include "schedule/ranges.h"
 
@@ -41,11 +42,6 @@ void require_in_range(const Schedule& schedule) {
 }
 
 std::string_view word_of(TransferKind kind) { return kind == TransferKind::kCopy ? "copy" : "reduce"; }
-
-/// "2 steps", "1 step".
-std::string counted(std::size_t count, std::string_view thing) {
-  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
-}
 
 /// 0, 1, 2, 5 as "0-2+5".
 std::string shortened(const std::vector<int>& ranks) {

@@ -1,0 +1,36 @@
+#pragma once
+
+#include "schedule/schedule.h"
+
+#include <CLI/CLI.hpp>
+
+#include <optional>
+#include <string>
+
+namespace lockstep::cli {
+
+/// "ALGORITHM|FILE [-n N] [--collective C] [--root R]": a schedule as a person names one. Add it to a command, load it
+/// in the command's callback; it must live as long as the command.
+class ScheduleArgument {
+ public:
+  void add_to(CLI::App& command);
+
+  /// An algorithm's schedule for the ranks given, or a file's, which must agree with what is given. A file is not
+  /// proved here. Throws Error: kInvalidArgument for bad usage (no such algorithm or file, no -n), kRefused for a file
+  /// that is no schedule.
+  Schedule load() const;
+
+ private:
+  Schedule load_file() const;
+  Schedule build() const;
+
+  std::string what_;
+  std::string ranks_;
+  std::string collective_;
+  std::string root_;
+};
+
+/// Writes to a file, which never holds half of it, or to stdout where there is none. Throws Error (kIo).
+void write_output(const std::string& file, const std::string& content);
+
+}  // namespace lockstep::cli
