@@ -137,7 +137,7 @@ void Reducer::finish(BackwardRun& run) {
   std::fill(reached_here_.begin(), reached_here_.end(), std::uint8_t{0});
   report_ = run.report();
   run_.reset();
-  if (rebuild_pending_) rebuild(run.order());
+  if (rebuild_pending_) rebuild(run);
 }
 
 void Reducer::fill_unreached_slots() {
@@ -161,15 +161,15 @@ void Reducer::take_means() {
   }
 }
 
-void Reducer::rebuild(std::vector<std::size_t> order) {
+void Reducer::rebuild(const BackwardRun& run) {
   rebuild_pending_ = false;
+  std::vector<std::int64_t> agreed(run.order().begin(), run.order().end());
   // Those that did not come stay behind the others, in the order they have now.
   for (const Bucket& bucket : buckets_->buckets()) {
     for (const Slot& slot : bucket.layout().slots) {
-      if (std::find(order.begin(), order.end(), slot.parameter) == order.end()) order.push_back(slot.parameter);
+      if (!run.has(slot.parameter)) agreed.push_back(static_cast<std::int64_t>(slot.parameter));
     }
   }
-  std::vector<std::int64_t> agreed(order.begin(), order.end());
   group_.broadcast(buffer_of(agreed), 0, {.purpose = "order in which gradients come"}).wait();
   const auto layouts = lay_out_in({agreed.begin(), agreed.end()});
   if (layouts == buckets_->layouts()) return;

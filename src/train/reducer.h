@@ -36,7 +36,7 @@ class Reducer : public std::enable_shared_from_this<Reducer> {
   void finish(BackwardRun& run);
   void fill_unreached_slots();
   void take_means();
-  void rebuild(std::vector<std::size_t> order);
+  void rebuild(const BackwardRun& run);
   std::vector<BucketLayout> lay_out_in(const std::vector<std::size_t>& order) const;
 
   Group group_;
