@@ -1,6 +1,7 @@
 # Unit tests stand beside their sources; a layer's tests are one program.
 #
-#   lockstep_layer_tests(NAME schedule SOURCES schedule_test.cpp ... [LIBRARIES lockstep_train] [TIMEOUT 60])
+#   lockstep_layer_tests(NAME schedule SOURCES schedule_test.cpp ... [LIBRARIES lockstep_train] [TIMEOUT 60]
+#                        [PROPERTIES LABELS slow])   what ctest knows of each test
 #
 # Each TEST is a ctest entry named <layer>.<Suite>.<Test>, with a timeout.
 # Without LOCKSTEP_TESTS nothing is registered, and GoogleTest is not needed.
@@ -14,7 +15,7 @@ set(LOCKSTEP_TEST_DATA "${PROJECT_SOURCE_DIR}/../shared/data"
     CACHE PATH "Folder of real data for tests; what needs it is skipped where it is absent")
 
 function(lockstep_layer_tests)
-  cmake_parse_arguments(PARSE_ARGV 0 tests "" "NAME;TIMEOUT" "SOURCES;LIBRARIES")
+  cmake_parse_arguments(PARSE_ARGV 0 tests "" "NAME;TIMEOUT" "SOURCES;LIBRARIES;PROPERTIES")
   if(NOT LOCKSTEP_TESTS OR NOT tests_SOURCES)
     return()
   endif()
@@ -33,6 +34,6 @@ function(lockstep_layer_tests)
     ${target}
     TEST_PREFIX ${tests_NAME}.
     DISCOVERY_MODE PRE_TEST
-    PROPERTIES TIMEOUT ${tests_TIMEOUT} ENVIRONMENT
+    PROPERTIES TIMEOUT ${tests_TIMEOUT} ${tests_PROPERTIES} ENVIRONMENT
                "LOCKSTEP_TEST_DATA=${LOCKSTEP_TEST_DATA};LOCKSTEP_BINARY_DIR=${PROJECT_BINARY_DIR}")
 endfunction()

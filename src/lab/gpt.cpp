@@ -30,6 +30,12 @@ bool ends_with(const std::string& text, const std::string& end) {
 
 }  // namespace
 
+std::int64_t parameter_count(const GptSize& size) {
+  const std::int64_t norm = 2 * size.width;
+  const std::int64_t block = 12 * size.width * size.width + 2 * norm;  // attention 4, mlp 8
+  return (size.vocabulary + size.context) * size.width + size.layers * block + norm;
+}
+
 CausalSelfAttentionImpl::CausalSelfAttentionImpl(const GptSize& size)
     : heads_(size.heads),
       query_key_value_(register_module("query_key_value", linear(size.width, 3 * size.width))),
@@ -101,12 +107,6 @@ torch::Tensor GptImpl::forward(const torch::Tensor& tokens) {
 
 torch::Tensor GptImpl::loss(const torch::Tensor& tokens, const torch::Tensor& targets) {
   return torch::nn::functional::cross_entropy(forward(tokens).view({-1, size_.vocabulary}), targets.view({-1}));
-}
-
-std::int64_t GptImpl::parameter_count() const {
-  std::int64_t count = 0;
-  for (const torch::Tensor& parameter : parameters()) count += parameter.numel();
-  return count;
 }
 
 }  // namespace lockstep::lab

@@ -22,6 +22,9 @@ struct GptSize {
   double dropout = 0;
 };
 
+/// Number of trained values of a model of this size.
+std::int64_t parameter_count(const GptSize& size);
+
 /// Every position attends to itself and those before it.
 class CausalSelfAttentionImpl : public torch::nn::Module {
  public:
@@ -65,8 +68,6 @@ class GptImpl : public torch::nn::Module {
   torch::Tensor loss(const torch::Tensor& tokens, const torch::Tensor& targets);
 
   const GptSize& size() const { return size_; }
-  /// Number of trained values.
-  std::int64_t parameter_count() const;
 
  private:
   void initialise(std::uint64_t seed);

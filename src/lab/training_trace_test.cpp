@@ -1,0 +1,69 @@
+#include "lab/training_trace.h"
+
+#include "lab/test_text.h"
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include <set>
+#include <string>
+
+namespace lockstep::lab {
+
+using testing::HasSubstr;
+
+class Trace : public TextTest {
+ protected:
+  std::string written(const TrainingTrace& trace) const {
+    trace.write(folder_);
+    merge_traces(folder_, 1, folder_ / "trace.json");
+    return read_file(folder_ / "trace.json");
+  }
+};
+
+TEST_F(Trace, HasTheWorkAndTheBuckets) {
+  TrainingTrace trace(0);
+  trace.begin(7);
+  EXPECT_EQ(trace.measure("forward", [] { return 5; }), 5);
+  SyncReport report;
+  report.buckets.push_back({.index = 1,
+                            .parameters = {"a.weight", "b.bias"},
+                            .bytes = 4096,
+                            .algorithm = "ring",
+                            .launched_us = now_us(),
+                            .completed_us = now_us() + 5,
+                            .hidden = true});
+  trace.add(report);
+  const std::string text = written(trace);
+  for (const char* expected : {"\"forward\"", "\"bucket 1\"", "a.weight, b.bias", "4096", "ring", "\"7\""}) {
+    EXPECT_THAT(text, HasSubstr(expected));
+  }
+  EXPECT_EQ(trace.extent(), "all iterations");
+}
+
+TEST_F(Trace, RecordsWorkThatThrows) {
+  TrainingTrace trace(0);
+  trace.begin(1);
+  EXPECT_THROW(trace.measure("backward", [] { throw std::runtime_error("no"); }), std::runtime_error);
+  EXPECT_THAT(written(trace), HasSubstr("\"backward\""));
+}
+
+TEST_F(Trace, KeepsBothEndsOfALongRun) {
+  TrainingTrace trace(0);
+  for (int iteration = 1; iteration <= 350; ++iteration) {
+    trace.begin(iteration);
+    trace.measure("forward", [] {});
+  }
+  EXPECT_EQ(trace.extent(), "the first 100 and the last 100 iterations");
+  std::set<int> kept;
+  const auto trace_json = nlohmann::json::parse(written(trace));
+  for (const auto& event : trace_json.at("traceEvents")) {
+    if (event.contains("args") && event["args"].contains("iteration")) {
+      kept.insert(std::stoi(event["args"]["iteration"].get<std::string>()));
+    }
+  }
+  EXPECT_EQ(kept.size(), 200U);
+  EXPECT_TRUE(kept.count(1) && kept.count(100) && kept.count(251) && kept.count(350));
+}
+
+}  // namespace lockstep::lab

@@ -1,0 +1,191 @@
+// `lockstep train text` as a person uses it: real processes, a real text, and everything that can be wrong with the
+// input.
+#include "tests/processes/command.h"
+#include "tests/processes/temporary_folder.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <set>
+#include <sstream>
+
+namespace lockstep {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing_support::Command;
+
+namespace fs = std::filesystem;
+
+class TextTraining : public testing_support::TemporaryFolder {
+ protected:
+  struct Result {
+    int code;
+    std::string output;
+    std::string errors;
+  };
+  using Arguments = std::vector<std::string>;
+
+  TextTraining() {
+    std::string text;
+    for (int i = 0; i < 60; ++i) text += "the quick brown fox jumps over the lazy dog\n";
+    text_ = write("text.txt", text, fs::perms::owner_all);
+    out_ = folder_ / "out";
+  }
+
+  static Result start(const Arguments& arguments) {
+    Command command(arguments, {.environment = {"OMP_NUM_THREADS=1"}});
+    const int code = command.wait();
+    return {code, command.output(), command.errors()};
+  }
+  /// A model that trains in no time; later flags override earlier ones.
+  Arguments arguments(int ranks, const Arguments& more) const {
+    Arguments all = {LOCKSTEP_PROGRAM, "train", "text", "-n", std::to_string(ranks), "--data", text_, "--out", out_};
+    for (const char* flag : {"--layers=2", "--heads=2", "--width=16", "--context=16", "--batch=5"})
+      all.emplace_back(flag);
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+  Result train(int ranks, const Arguments& more) const { return start(arguments(ranks, more)); }
+
+  std::set<std::string> files() const {
+    std::set<std::string> names;
+    if (!fs::exists(out_)) return names;
+    for (const auto& entry : fs::directory_iterator(out_)) names.insert(entry.path().filename());
+    return names;
+  }
+  void expect_refused(const Result& result, const std::string& why) const {
+    EXPECT_EQ(result.code, 2) << result.errors;
+    EXPECT_THAT(result.errors, HasSubstr(why));
+    EXPECT_EQ(std::count(result.errors.begin(), result.errors.end(), '\n'), 1) << result.errors;
+    EXPECT_THAT(result.output, IsEmpty());
+  }
+
+  fs::path text_, out_;
+};
+
+TEST_F(TextTraining, EndsWithACheckpointAReportATraceAndASample) {
+  const Result result =
+      train(2, {"--iterations=12", "--eval-every=5", "--sample-length=20", "--prompt=fox", "--every=3"});
+  ASSERT_EQ(result.code, 0) << result.errors;
+  for (const char* said : {"iteration 1 ", "iteration 3 ", "iteration 12", "validation loss", "loss", "fox",
+                           "out/checkpoint.pt", "out/report.html", "out/trace.json", "all iterations", "2 ranks"}) {
+    EXPECT_THAT(result.output, HasSubstr(said));
+  }
+  EXPECT_THAT(result.output, AllOf(Not(HasSubstr("iteration 2 ")), Not(HasSubstr("\x1b"))));
+  EXPECT_THAT(result.errors, IsEmpty());
+  EXPECT_EQ(files(), (std::set<std::string>{"checkpoint.pt", "report.html", "trace.json"}));
+  EXPECT_THAT(read(out_ / "report.html"), HasSubstr("</html>"));
+}
+
+TEST_F(TextTraining, TheTraceHasARowForEachRankAndItsBuckets) {
+  ASSERT_EQ(train(2, {"--iterations=3"}).code, 0);
+  const auto trace = nlohmann::json::parse(read(out_ / "trace.json"));
+  std::map<std::string, std::set<nlohmann::json>> ranks_of;
+  for (const auto& event : trace.at("traceEvents")) ranks_of[event.at("name")].insert(event.at("pid"));
+  for (const char* name : {"data", "forward", "backward", "clip", "optimizer", "evaluation", "bucket 0"}) {
+    EXPECT_EQ(ranks_of[name].size(), 2U) << name;
+  }
+}
+
+TEST_F(TextTraining, JsonLinesAndBucketsSayWhatHappened) {
+  const fs::path lines = folder_ / "log.jsonl";
+  const Result result = train(2, {"--iterations=4", "--log-sync", "--jsonl", lines});
+  ASSERT_EQ(result.code, 0) << result.errors;
+  EXPECT_THAT(result.output, HasSubstr("token_embedding.weight"));
+  std::istringstream text(read(lines));
+  int iteration = 0;
+  for (std::string line; std::getline(text, line);) {
+    const auto record = nlohmann::json::parse(line);
+    EXPECT_EQ(record.at("iteration"), ++iteration);
+    EXPECT_GT(record.at("loss"), 0);
+    EXPECT_GT(record.at("gradient_norm"), 0);
+    EXPECT_GT(record.at("tokens_per_second"), 0);
+    EXPECT_GT(record.at("bytes"), 0);
+    EXPECT_FALSE(record.at("buckets").empty());
+  }
+  EXPECT_EQ(iteration, 4);
+}
+
+TEST_F(TextTraining, TrainsUnderMpirunToo) {
+  if (std::string(LOCKSTEP_MPIRUN).empty()) GTEST_SKIP() << "there is no mpirun here";
+  const fs::path program = fs::path(LOCKSTEP_PROGRAM).parent_path() / "lockstep-train";
+  const Result result =
+      start({LOCKSTEP_MPIRUN, "--allow-run-as-root", "--oversubscribe", "-n", "2", program, "text", "--data", text_,
+             "--out", out_, "--layers=1", "--width=16", "--iterations=2", "--context=16"});
+  EXPECT_EQ(result.code, 0) << result.errors;
+  EXPECT_THAT(result.output, HasSubstr("2 ranks"));
+}
+
+TEST_F(TextTraining, WrongFlagsAreSaidOnceAndExit2) {
+  expect_refused(train(2, {"--heads=3"}), "--heads 3 does not divide --width 16");
+  expect_refused(train(2, {"--iterations=0"}), "--iterations must be at least 1");
+  expect_refused(train(2, {"--width=wide"}), "--width");
+  expect_refused(train(2, {"--colour"}), "--colour");
+  EXPECT_THAT(files(), IsEmpty());
+}
+
+TEST_F(TextTraining, WrongDataIsSaidOnceAndExits2) {
+  expect_refused(train(2, {"--data", folder_ / "none"}), "There is no file");
+  const fs::path empty = write("empty", "", fs::perms::owner_all),
+                 brief = write("brief", "a b c", fs::perms::owner_all);
+  const auto with_data = [&](const fs::path& path) {
+    return start({LOCKSTEP_PROGRAM, "train", "text", "-n", "2", "--out", out_, "--data", path});
+  };
+  expect_refused(with_data(empty), "is empty");
+  expect_refused(with_data(brief), "too short");
+  expect_refused(train(2, {"--out", text_ / "below"}), "cannot be written");
+  EXPECT_THAT(files(), IsEmpty());
+}
+
+TEST_F(TextTraining, ACheckpointThatIsCutShortIsRefusedAndLeftAlone) {
+  ASSERT_EQ(train(1, {"--iterations=2"}).code, 0);
+  const fs::path checkpoint = out_ / "checkpoint.pt";
+  fs::resize_file(checkpoint, fs::file_size(checkpoint) / 2);
+  const std::string before = read(checkpoint);
+  expect_refused(train(2, {"--iterations=4", "--resume", checkpoint}), "cut short");
+  EXPECT_EQ(read(checkpoint), before);
+}
+
+TEST_F(TextTraining, GoesOnFromACheckpoint) {
+  ASSERT_EQ(train(1, {"--iterations=2"}).code, 0);
+  const Result result = train(2, {"--iterations=4", "--resume", out_ / "checkpoint.pt"});
+  ASSERT_EQ(result.code, 0) << result.errors;
+  EXPECT_THAT(result.output,
+              AllOf(HasSubstr("going on from"), HasSubstr("iteration 3 "), Not(HasSubstr("iteration 2 "))));
+}
+
+TEST_F(TextTraining, AFullDiskIsAnErrorThatNamesTheFile) {
+  // A file system that the checkpoint fits into and the report does not; in a mount namespace, so that nothing stays
+  // mounted.
+  const std::string script =
+      fmt::format("mount -t tmpfs -o size=72k none {0} || exit 77; \"$@\"; code=$?; ls {0}; exit $code", out_.string());
+  fs::create_directory(out_);
+  Arguments command = arguments(2, {"--iterations=2", "--layers=1", "--width=4", "--heads=1"});
+  command.insert(command.begin(), {"unshare", "--map-root-user", "--mount", "sh", "-c", script, "sh"});
+  if (start({"unshare", "--map-root-user", "--mount", "true"}).code != 0) {
+    GTEST_SKIP() << "no mount namespace can be made here, so no full disk";
+  }
+  const Result result = start(command);
+  if (result.code == 77) GTEST_SKIP() << "no file system can be mounted here, so no full disk";
+  EXPECT_EQ(result.code, 1) << result.output;
+  EXPECT_THAT(result.errors, HasSubstr("out/report.html"));
+  EXPECT_THAT(result.errors, HasSubstr("No space left on device"));
+  EXPECT_THAT(result.output,
+              AllOf(HasSubstr("checkpoint.pt\n"), Not(HasSubstr("report.html")), Not(HasSubstr("partial"))));
+}
+
+TEST_F(TextTraining, AReportThatCannotBeWrittenIsAnErrorThatNamesIt) {
+  fs::create_directories(out_ / "report.html" / "in the way");
+  const Result result = train(2, {"--iterations=2"});
+  EXPECT_EQ(result.code, 1) << result.output;
+  EXPECT_THAT(result.errors, HasSubstr("report.html failed: Is a directory"));
+  EXPECT_EQ(files(), (std::set<std::string>{"checkpoint.pt", "report.html", "trace.json"}));
+}
+
+}  // namespace lockstep
