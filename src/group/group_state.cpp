@@ -37,7 +37,7 @@ Announcement make_announcement(const GroupState::Task& task, const Plan& plan, s
   announcement.collective = task.collective;
   announcement.dtype = task.buffer.dtype;
   announcement.op = task.op;
-  const std::string& name = plan.view.name;
+  const std::string& name = plan.algorithm;
   std::copy_n(name.begin(), std::min(name.size(), announcement.algorithm.size() - 1), announcement.algorithm.begin());
   return announcement;
 }

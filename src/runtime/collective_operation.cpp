@@ -15,7 +15,7 @@ CollectiveOperation::CollectiveOperation(Transport& transport, Request request)
     : transport_(transport),
       request_(std::move(request)),
       partition_(request_.announcement.collective, request_.announcement.dtype, request_.announcement.count,
-                 request_.plan->view.chunks),
+                 request_.plan->chunks),
       offsets_(static_cast<std::size_t>(transport.size())) {}
 
 void CollectiveOperation::enter() {
@@ -81,7 +81,7 @@ void CollectiveOperation::carry_out(const Plan::Move& move) {
   std::vector<const void*> sources;
   sources.reserve(move.sources.size());
   for (const int source : move.sources) sources.push_back(chunk_of(source, move.chunk));
-  const bool divides = move.completes && request_.announcement.op == ReduceOp::kMean;
+  const bool divides = move.finishes && request_.announcement.op == ReduceOp::kMean;
   kernels::reduce({.target = target,
                    .sources = sources.data(),
                    .source_count = sources.size(),

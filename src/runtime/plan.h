@@ -2,6 +2,7 @@
 
 #include "schedule/schedule.h"
 
+#include <string>
 #include <vector>
 
 namespace lockstep {
@@ -22,7 +23,7 @@ struct Plan {
     TransferKind kind;
     int chunk;
     std::vector<int> sources;
-    bool completes;  ///< a reduction after which the chunk is what the collective promises: a mean divides here
+    bool finishes;  ///< a reduction that finishes the chunk: what follows the sum (a mean's division) is done here
   };
   struct Step {
     int index;  ///< in the schedule
@@ -30,14 +31,15 @@ struct Plan {
     std::vector<Move> moves;
   };
 
-  Schedule view;            ///< this rank's
+  std::string algorithm;
+  int chunks = 1;
+  int step_count = 0;       ///< of the schedule
   std::vector<Step> steps;  ///< those in which this rank writes
   std::vector<Wait> after;
-  std::vector<int> partners;  ///< every peer that this rank waits for, ascending
 
   /// The steps this rank has finished once it stands before steps[position].
   int finished_before(std::size_t position) const {
-    return position < steps.size() ? steps[position].index : static_cast<int>(view.steps.size());
+    return position < steps.size() ? steps[position].index : step_count;
   }
 };
 
