@@ -82,6 +82,7 @@ void run_threads(int n, const std::function<void(World&)>& f) {
     }
   };
   std::vector<std::jthread> threads;
+  threads.reserve(static_cast<std::size_t>(n));
   for (int rank = 0; rank < n; ++rank) threads.emplace_back(run, rank);
   threads.clear();
   failure.rethrow();
