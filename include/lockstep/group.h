@@ -27,7 +27,8 @@ struct Buffer {
   std::size_t count = 0;  ///< elements, not bytes
   DataType dtype = DataType::kFloat32;
   Device device = Device::kHost;
-  void* stream = nullptr;  ///< for device memory: the operation is ordered after this stream's work, and it after the operation
+  void* stream =
+      nullptr;  ///< for device memory: the operation is ordered after this stream's work, and it after the operation
 
   std::size_t bytes() const { return count * size_of(dtype); }
 };

@@ -9,9 +9,10 @@ namespace lockstep {
 /// All ranks of the job.
 ///
 /// `from_env` understands the variables of `lockstep run` and torchrun (RANK, WORLD_SIZE, LOCAL_RANK,
-/// LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT), of mpirun (OMPI_*, PMI_*) and of srun (SLURM_*); with none of them it is a
-/// world of one. It blocks until every rank has joined, at most LOCKSTEP_JOIN_TIMEOUT (default 60 s), and throws an Error
-/// that names the missing ranks. When the last copy goes, this rank leaves: a peer that still waits for it gets an Error.
+/// LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT), of mpirun (OMPI_*, PMI_*) and of srun (SLURM_*); with none of them it
+/// is a world of one. It blocks until every rank has joined, at most LOCKSTEP_JOIN_TIMEOUT (default 60 s), and throws
+/// an Error that names the missing ranks. When the last copy goes, this rank leaves: a peer that still waits for it
+/// gets an Error.
 class World : public Group {
  public:
   static World from_env();
@@ -27,8 +28,8 @@ class World : public Group {
   friend void run_threads(int, const std::function<void(World&)>&);
 };
 
-/// Makes a world of `n` threads in this process, calls `f` in each with its own World, and returns when all have. If some
-/// throw, throws what the first to fail threw. For tests and in-process replicas.
+/// Makes a world of `n` threads in this process, calls `f` in each with its own World, and returns when all have. If
+/// some throw, throws what the first to fail threw. For tests and in-process replicas.
 void run_threads(int n, const std::function<void(World&)>& f);
 
 }  // namespace lockstep

@@ -7,9 +7,10 @@
 namespace lockstep {
 
 /// The variables that this project reads of its own; `lockstep info` prints them.
-inline constexpr const char* kJobVariable = "LOCKSTEP_JOB";              ///< identity of the job, made by the launcher
-inline constexpr const char* kTimeoutVariable = "LOCKSTEP_TIMEOUT";      ///< how long an operation waits ("10min")
-inline constexpr const char* kJoinTimeoutVariable = "LOCKSTEP_JOIN_TIMEOUT";  ///< how long ranks wait for each other at start
+inline constexpr const char* kJobVariable = "LOCKSTEP_JOB";          ///< identity of the job, made by the launcher
+inline constexpr const char* kTimeoutVariable = "LOCKSTEP_TIMEOUT";  ///< how long an operation waits ("10min")
+inline constexpr const char* kJoinTimeoutVariable =
+    "LOCKSTEP_JOIN_TIMEOUT";  ///< how long ranks wait for each other at start
 inline constexpr const char* kAlgorithmVariable = "LOCKSTEP_ALGORITHM";  ///< what "auto" stands for
 
 /// A variable's value; none if unset or empty.

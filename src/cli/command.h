@@ -4,8 +4,8 @@
 
 namespace lockstep::cli {
 
-/// Each subcommand is a file that adds itself to the program: its options, and a callback that calls into the library and
-/// sets `exit_code` where it is not 0. Errors leave the callback as lockstep::Error; main prints them.
+/// Each subcommand is a file that adds itself to the program: its options, and a callback that calls into the library
+/// and sets `exit_code` where it is not 0. Errors leave the callback as lockstep::Error; main prints them.
 struct Program {
   CLI::App app{"Lockstep: data-parallel training for C++", "lockstep"};
   int exit_code = 0;

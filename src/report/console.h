@@ -57,8 +57,8 @@ class Console {
   void write(const std::string& lines, bool with_bar);
 };
 
-/// "iteration 20  loss 2.3456  norm 0.98  lr 3.0e-04  12,345 tokens/s  compute 10.1 ms  exposed 0.8 ms  1.5 MiB direct"; where a
-/// terminal is too narrow for that, "... 12.3k tok/s 10.1+0.8 ms 1.5 MiB": compute + exposed.
+/// "iteration 20  loss 2.3456  norm 0.98  lr 3.0e-04  12,345 tokens/s  compute 10.1 ms  exposed 0.8 ms  1.5 MiB
+/// direct"; where a terminal is too narrow for that, "... 12.3k tok/s 10.1+0.8 ms 1.5 MiB": compute + exposed.
 std::string format_iteration(const IterationRecord& record);
 /// One line of --log-sync; the parameters that do not fit into `columns` are counted instead of named.
 std::string format_bucket(const BucketRecord& record, std::size_t columns = std::string::npos);
