@@ -21,5 +21,6 @@ endif()
 
 if(LOCKSTEP_TRAIN)
   include(FindLibtorch)
+  find_package(ICU REQUIRED COMPONENTS uc)
   include(LockstepTorchHeaders)
 endif()

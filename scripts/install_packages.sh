@@ -8,14 +8,14 @@ source scripts/common.sh
 declare -A packages=(
   [build]="g++ cmake ninja-build pkg-config ccache libhwloc-dev libhwy-dev nlohmann-json3-dev libcli11-dev libfmt-dev"
   [libtorch]="libtorch-dev"
-  [blas]="libopenblas0-pthread"
+  [training]="libopenblas0-pthread libicu-dev"
   [tests]="libgtest-dev libgmock-dev clang-format clang-tidy openmpi-bin chromium fonts-dejavu-core tmux"
   [wheel]="python3-venv"
 )
 declare -A reasons=(
   [build]="to compile Lockstep"
   [libtorch]="tensors and training"
-  [blas]="fast matrix products: without OpenBLAS, libtorch multiplies at about 8 GFLOP/s a core instead of 200"
+  [training]="fast matrix products (without OpenBLAS, libtorch multiplies at about 8 GFLOP/s a core instead of 200), and Unicode"
   [tests]="for the tests: frameworks, style, mpirun, a browser and a terminal to look at what is shown"
   [wheel]="for the environment that PyTorch's wheel goes into"
 )

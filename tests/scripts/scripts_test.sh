@@ -32,7 +32,7 @@ expect "it can be told to install nothing" "$(LOCKSTEP_INSTALL=0 on_machine "$in
 
 command_on apt-get "echo \"apt-get \$*\" >>$scratch/calls"
 command_on dpkg-query 'echo installed'
-expect "with nothing missing it says nothing" "$(on_machine "$install" build blas tests)" ""
+expect "with nothing missing it says nothing" "$(on_machine "$install" build training tests)" ""
 expect "with nothing missing apt is not called" "$(ls "$scratch")" $'bin\nrepository'
 
 command_on dpkg-query '[[ ${!#} == libtorch-dev ]] || echo installed'
