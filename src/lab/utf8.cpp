@@ -22,9 +22,7 @@ Symbol symbol_at(std::string_view text, std::size_t position) {
   return symbol;
 }
 
-bool is_control(UChar32 code) {
-  return (code < 0x20 && code != '\n' && code != '\t') || (code >= 0x7F && code < 0xA0);
-}
+bool is_control(UChar32 code) { return (code < 0x20 && code != '\n' && code != '\t') || (code >= 0x7F && code < 0xA0); }
 
 }  // namespace
 
