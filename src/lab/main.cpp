@@ -13,6 +13,7 @@
 
 #include <cstdio>
 #include <functional>
+#include <new>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,15 +28,22 @@ void keep_freed_memory() {
   ::mallopt(M_TRIM_THRESHOLD, 1 << 30);
 }
 
-/// One sentence on stderr, whatever was thrown.
+std::string sentence_of(const std::exception& error) {
+  constexpr const char* kNoMemory =
+      "There is not enough memory: try a smaller --batch, --context, --width or --layers.";
+  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return kNoMemory;
+  const auto* from_torch = dynamic_cast<const c10::Error*>(&error);
+  if (from_torch == nullptr) return error.what();
+  const std::string text = from_torch->what_without_backtrace();
+  if (text.find("can't allocate memory") != std::string::npos) return kNoMemory;
+  return "libtorch says: " + text.substr(0, text.find('\n'));
+}
+
+/// One sentence on stderr, whatever was thrown; the exit code.
 int report(const std::exception& error) {
-  std::string sentence = error.what();
-  if (const auto* torch_error = dynamic_cast<const c10::Error*>(&error)) {
-    sentence = torch_error->what_without_backtrace();
-    sentence = "torch refused: " + sentence.substr(0, sentence.find('\n'));
+  if (dynamic_cast<const lab::FailedElsewhere*>(&error) == nullptr) {
+    fmt::print(stderr, "lockstep-train: {}\n", sentence_of(error));
   }
-  if (dynamic_cast<const lab::FailedElsewhere*>(&error) == nullptr)
-    fmt::print(stderr, "lockstep-train: {}\n", sentence);
   return lab::exit_code_of(error);
 }
 

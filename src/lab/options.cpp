@@ -22,6 +22,13 @@ void require_at_least(std::int64_t least, std::int64_t value, std::string_view f
   require(value >= least, fmt::format("{} must be at least {}, not {}.", flag, least, value));
 }
 
+/// A size; the upper limit keeps a slip of the finger from filling the machine's memory.
+void require_size(std::int64_t value, std::string_view flag) {
+  constexpr std::int64_t kLargest = 1'000'000;
+  require_at_least(1, value, flag);
+  require(value <= kLargest, fmt::format("{} must be at most {}, not {}.", flag, kLargest, value));
+}
+
 void require_number(bool in_range, double value, std::string_view flag, std::string_view range) {
   require(std::isfinite(value) && in_range, fmt::format("{} must be {}, not {}.", flag, range, value));
 }
@@ -98,23 +105,24 @@ void add_text_flags(CLI::App& app, TextOptions& options) {
   add_training_flags(app, options.settings);
   add_report_flags(app, options);
   app.add_option("--algorithm", options.algorithm, "Collective algorithm of the gradients")->capture_default_str();
-  app.add_flag("--overlap,!--no-overlap", options.overlap, "Reduce gradients while backward goes on (the default)");
+  app.add_flag_callback(
+      "--no-overlap", [&options] { options.overlap = false; }, "Start to reduce gradients when backward is done");
 }
 
 void validate(const TextOptions& options) {
   const TextSettings& settings = options.settings;
   const GptSize& model = settings.model;
   parse_token_kind(settings.tokens);
-  require_at_least(1, model.layers, "--layers");
-  require_at_least(1, model.heads, "--heads");
-  require_at_least(1, model.width, "--width");
-  require_at_least(1, model.context, "--context");
+  require_size(model.layers, "--layers");
+  require_size(model.heads, "--heads");
+  require_size(model.width, "--width");
+  require_size(model.context, "--context");
   require(
       model.width % model.heads == 0,
       fmt::format("--heads {} does not divide --width {}: each head takes an equal part of the width; try --width {}.",
                   model.heads, model.width, (model.width / model.heads + 1) * model.heads));
   require_number(model.dropout >= 0 && model.dropout < 1, model.dropout, "--dropout", "at least 0 and below 1");
-  require_at_least(1, settings.batch, "--batch");
+  require_size(settings.batch, "--batch");
   require_at_least(1, settings.iterations, "--iterations");
   require_number(settings.learning_rate > 0, settings.learning_rate, "--learning-rate", "above 0");
   const double minimum = settings.schedule().minimum;

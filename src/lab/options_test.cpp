@@ -91,6 +91,7 @@ TEST(TextOptions, WhatCannotBeIsRefusedByName) {
   EXPECT_THAT(refusal({"--temperature=-1"}), HasSubstr("--temperature"));
   for (const std::string flag : {"--layers", "--heads", "--width", "--context", "--batch"}) {
     EXPECT_THAT(refusal({flag, "0"}), HasSubstr(flag + " must be at least 1, not 0"));
+    EXPECT_THAT(refusal({flag, "2000000"}), HasSubstr(flag + " must be at most 1000000"));
   }
   for (const std::string flag :
        {"--warmup=-2", "--decay-iterations=-1", "--weight-decay=-1", "--clip=-1", "--every=-1", "--checkpoint-every=-1",

@@ -65,14 +65,15 @@ std::vector<BucketRecord> bucket_records(const SyncReport& report) {
 }
 
 /// What the iteration took; what it came to is filled in by the loop.
-IterationRecord record_of(const SyncReport& report, double total_ms, const TextOptions& options) {
+IterationRecord record_of(const Group& group, const SyncReport& report, double total_ms, const TextOptions& options) {
   IterationRecord record;
   const auto tokens = static_cast<double>(options.settings.batch * options.settings.model.context);
   record.tokens_per_second = tokens / total_ms * 1000;
   record.exposed_ms = report.exposed_ms;
   record.compute_ms = total_ms - report.exposed_ms;
-  record.bytes = report.bytes;
-  if (!report.buckets.empty()) record.algorithm = report.buckets.front().algorithm;
+  const bool sent = group.size() > 1 && !report.buckets.empty();
+  record.bytes = sent ? report.bytes : 0;
+  if (sent) record.algorithm = report.buckets.front().algorithm;
   if (options.log_sync) record.buckets = bucket_records(report);
   return record;
 }
@@ -99,6 +100,24 @@ void seed_dropout(const TextSettings& settings, std::int64_t iteration, int rank
   torch::manual_seed(CounterRandom(settings.seed, static_cast<std::uint64_t>(iteration)).bits(~std::uint64_t(rank)));
 }
 
+/// What is wrong with a name, or too large a model, is said once, before the first iteration.
+void check_algorithm(const Group& group, const std::string& algorithm) {
+  together(group, [&] {
+    double nothing = 0;
+    group.all_reduce(buffer_of(&nothing, 1), ReduceOp::kSum, {.algorithm = algorithm}).wait();
+  });
+}
+
+Gpt make_model(const Group& group, const TextSettings& settings) {
+  Gpt model = nullptr;
+  together(group, [&] { model = Gpt(settings.model, settings.seed); });
+  return model;
+}
+
+void resume(const Group& group, Checkpoint& checkpoint, Gpt& model, torch::optim::AdamW& optimizer) {
+  together(group, [&] { checkpoint.restore(model, optimizer); });
+}
+
 }  // namespace
 
 std::filesystem::path checkpoint_path(const TextOptions& options) {
@@ -112,9 +131,11 @@ TextOutcome train_text(const Group& group, TextTask& task, TrainingTrace& trace,
   const Slice share = slice_of(settings.batch, group.rank(), group.size());
   const std::int64_t done = task.checkpoint ? task.checkpoint->iteration() : 0;
 
-  Gpt model(settings.model, settings.seed);
+  check_algorithm(group, options.algorithm);
+  Gpt model = make_model(group, settings);
   auto optimizer = make_optimizer(*model, settings.weight_decay);
-  if (task.checkpoint) task.checkpoint->restore(model, optimizer);
+  if (task.checkpoint) resume(group, *task.checkpoint, model, optimizer);
+  set_weight_decay(optimizer, settings.weight_decay);  // a resumed run may have another
   DataParallelOptions parallel;
   parallel.overlap = options.overlap;
   parallel.algorithm = options.algorithm;
@@ -141,7 +162,7 @@ TextOutcome train_text(const Group& group, TextTask& task, TrainingTrace& trace,
 
     const double total_ms = milliseconds_since(start);
     outcome.seconds += total_ms / 1000;
-    IterationRecord record = record_of(replica.report(), total_ms, options);
+    IterationRecord record = record_of(group, replica.report(), total_ms, options);
     record.iteration = iteration;
     record.loss = mean;
     record.gradient_norm = norm;

@@ -127,6 +127,9 @@ TEST_F(TextTraining, WrongFlagsAreSaidOnceAndExit2) {
   expect_refused(train(2, {"--iterations=0"}), "--iterations must be at least 1");
   expect_refused(train(2, {"--width=wide"}), "--width");
   expect_refused(train(2, {"--colour"}), "--colour");
+  const Result algorithm = train(2, {"--algorithm=rong"});
+  EXPECT_EQ(algorithm.code, 2);
+  EXPECT_EQ(algorithm.errors, "lockstep-train: There is no algorithm 'rong'. Did you mean 'ring'?\n");
   EXPECT_THAT(files(), IsEmpty());
 }
 
@@ -178,6 +181,17 @@ TEST_F(TextTraining, AFullDiskIsAnErrorThatNamesTheFile) {
   EXPECT_THAT(result.errors, HasSubstr("No space left on device"));
   EXPECT_THAT(result.output,
               AllOf(HasSubstr("checkpoint.pt\n"), Not(HasSubstr("report.html")), Not(HasSubstr("partial"))));
+}
+
+TEST_F(TextTraining, AModelThatIsTooLargeForTheMemoryIsSaidOnce) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "AddressSanitizer ends the program itself";
+#endif
+  if (read("/proc/sys/vm/overcommit_memory") == "1\n") GTEST_SKIP() << "this system grants more memory than it has";
+  const Result result = train(2, {"--width=1000000", "--heads=1", "--layers=100"});
+  EXPECT_EQ(result.code, 1);
+  EXPECT_THAT(result.errors, HasSubstr("lockstep-train: There is not enough memory"));
+  EXPECT_THAT(result.errors, Not(HasSubstr("[rank 1] lockstep-train")));
 }
 
 TEST_F(TextTraining, AReportThatCannotBeWrittenIsAnErrorThatNamesIt) {
