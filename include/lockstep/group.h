@@ -99,6 +99,10 @@ class Group {
   Pending broadcast(Buffer buffer, int root = 0, const OperationOptions& options = {}) const;
   Pending barrier(const OperationOptions& options = {}) const;
 
+  /// The name of the algorithm that this operation would run: what "auto" stands for there. Throws kInvalidArgument for
+  /// a name that no algorithm has. Local.
+  std::string algorithm_for(Collective collective, const OperationOptions& options = {}) const;
+
   /// Memory on this host that all its ranks see. Local: ranks need not allocate the same. Throws kOutOfMemory.
   RegisteredMemory allocate(std::size_t bytes) const;
 

@@ -29,6 +29,10 @@ Pending Group::barrier(const OperationOptions& options) const {
   return state_->start({.collective = Collective::kBarrier}, options);
 }
 
+std::string Group::algorithm_for(Collective collective, const OperationOptions& options) const {
+  return state_->plan_for({.collective = collective}, options.algorithm)->algorithm;
+}
+
 RegisteredMemory Group::allocate(std::size_t bytes) const { return state_->transport().allocate(bytes); }
 
 bool Group::progress() const { return state_->progress(); }

@@ -37,6 +37,8 @@ class GroupState : public std::enable_shared_from_this<GroupState> {
   Transport& transport() { return *transport_; }
 
   Pending start(const Task& task, const OperationOptions& options);
+  /// How this rank runs such a task by that algorithm; "auto" is the environment's choice, else ours.
+  std::shared_ptr<const Plan> plan_for(const Task& task, const std::string& algorithm);
   /// Moves the queue as far as it goes; true when it is empty. Throws the group's error.
   bool progress();
   /// Makes progress until the operation is complete.
@@ -57,7 +59,6 @@ class GroupState : public std::enable_shared_from_this<GroupState> {
   };
 
   void validate(const Task& task) const;
-  std::shared_ptr<const Plan> plan_for(const Task& task, const std::string& algorithm);
   [[noreturn]] void fail(const CollectiveOperation& operation, const Error& error);
   void throw_if_failed() const;
 

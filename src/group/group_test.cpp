@@ -187,6 +187,13 @@ TEST(Group, ManyMoreRanksThanCores) {
   });
 }
 
+TEST(Group, SaysWhatAutoStandsFor) {
+  World world = World::alone();
+  EXPECT_EQ(world.algorithm_for(Collective::kAllReduce), "direct");
+  EXPECT_EQ(world.algorithm_for(Collective::kBroadcast, {.algorithm = "tree"}), "tree");
+  EXPECT_THROW(world.algorithm_for(Collective::kAllReduce, {.algorithm = "tere"}), Error);
+}
+
 TEST(Group, AWorldOfOneIsComplete) {
   World world = World::alone();
   std::vector<float> values{1, 2, 3};

@@ -66,13 +66,18 @@ void BackwardRun::launch_next() {
   report_.buckets.push_back({.index = bucket.gradient().index,
                              .parameters = bucket.gradient().parameters,
                              .bytes = buffer.bytes(),
-                             .algorithm = options_.communication_hook ? "communication_hook" : options_.algorithm,
+                             .algorithm = algorithm(),
                              .launched_us = now_us()});
   report_.bytes += buffer.bytes();
   flights_.push_back({options_.communication_hook
                           ? options_.communication_hook(bucket.gradient())
                           : group_.all_reduce(buffer, ReduceOp::kMean,
                                               {.algorithm = options_.algorithm, .purpose = bucket.purpose()})});
+}
+
+std::string BackwardRun::algorithm() const {
+  if (options_.communication_hook) return "communication_hook";
+  return group_.algorithm_for(Collective::kAllReduce, {.algorithm = options_.algorithm});
 }
 
 void BackwardRun::land(std::size_t index) {

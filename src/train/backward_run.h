@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "train/bucket.h"
@@ -39,6 +40,7 @@ class BackwardRun {
   };
 
   void launch_next();
+  std::string algorithm() const;
   void land(std::size_t index);
 
   Group group_;
