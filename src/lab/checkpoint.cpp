@@ -1,6 +1,7 @@
 #include "lab/checkpoint.h"
 
 #include "base/atomic_file.h"
+#include "lab/optimizer_state.h"
 #include "lab/settings_json.h"
 
 #include <fmt/format.h>
@@ -42,7 +43,7 @@ void save_checkpoint(const std::filesystem::path& path, std::int64_t iteration, 
       {"format", kFormat}, {"iteration", iteration}, {"settings", settings}, {"alphabet", vocabulary.alphabet()}};
   torch::serialize::OutputArchive archive, model_archive, optimizer_archive;
   model->save(model_archive);
-  optimizer.save(optimizer_archive);
+  save_state(optimizer_archive, optimizer);
   archive.write("lockstep", c10::IValue(header.dump()));
   archive.write("model", model_archive);
   archive.write("optimizer", optimizer_archive);
@@ -100,7 +101,7 @@ void Checkpoint::restore(Gpt& model, torch::optim::AdamW& optimizer) {
     archive_.read("model", model_archive);
     archive_.read("optimizer", optimizer_archive);
     model->load(model_archive);
-    optimizer.load(optimizer_archive);
+    load_state(optimizer_archive, optimizer);
   } catch (const c10::Error&) {
     refuse(path_, "its model or its optimizer state is not what its settings say");
   }

@@ -31,8 +31,8 @@ class Checkpoint {
   const TextSettings& settings() const { return settings_; }
   const Vocabulary& vocabulary() const { return *vocabulary_; }
 
-  /// Puts the state into a model of the same size and its optimizer, whose learning rate and weight decay become the
-  /// saved ones. Throws Error (kInvalidArgument) if they do not fit.
+  /// Puts the state into a model of the same size and its optimizer. Throws Error (kInvalidArgument) if they do not
+  /// fit.
   void restore(Gpt& model, torch::optim::AdamW& optimizer);
 
  private:

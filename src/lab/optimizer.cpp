@@ -24,11 +24,6 @@ torch::optim::AdamW make_optimizer(const torch::nn::Module& model, double weight
   return torch::optim::AdamW(std::move(groups), options);
 }
 
-void set_weight_decay(torch::optim::AdamW& optimizer, double weight_decay) {
-  auto& matrices = optimizer.param_groups().front();
-  static_cast<torch::optim::AdamWOptions&>(matrices.options()).weight_decay(weight_decay);
-}
-
 void set_learning_rate(torch::optim::AdamW& optimizer, double learning_rate) {
   for (auto& group : optimizer.param_groups()) group.options().set_lr(learning_rate);
 }

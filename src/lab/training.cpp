@@ -135,7 +135,6 @@ TextOutcome train_text(const Group& group, TextTask& task, TrainingTrace& trace,
   Gpt model = make_model(group, settings);
   auto optimizer = make_optimizer(*model, settings.weight_decay);
   if (task.checkpoint) resume(group, *task.checkpoint, model, optimizer);
-  set_weight_decay(optimizer, settings.weight_decay);  // a resumed run may have another
   DataParallelOptions parallel;
   parallel.overlap = options.overlap;
   parallel.algorithm = options.algorithm;
