@@ -9,12 +9,12 @@
 namespace lockstep {
 
 const std::vector<Algorithm>& algorithms() {
-  static const std::vector<Algorithm> all{
+  static const std::vector<Algorithm> kAll{
       {"direct", "everybody sums one chunk from all ranks and sends it to all; 2 steps", algorithm::direct},
       {"ring", "chunks travel around a ring, summed on the way, then back out; 2(n-1) steps", algorithm::ring},
       {"tree", "sums go up a binomial tree and the result comes down; 2 ceil(log2 n) steps", algorithm::tree},
   };
-  return all;
+  return kAll;
 }
 
 const Algorithm& find_algorithm(std::string_view name) {

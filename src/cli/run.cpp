@@ -23,7 +23,7 @@ struct RunOptions {
 
 /// What stands behind our own options: the program and all that belongs to it, options of its own included.
 std::vector<std::string> program_of(const CLI::App& command) {
-  const std::vector<std::string> program = command.remaining();
+  std::vector<std::string> program = command.remaining();
   if (program.empty()) {
     throw Error(ErrorCode::kInvalidArgument, "`lockstep run` needs a program to run, as in: lockstep run -n 2 ./train");
   }

@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::uintmax_t kLargestFile = std::uintmax_t{64} << 20;
 
-[[noreturn]] void bad_usage(std::string sentence) { throw Error(ErrorCode::kInvalidArgument, std::move(sentence)); }
+[[noreturn]] void bad_usage(const std::string& sentence) { throw Error(ErrorCode::kInvalidArgument, sentence); }
 
 std::vector<std::string_view> algorithm_names() {
   std::vector<std::string_view> names;
@@ -93,7 +93,7 @@ Schedule ScheduleArgument::load_file() const {
   if (std::filesystem::file_size(what_, error) > kLargestFile) {
     bad_usage(fmt::format("'{}' is larger than 64 MiB, which no schedule is.", what_));
   }
-  const Schedule schedule = parse_schedule(read_file(what_), what_);
+  Schedule schedule = parse_schedule(read_file(what_), what_);
   if (!ranks_.empty() && parse_ranks(ranks_) != schedule.ranks) {
     bad_usage(fmt::format("'{}' is a schedule for {} ranks, not {}; leave out -n.", what_, schedule.ranks, ranks_));
   }

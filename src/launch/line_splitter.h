@@ -10,7 +10,7 @@ namespace lockstep {
 /// print it: something that the next text replaces. Memory is bounded: a line longer than kLongest comes in pieces.
 class LineSplitter {
  public:
-  static constexpr std::size_t kLongest = 64 * 1024;
+  static constexpr std::size_t kLongest = std::size_t{64} * 1024;
   enum class Kind { kLine, kUpdate };
   /// `text` holds no line feed at its end and is valid during the call only.
   using Sink = std::function<void(Kind kind, std::string_view text)>;

@@ -102,7 +102,7 @@ void Supervisor::wait_for_something() {
 }
 
 void Supervisor::read_from(int rank, Stream stream) {
-  std::array<char, 64 * 1024> buffer;
+  std::array<char, std::size_t{64} * 1024> buffer;
   FileDescriptor& pipe = pipe_of(ranks_[static_cast<std::size_t>(rank)].process, stream);
   const ssize_t got = ::read(pipe.get(), buffer.data(), buffer.size());
   if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
