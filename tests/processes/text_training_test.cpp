@@ -167,7 +167,7 @@ TEST_F(TextTraining, AFullDiskIsAnErrorThatNamesTheFile) {
   // A file system that the checkpoint fits into and the report does not; in a mount namespace, so that nothing stays
   // mounted.
   const std::string script =
-      fmt::format("mount -t tmpfs -o size=72k none {0} || exit 77; \"$@\"; code=$?; ls {0}; exit $code", out_.string());
+      fmt::format("mount -t tmpfs -o size=52k none {0} || exit 77; \"$@\"; code=$?; ls {0}; exit $code", out_.string());
   fs::create_directory(out_);
   Arguments command = arguments(2, {"--iterations=2", "--layers=1", "--width=4", "--heads=1"});
   command.insert(command.begin(), {"unshare", "--map-root-user", "--mount", "sh", "-c", script, "sh"});
