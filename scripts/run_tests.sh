@@ -1,18 +1,20 @@
 #!/usr/bin/env bash
-# run_tests.sh FOLDER: runs the tests of a build in parallel; its last lines say how many ran, and how many were skipped and why.
+# run_tests.sh FOLDER [CTEST-ARGUMENT...]: runs the tests of a build in parallel; its last lines say how many ran, and how many were
+# skipped and why.
 # Ends with 1 where one failed, or where one says that it lacks data though the folder of data is there.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/common.sh
 
 folder=$1
+shift
 log=build/logs/test-$(basename "$folder").log
 results=$PWD/$folder/test-results.xml
 mkdir -p build/logs
 rm -f "$results"
 
 run=(ctest --test-dir "$folder" -j "$(nproc)" --output-log "$log" --output-junit "$results"
-  --test-output-size-passed 65536)
+  --test-output-size-passed 65536 "$@")
 status=0
 if [[ -t 1 ]]; then
   "${run[@]}" --progress || status=$?
