@@ -1,5 +1,6 @@
 #include "tests/processes/command.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -18,6 +19,9 @@ namespace {
 FileDescriptor memory_file(const std::string& content = "") {
   FileDescriptor file(::memfd_create("lockstep-test", MFD_CLOEXEC));
   if (::pwrite(file.get(), content.data(), content.size(), 0) != std::ssize(content)) throw_system_error("pwrite");
+  // Several processes may write at once (torchrun's ranks share its output); only appending keeps them apart in a
+  // memfd.
+  if (::fcntl(file.get(), F_SETFL, O_APPEND) != 0) throw_system_error("fcntl");
   return file;
 }
 
