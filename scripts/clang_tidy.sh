@@ -12,5 +12,4 @@ fi
 # Warnings that only gcc knows stand in the compile commands.
 printf '%s\0' "$@" |
   xargs -0 -n 1 -P "$(nproc)" clang-tidy --quiet -p "$build" --extra-arg=-Wno-unknown-warning-option 2>&1 |
-  grep -vE '^[0-9]+ warnings? (and [0-9]+ errors? )?generated\.$'
-exit "${PIPESTATUS[1]}"
+  sed -E '/^[0-9]+ warnings? (and [0-9]+ errors? )?generated\.$/d'
