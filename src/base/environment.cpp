@@ -16,14 +16,12 @@ std::optional<std::string> environment(const char* name) {
   return value;
 }
 
-std::optional<int> environment_int(const char* name) {
-  const auto text = environment(name);
-  if (!text) return std::nullopt;
+int whole_number(const char* name, const std::string& text) {
   int value = 0;
-  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
-  if (error != std::errc{} || end != text->data() + text->size()) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) {
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("The environment variable {} is '{}', which is not a whole number.", name, *text));
+                fmt::format("The environment variable {} is '{}', which is not a whole number.", name, text));
   }
   return value;
 }

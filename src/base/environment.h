@@ -15,8 +15,8 @@ inline constexpr const char* kAlgorithmVariable = "LOCKSTEP_ALGORITHM";  ///< wh
 
 /// A variable's value; none if unset or empty.
 std::optional<std::string> environment(const char* name);
-/// A whole number. Throws Error (kInvalidArgument) naming the variable and its value.
-std::optional<int> environment_int(const char* name);
+/// The value `text` of the variable `name` as a whole number. Throws Error (kInvalidArgument) naming both.
+int whole_number(const char* name, const std::string& text);
 /// A duration ("10s"), `fallback` if unset. Throws Error (kInvalidArgument) naming the variable and its value.
 std::chrono::milliseconds environment_duration(const char* name, std::chrono::milliseconds fallback);
 

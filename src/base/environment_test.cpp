@@ -12,13 +12,12 @@ TEST(Environment, UnsetAndEmptyAreNone) {
   ::unsetenv("LOCKSTEP_TEST_VARIABLE");
   EXPECT_EQ(environment("LOCKSTEP_TEST_VARIABLE"), std::nullopt);
   ::setenv("LOCKSTEP_TEST_VARIABLE", "", 1);
-  EXPECT_EQ(environment_int("LOCKSTEP_TEST_VARIABLE"), std::nullopt);
+  EXPECT_EQ(environment("LOCKSTEP_TEST_VARIABLE"), std::nullopt);
 }
 
 TEST(Environment, AWrongNumberIsNamed) {
-  ::setenv("LOCKSTEP_TEST_VARIABLE", "four", 1);
   try {
-    environment_int("LOCKSTEP_TEST_VARIABLE");
+    whole_number("LOCKSTEP_TEST_VARIABLE", "four");
     FAIL() << "accepted 'four'";
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), testing::HasSubstr("LOCKSTEP_TEST_VARIABLE is 'four'"));

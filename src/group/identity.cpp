@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <charconv>
 
 namespace lockstep {
 
@@ -58,13 +57,7 @@ class Reader {
                               "torchrun, mpirun or srun, or unset its other variables.",
                               name));
     }
-    int value = 0;
-    const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
-    if (error != std::errc{} || end != text->data() + text->size()) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  fmt::format("The environment variable {} is '{}', which is not a whole number.", name, *text));
-    }
-    return value;
+    return whole_number(name, *text);
   }
 
   std::string job(const Launcher& launcher, int parent) const {
