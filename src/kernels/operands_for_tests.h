@@ -3,6 +3,7 @@
 #include "kernels/reduce.h"
 
 #include <cstring>
+#include <ostream>
 #include <random>
 #include <vector>
 
@@ -32,49 +33,102 @@ inline std::vector<std::uint64_t> awkward_values(DataType dtype) {
   return {};
 }
 
+/// Values of one magnitude for half of the operands, so that the order of a sum shows in its bits and sums do not all
+/// end as NaN.
 inline Bytes random_operand(DataType dtype, std::size_t elements, std::mt19937_64& random) {
   const auto awkward = awkward_values(dtype);
   const std::size_t size = size_of(dtype);
+  const bool tame = random() % 2 == 0;
   Bytes bytes(elements * size);
   for (std::size_t i = 0; i < elements; ++i) {
-    const std::uint64_t value = random() % 4 == 0 ? awkward[random() % awkward.size()] : random();
+    std::uint64_t value = !tame && random() % 16 == 0 ? awkward[random() % awkward.size()] : random();
+    if (tame) {  // the exponent of 1 to 2, and the sign and mantissa as they came
+      switch (dtype) {
+        case DataType::kFloat32: value = (value & 0x807fffff) | 0x3f800000; break;
+        case DataType::kFloat64: value = (value & 0x800fffffffffffff) | 0x3ff0000000000000; break;
+        case DataType::kBFloat16: value = (value & 0x807f) | 0x3f80; break;
+        case DataType::kFloat16: value = (value & 0x83ff) | 0x3c00; break;
+        default: break;
+      }
+    }
     std::memcpy(bytes.data() + i * size, &value, size);  // the low bytes: this machine is little-endian
   }
   return bytes;
 }
 
 struct Trial {
-  DataType dtype;
-  ReduceOp op;
-  std::size_t count;
-  std::size_t sources;
-  std::size_t offset;  ///< elements that the target starts beyond its allocation; each source another one more
-  int divide_by;
+  DataType dtype = DataType::kFloat32;
+  ReduceOp op = ReduceOp::kSum;
+  std::size_t count = 0;
+  std::size_t operands = 2;
+  std::size_t targets = 1;
+  int divide_by = 1;
+  bool streaming = false;
+  std::size_t in_place = 0;  ///< so many of the targets are operands too, from the last operand down
+  bool aligned = false;      ///< all to a cache line; otherwise each pointer starts at another element of its own
+
+  friend std::ostream& operator<<(std::ostream& out, const Trial& trial) {
+    return out << to_string(trial.dtype) << " " << to_string(trial.op) << " count " << trial.count << " operands "
+               << trial.operands << " targets " << trial.targets << " divided by " << trial.divide_by
+               << (trial.streaming ? " streaming" : "") << " in place " << trial.in_place
+               << (trial.aligned ? " aligned" : "");
+  }
 };
 
-/// Whether both leave the same bytes, within the target and around it.
-inline bool agrees_with_scalar(const Trial& trial, std::mt19937_64& random) {
-  const std::size_t size = size_of(trial.dtype);
-  const std::size_t elements = trial.offset + trial.count + trial.sources + 16;
-  Bytes target = random_operand(trial.dtype, elements, random);
-  Bytes expected = target;
-  std::vector<Bytes> operands;
-  std::vector<const void*> sources;
-  for (std::size_t s = 0; s < trial.sources; ++s) {
-    operands.push_back(random_operand(trial.dtype, elements, random));
-    sources.push_back(operands.back().data() + (trial.offset + s + 1) * size);
+/// Memory of which a part is worked on, so that what is written around that part shows.
+class Memory {
+ public:
+  Memory(const Trial& trial, std::mt19937_64& random) : size_(size_of(trial.dtype)) {
+    bytes_ = random_operand(trial.dtype, trial.count + 2 * kLineBytes, random);
+    const auto past = reinterpret_cast<std::uintptr_t>(bytes_.data()) % kLineBytes;
+    first_ = (kLineBytes - past) % kLineBytes + (trial.aligned ? 0 : random() % (kLineBytes / size_) * size_);
   }
-  ReduceArguments arguments{.target = target.data() + trial.offset * size,
-                            .sources = sources.data(),
-                            .source_count = trial.sources,
-                            .count = trial.count,
-                            .dtype = trial.dtype,
-                            .op = trial.op,
-                            .divide_by = trial.divide_by};
+
+  void* begin() { return bytes_.data() + first_; }
+  Bytes bytes() const { return bytes_; }
+  void assign(const Bytes& bytes) { std::memcpy(bytes_.data(), bytes.data(), bytes.size()); }
+
+ private:
+  static constexpr std::size_t kLineBytes = 64;
+
+  std::size_t size_;
+  Bytes bytes_;
+  std::size_t first_;
+};
+
+/// Whether both leave the same bytes, within the targets, around them and in the operands.
+inline bool agrees_with_scalar(const Trial& trial, std::mt19937_64& random) {
+  std::vector<Memory> memories;
+  const std::size_t total = trial.operands + trial.targets - trial.in_place;
+  for (std::size_t i = 0; i < total; ++i) memories.emplace_back(trial, random);
+  std::vector<const void*> operands;
+  std::vector<void*> targets;
+  std::vector<Bytes> before;
+  for (std::size_t i = 0; i < total; ++i) {
+    if (i < trial.operands) operands.push_back(memories[i].begin());
+    if (i >= trial.operands - trial.in_place) targets.push_back(memories[i].begin());
+    before.push_back(memories[i].bytes());
+  }
+  const ReduceArguments arguments{.targets = targets.data(),
+                                  .target_count = targets.size(),
+                                  .operands = operands.data(),
+                                  .operand_count = operands.size(),
+                                  .count = trial.count,
+                                  .dtype = trial.dtype,
+                                  .op = trial.op,
+                                  .divide_by = trial.divide_by,
+                                  .streaming = trial.streaming};
   reduce(arguments);
-  arguments.target = expected.data() + trial.offset * size;
+  std::vector<Bytes> after;
+  for (std::size_t i = 0; i < total; ++i) {
+    after.push_back(memories[i].bytes());
+    memories[i].assign(before[i]);
+  }
   reduce_scalar(arguments);
-  return target == expected;
+  for (std::size_t i = 0; i < total; ++i) {
+    if (memories[i].bytes() != after[i]) return false;
+  }
+  return true;
 }
 
 }  // namespace lockstep::kernels

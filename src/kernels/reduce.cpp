@@ -3,10 +3,18 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/reduce.cpp"
+// Nothing here needs what it adds to AVX3.
+#define HWY_DISABLED_TARGETS HWY_AVX3_DL
 #include <hwy/foreach_target.h>
 // After foreach_target.h, as Highway asks.
+#include "kernels/copy.h"
 #include "kernels/reduce_lanes-inl.h"
-#include "kernels/reduce_scalar.h"
+#include "kernels/reduce_tree-inl.h"
+
+#include <hwy/cache_control.h>
+
+#include <algorithm>
+#include <cstring>
 
 HWY_BEFORE_NAMESPACE();
 namespace lockstep::kernels::HWY_NAMESPACE {
@@ -35,8 +43,8 @@ struct Product {
   /// bits.
   template <class V>
   static V multiply_bytes(V a, V b) {
-    const hn::ScalableTag<std::uint8_t> bytes;
-    const hn::ScalableTag<std::uint16_t> pairs;
+    const hn::DFromV<V> bytes;
+    const hn::Repartition<std::uint16_t, decltype(bytes)> pairs;
     const auto x = hn::BitCast(pairs, a);
     const auto y = hn::BitCast(pairs, b);
     const auto even = hn::And(hn::Mul(x, y), hn::Set(pairs, 0xff));
@@ -68,32 +76,117 @@ struct Max {
   }
 };
 
-/// Blocks of kUnroll vectors: as many independent chains of operations, held in registers while all sources go by.
-template <class Lanes, class Combine, std::size_t kUnroll>
-std::size_t reduce_blocks(std::size_t first, const ReduceArguments& arguments) {
-  using Stored = typename Lanes::Stored;
-  const Lanes lanes(arguments.divide_by);
-  const Combine combine;
-  const std::size_t width = hn::Lanes(typename Lanes::Tag());
-  auto* const target = static_cast<Stored*>(arguments.target);
-  std::size_t i = first;
-  for (; i + kUnroll * width <= arguments.count; i += kUnroll * width) {
-    typename Lanes::Vector sums[kUnroll];
-    for (std::size_t k = 0; k < kUnroll; ++k) sums[k] = lanes.load(target + i + k * width);
-    for (std::size_t s = 0; s < arguments.source_count; ++s) {
-      const auto* const source = static_cast<const Stored*>(arguments.sources[s]) + i;
-      for (std::size_t k = 0; k < kUnroll; ++k) sums[k] = combine(sums[k], lanes.load(source + k * width));
+inline bool is_aligned(const void* pointer, std::size_t bytes) {
+  return reinterpret_cast<std::uintptr_t>(pointer) % bytes == 0;
+}
+
+/// One pass over the memory: `Tree` says how many operands there are.
+template <class Lanes, class Combine, class Tree>
+class Pass {
+ public:
+  explicit Pass(const ReduceArguments& arguments)
+      : targets_(arguments.targets),
+        target_count_(arguments.target_count),
+        count_(arguments.count),
+        divide_by_(arguments.divide_by),
+        streaming_(kStreams && arguments.streaming),
+        tree_(arguments) {}
+
+  HWY_INLINE void run() const {
+    const Lanes lanes(divide_by_);
+    std::size_t i = 0;
+    if (streaming_) {
+      i = std::min(before_a_line(), count_);
+      vectors(lanes, 0, i);
     }
-    for (std::size_t k = 0; k < kUnroll; ++k) lanes.finish(sums[k], target + i + k * width);
+    for (; i + kUnroll * width() <= count_; i += kUnroll * width()) {
+      block<kUnroll>(Whole<Lanes>(), lanes, i);
+    }
+    vectors(lanes, i, count_);
+    if (streaming_) hwy::FlushStream();
   }
-  return i;
+
+ private:
+  using Stored = typename Lanes::Stored;
+  using StoredTag = typename Lanes::StoredTag;
+  /// As many independent chains of operations, and cache lines of an operand read in a row.
+  static constexpr std::size_t kUnroll = 4;
+  static constexpr std::size_t kLineBytes = 64;
+  /// Highway's Stream writes 16 bytes where a vector has fewer.
+  static constexpr bool kStreams = hn::MaxLanes(StoredTag()) * sizeof(Stored) >= 16;
+
+  static HWY_INLINE std::size_t width() { return hn::Lanes(StoredTag()); }
+
+  /// Elements before the first target's first whole cache line.
+  HWY_INLINE std::size_t before_a_line() const {
+    const auto past = reinterpret_cast<std::uintptr_t>(targets_[0]) % kLineBytes;
+    return (kLineBytes - past) % kLineBytes / sizeof(Stored);
+  }
+
+  /// From element i to the end, one vector at a time.
+  HWY_INLINE void vectors(const Lanes& lanes, std::size_t i, std::size_t end) const {
+    for (; i + width() <= end; i += width()) block<1>(Whole<Lanes>(), lanes, i);
+    if (i == end) return;
+#if HWY_MEM_OPS_MIGHT_FAULT
+    using One = typename Lanes::template Resized<Single>;
+    for (; i < end; ++i) block<1>(Whole<One>(), One(divide_by_), i);
+#else
+    block<1>(Part<Lanes>(end - i), lanes, i);
+#endif
+  }
+
+  template <std::size_t kVectors, class Access>
+  HWY_INLINE void block(const Access& access, const typename Access::Lanes& lanes, std::size_t i) const {
+    typename Access::Lanes::Vector sums[kVectors];
+    tree_.template sum<Combine>(access, i, sums);
+    hn::Vec<typename Access::StoredTag> results[kVectors];
+    for (std::size_t k = 0; k < kVectors; ++k) results[k] = lanes.finish(sums[k]);
+    for (std::size_t t = 0; t < target_count_; ++t) {
+      auto* const to = static_cast<Stored*>(targets_[t]) + i;
+      if (kVectors == kUnroll && streaming_ && is_aligned(to, width() * sizeof(Stored))) {
+        for (std::size_t k = 0; k < kVectors; ++k)
+          hn::Stream(results[k], typename Access::StoredTag(), to + k * width());
+      } else {
+        for (std::size_t k = 0; k < kVectors; ++k) access.write(results[k], to + k * width());
+      }
+    }
+  }
+
+  void* const* targets_;
+  std::size_t target_count_;
+  std::size_t count_;
+  int divide_by_;
+  bool streaming_;
+  Tree tree_;
+};
+
+template <class Lanes, class Combine, std::size_t kOperands>
+void reduce_fixed(const ReduceArguments& arguments) {
+  Pass<Lanes, Combine, Fixed<kOperands>>(arguments).run();
+}
+
+template <class Lanes, class Combine>
+void reduce_counted(const ReduceArguments& arguments) {
+  Pass<Lanes, Combine, Counted>(arguments).run();
 }
 
 template <class Lanes, class Combine>
 void reduce_with(const ReduceArguments& arguments) {
-  std::size_t done = reduce_blocks<Lanes, Combine, 4>(0, arguments);
-  done = reduce_blocks<Lanes, Combine, 1>(done, arguments);
-  reduce_scalar_from(done, arguments);
+  // Sums of floats are what training does; the others get by with one loop more.
+  constexpr bool kOften = std::is_same_v<Combine, Sum> && hwy::IsFloat<hn::TFromD<typename Lanes::Tag>>();
+  if (arguments.operand_count == 2) return reduce_fixed<Lanes, Combine, 2>(arguments);
+  if constexpr (kOften) {
+    switch (arguments.operand_count) {
+      case 3: return reduce_fixed<Lanes, Combine, 3>(arguments);
+      case 4: return reduce_fixed<Lanes, Combine, 4>(arguments);
+      case 5: return reduce_fixed<Lanes, Combine, 5>(arguments);
+      case 6: return reduce_fixed<Lanes, Combine, 6>(arguments);
+      case 7: return reduce_fixed<Lanes, Combine, 7>(arguments);
+      case 8: return reduce_fixed<Lanes, Combine, 8>(arguments);
+      default: break;
+    }
+  }
+  reduce_counted<Lanes, Combine>(arguments);
 }
 
 template <class Lanes>
@@ -107,15 +200,23 @@ void reduce_elements(const ReduceArguments& arguments) {
   }
 }
 
+/// One operand, undivided: its bytes, whatever they mean.
+void copy_to_all(ReduceArguments arguments) {
+  arguments.count *= size_of(arguments.dtype);
+  arguments.dtype = DataType::kUInt8;
+  reduce_fixed<IntegerLanes<std::uint8_t, Full>, Sum, 1>(arguments);
+}
+
 void reduce_here(const ReduceArguments& arguments) {
+  if (arguments.operand_count == 1 && arguments.divide_by == 1) return copy_to_all(arguments);
   switch (arguments.dtype) {
-    case DataType::kFloat32: return reduce_elements<FloatLanes<float>>(arguments);
-    case DataType::kFloat64: return reduce_elements<FloatLanes<double>>(arguments);
-    case DataType::kBFloat16: return reduce_elements<HalfLanes<BFloat16>>(arguments);
-    case DataType::kFloat16: return reduce_elements<HalfLanes<Float16>>(arguments);
-    case DataType::kInt32: return reduce_elements<IntegerLanes<std::int32_t>>(arguments);
-    case DataType::kInt64: return reduce_elements<IntegerLanes<std::int64_t>>(arguments);
-    case DataType::kUInt8: return reduce_elements<IntegerLanes<std::uint8_t>>(arguments);
+    case DataType::kFloat32: return reduce_elements<FloatLanes<float, Full>>(arguments);
+    case DataType::kFloat64: return reduce_elements<FloatLanes<double, Full>>(arguments);
+    case DataType::kBFloat16: return reduce_elements<HalfLanes<BFloat16, Full>>(arguments);
+    case DataType::kFloat16: return reduce_elements<HalfLanes<Float16, Full>>(arguments);
+    case DataType::kInt32: return reduce_elements<IntegerLanes<std::int32_t, Full>>(arguments);
+    case DataType::kInt64: return reduce_elements<IntegerLanes<std::int64_t, Full>>(arguments);
+    case DataType::kUInt8: return reduce_elements<IntegerLanes<std::uint8_t, Full>>(arguments);
   }
 }
 
@@ -128,6 +229,22 @@ namespace lockstep::kernels {
 HWY_EXPORT(reduce_here);
 
 void reduce(const ReduceArguments& arguments) { HWY_DYNAMIC_DISPATCH(reduce_here)(arguments); }
+
+void copy(void* target, const void* source, std::size_t bytes, bool streaming) {
+  if (bytes == 0) return;
+  if (!streaming) {
+    std::memcpy(target, source, bytes);
+    return;
+  }
+  reduce({.targets = &target,
+          .target_count = 1,
+          .operands = &source,
+          .operand_count = 1,
+          .count = bytes,
+          .dtype = DataType::kUInt8,
+          .op = ReduceOp::kSum,
+          .streaming = true});
+}
 
 }  // namespace lockstep::kernels
 #endif

@@ -18,20 +18,37 @@ namespace lockstep::kernels::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-template <class T>
+/// Each kind of lanes says what stands in memory (Stored, and StoredTag for a vector of it), what is computed with
+/// (Vector), how the one becomes the other (widen), and how a result becomes what is stored (finish). `Of` is a
+/// vector's size: that of the machine's vectors, or one lane.
+struct Full {
+  template <class T>
+  using Tag = hn::ScalableTag<T>;
+};
+struct Single {
+  template <class T>
+  using Tag = hn::CappedTag<T, 1>;
+};
+
+template <class T, class Of>
 struct IntegerLanes {
   using Stored = T;
-  using Tag = hn::ScalableTag<T>;
+  using Tag = typename Of::template Tag<T>;
+  using StoredTag = Tag;
   using Vector = hn::Vec<Tag>;
+  template <class Size>
+  using Resized = IntegerLanes<T, Size>;
 
   explicit IntegerLanes(int divisor) : divide_by(divisor) {}
 
-  Vector load(const T* from) const { return hn::LoadU(Tag(), from); }
-  /// No instruction set here divides integers, so the block is divided one by one while it is in the cache.
-  void finish(Vector value, T* to) const {
-    hn::StoreU(value, Tag(), to);
-    if (divide_by == 1) return;
-    for (std::size_t i = 0; i < hn::Lanes(Tag()); ++i) to[i] = static_cast<T>(to[i] / divide_by);
+  static Vector widen(Vector value) { return value; }
+  /// No instruction set here divides integers, so they are divided one by one.
+  Vector finish(Vector value) const {
+    if (divide_by == 1) return value;
+    HWY_ALIGN T each[hn::MaxLanes(Tag())];
+    hn::Store(value, Tag(), each);
+    for (std::size_t i = 0; i < hn::Lanes(Tag()); ++i) each[i] = static_cast<T>(each[i] / divide_by);
+    return hn::Load(Tag(), each);
   }
 
   int divide_by;
@@ -39,42 +56,52 @@ struct IntegerLanes {
 
 /// Divides, and makes every NaN the one quiet NaN.
 template <class Tag>
-struct FloatFinish {
+class FloatFinish {
+ public:
   using T = hn::TFromD<Tag>;
   using Vector = hn::Vec<Tag>;
 
-  explicit FloatFinish(int divisor) : divide_by(static_cast<T>(divisor)) {}
+  /// The reciprocal of a power of two is exact, so that a product with it has the quotient's bits, and is faster.
+  explicit FloatFinish(int divisor)
+      : multiplies_(std::has_single_bit(static_cast<unsigned>(divisor))),
+        factor_(divisor == 1  ? T{1}
+                : multiplies_ ? T{1} / static_cast<T>(divisor)
+                              : static_cast<T>(divisor)) {}
 
   Vector operator()(Vector value) const {
     const Tag tag;
-    if (divide_by != T{1}) value = hn::Div(value, hn::Set(tag, divide_by));
+    value = multiplies_ ? hn::Mul(value, hn::Set(tag, factor_)) : hn::Div(value, hn::Set(tag, factor_));
     return hn::IfThenElse(hn::IsNaN(value), hn::Set(tag, std::numeric_limits<T>::quiet_NaN()), value);
   }
 
-  T divide_by;
+ private:
+  bool multiplies_;
+  T factor_;
 };
 
-template <class T>
+template <class T, class Of>
 struct FloatLanes {
   using Stored = T;
-  using Tag = hn::ScalableTag<T>;
+  using Tag = typename Of::template Tag<T>;
+  using StoredTag = Tag;
   using Vector = hn::Vec<Tag>;
+  template <class Size>
+  using Resized = FloatLanes<T, Size>;
 
   explicit FloatLanes(int divisor) : divided(divisor) {}
 
-  Vector load(const T* from) const { return hn::LoadU(Tag(), from); }
-  void finish(Vector value, T* to) const { hn::StoreU(divided(value), Tag(), to); }
+  static Vector widen(Vector value) { return value; }
+  Vector finish(Vector value) const { return divided(value); }
 
   FloatFinish<Tag> divided;
 };
 
-using FloatTag = hn::ScalableTag<float>;
-using BitsTag = hn::RebindToUnsigned<FloatTag>;
-using HalfTag = hn::Rebind<std::uint16_t, FloatTag>;
-using FloatVector = hn::Vec<FloatTag>;
-using BitsVector = hn::Vec<BitsTag>;
-
+template <class FloatTag>
 struct BFloat16 {
+  using BitsTag = hn::RebindToUnsigned<FloatTag>;
+  using FloatVector = hn::Vec<FloatTag>;
+  using BitsVector = hn::Vec<BitsTag>;
+
   static FloatVector widen(BitsVector half) { return hn::BitCast(FloatTag(), hn::ShiftLeft<16>(half)); }
   /// To nearest even: the last bit kept is added to just under half of it.
   static BitsVector narrow(FloatVector value) {
@@ -88,7 +115,11 @@ struct BFloat16 {
 /// Without the instructions that not all machines have, and that do not round alike where they are emulated. Source:
 /// Fabian Giesen, "Float->half variants" and "half_to_float_fast5" (public domain),
 /// https://gist.github.com/rygorous/2156668.
+template <class FloatTag>
 struct Float16 {
+  using BitsTag = hn::RebindToUnsigned<FloatTag>;
+  using FloatVector = hn::Vec<FloatTag>;
+  using BitsVector = hn::Vec<BitsTag>;
   static constexpr std::uint32_t kRebias = (127 - 15) << 23;
 
   static FloatVector widen(BitsVector half) {
@@ -128,20 +159,25 @@ struct Float16 {
 };
 
 /// 16-bit floats, combined as float.
-template <class Format>
+template <template <class> class Format, class Of>
 struct HalfLanes {
   using Stored = std::uint16_t;
-  using Tag = FloatTag;
-  using Vector = FloatVector;
+  using Tag = typename Of::template Tag<float>;
+  using StoredTag = hn::Rebind<std::uint16_t, Tag>;
+  using Vector = hn::Vec<Tag>;
+  template <class Size>
+  using Resized = HalfLanes<Format, Size>;
 
   explicit HalfLanes(int divisor) : divided(divisor) {}
 
-  Vector load(const Stored* from) const { return Format::widen(hn::PromoteTo(BitsTag(), hn::LoadU(HalfTag(), from))); }
-  void finish(Vector value, Stored* to) const {
-    hn::StoreU(hn::TruncateTo(HalfTag(), Format::narrow(divided(value))), HalfTag(), to);
+  static Vector widen(hn::Vec<StoredTag> half) {
+    return Format<Tag>::widen(hn::PromoteTo(hn::RebindToUnsigned<Tag>(), half));
+  }
+  hn::Vec<StoredTag> finish(Vector value) const {
+    return hn::TruncateTo(StoredTag(), Format<Tag>::narrow(divided(value)));
   }
 
-  FloatFinish<FloatTag> divided;
+  FloatFinish<Tag> divided;
 };
 
 }  // namespace lockstep::kernels::HWY_NAMESPACE

@@ -1,11 +1,13 @@
-#include "kernels/reduce_scalar.h"
+#include "kernels/reduce.h"
 
 #include <bit>
 #include <cmath>
 #include <concepts>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <type_traits>
+#include <vector>
 
 namespace lockstep::kernels {
 
@@ -107,33 +109,52 @@ T finish(T value, int divide_by) {
   return value;
 }
 
-template <class Element>
-void reduce_elements(std::size_t first, const ReduceArguments& arguments) {
-  using Stored = typename Element::Stored;
-  auto* const target = static_cast<Stored*>(arguments.target);
-  for (std::size_t i = first; i < arguments.count; ++i) {
-    auto value = Element::widen(target[i]);
-    for (std::size_t s = 0; s < arguments.source_count; ++s) {
-      value = combine(arguments.op, value, Element::widen(static_cast<const Stored*>(arguments.sources[s])[i]));
+/// Neighbours become one until one is left; the last of an odd number waits for the next round.
+template <class T>
+T combine_tree(ReduceOp op, std::vector<T> values) {
+  while (values.size() > 1) {
+    std::vector<T> pairs;
+    for (std::size_t i = 0; i < values.size(); i += 2) {
+      pairs.push_back(i + 1 < values.size() ? combine(op, values[i], values[i + 1]) : values[i]);
     }
-    target[i] = Element::narrow(finish(value, arguments.divide_by));
+    values = pairs;
+  }
+  return values.front();
+}
+
+template <class Element>
+void reduce_elements(const ReduceArguments& arguments) {
+  using Stored = typename Element::Stored;
+  for (std::size_t i = 0; i < arguments.count; ++i) {
+    std::vector<decltype(Element::widen(Stored{}))> values;
+    for (std::size_t s = 0; s < arguments.operand_count; ++s) {
+      values.push_back(Element::widen(static_cast<const Stored*>(arguments.operands[s])[i]));
+    }
+    const Stored result = Element::narrow(finish(combine_tree(arguments.op, values), arguments.divide_by));
+    for (std::size_t t = 0; t < arguments.target_count; ++t) static_cast<Stored*>(arguments.targets[t])[i] = result;
+  }
+}
+
+void copy_elements(const ReduceArguments& arguments) {
+  const std::size_t bytes = arguments.count * size_of(arguments.dtype);
+  for (std::size_t t = 0; t < arguments.target_count; ++t) {
+    if (bytes != 0) std::memmove(arguments.targets[t], arguments.operands[0], bytes);
   }
 }
 
 }  // namespace
 
-void reduce_scalar_from(std::size_t first, const ReduceArguments& arguments) {
+void reduce_scalar(const ReduceArguments& arguments) {
+  if (arguments.operand_count == 1 && arguments.divide_by == 1) return copy_elements(arguments);
   switch (arguments.dtype) {
-    case DataType::kFloat32: return reduce_elements<Plain<float>>(first, arguments);
-    case DataType::kFloat64: return reduce_elements<Plain<double>>(first, arguments);
-    case DataType::kBFloat16: return reduce_elements<BFloat16>(first, arguments);
-    case DataType::kFloat16: return reduce_elements<Float16>(first, arguments);
-    case DataType::kInt32: return reduce_elements<Plain<std::int32_t>>(first, arguments);
-    case DataType::kInt64: return reduce_elements<Plain<std::int64_t>>(first, arguments);
-    case DataType::kUInt8: return reduce_elements<Plain<std::uint8_t>>(first, arguments);
+    case DataType::kFloat32: return reduce_elements<Plain<float>>(arguments);
+    case DataType::kFloat64: return reduce_elements<Plain<double>>(arguments);
+    case DataType::kBFloat16: return reduce_elements<BFloat16>(arguments);
+    case DataType::kFloat16: return reduce_elements<Float16>(arguments);
+    case DataType::kInt32: return reduce_elements<Plain<std::int32_t>>(arguments);
+    case DataType::kInt64: return reduce_elements<Plain<std::int64_t>>(arguments);
+    case DataType::kUInt8: return reduce_elements<Plain<std::uint8_t>>(arguments);
   }
 }
-
-void reduce_scalar(const ReduceArguments& arguments) { reduce_scalar_from(0, arguments); }
 
 }  // namespace lockstep::kernels

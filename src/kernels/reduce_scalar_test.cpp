@@ -5,16 +5,19 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 namespace lockstep::kernels {
 
 namespace {
 
 template <class T>
-T reduced(DataType dtype, ReduceOp op, T target, T source, int divide_by = 1) {
-  const void* sources[] = {&source};
-  reduce_scalar({&target, sources, 1, 1, dtype, op, divide_by});
-  return target;
+T reduced(DataType dtype, ReduceOp op, T a, T b, int divide_by = 1) {
+  const void* operands[] = {&a, &b};
+  T result{};
+  void* targets[] = {&result};
+  reduce_scalar({targets, 1, operands, 2, 1, dtype, op, divide_by});
+  return result;
 }
 
 std::uint16_t half_sum(std::uint16_t a, std::uint16_t b) { return reduced(DataType::kFloat16, ReduceOp::kSum, a, b); }
@@ -30,6 +33,25 @@ TEST(ReduceScalar, CombinesAndDivides) {
   EXPECT_EQ(reduced(DataType::kFloat64, ReduceOp::kProduct, 1.5, 2.0), 3.0);
   EXPECT_EQ(reduced<std::int64_t>(DataType::kInt64, ReduceOp::kMin, -4, 3), -4);
   EXPECT_EQ(reduced<std::uint8_t>(DataType::kUInt8, ReduceOp::kMax, 4, 200), 200);
+}
+
+TEST(ReduceScalar, CombinesPairsAndThenPairsOfPairsForEveryTarget) {
+  // 2^53 takes no 1 alone, but takes two of them together.
+  const double large = 0x1p53;
+  const double one = 1;
+  const double none = 0;
+  const auto sum = [](std::vector<const void*> operands) {
+    double results[2] = {};
+    void* targets[] = {&results[0], &results[1]};
+    reduce_scalar({targets, 2, operands.data(), operands.size(), 1, DataType::kFloat64, ReduceOp::kSum});
+    EXPECT_EQ(results[0], results[1]);
+    return results[0] - 0x1p53;
+  };
+  EXPECT_EQ(sum({&large, &one, &one}), 0) << "(l + 1) + 1";
+  EXPECT_EQ(sum({&large, &none, &one, &one}), 2) << "(l + 0) + (1 + 1)";
+  EXPECT_EQ(sum({&large, &none, &none, &none, &one}), 0) << "((l + 0) + (0 + 0)) + 1";
+  EXPECT_EQ(sum({&large, &none, &none, &none, &one, &one}), 2) << "((l + 0) + (0 + 0)) + (1 + 1)";
+  EXPECT_EQ(sum({&large, &one, &none, &none, &one, &one, &none}), 2) << "((l + 1) + (0 + 0)) + ((1 + 1) + 0)";
 }
 
 TEST(ReduceScalar, IntegersWrapAround) {

@@ -30,8 +30,17 @@ TEST(ReduceTargets, EveryInstructionSetOfThisMachineGivesTheSameBits) {
     ++tried;
     for (const DataType dtype : kDataTypes) {
       for (const ReduceOp op : kReduceOps) {
-        EXPECT_TRUE(agrees_with_scalar({dtype, op, 1021, 3, 1, 3}, random))
-            << hwy::TargetName(target) << " " << to_string(dtype) << " " << to_string(op);
+        for (const std::size_t operands : {1U, 2U, 3U, 8U, 11U}) {
+          const Trial trial{.dtype = dtype,
+                            .op = op,
+                            .count = 509 + operands,
+                            .operands = operands,
+                            .targets = 3,
+                            .divide_by = static_cast<int>(operands),
+                            .streaming = operands % 2 == 0,
+                            .in_place = 1};
+          EXPECT_TRUE(agrees_with_scalar(trial, random)) << hwy::TargetName(target) << " " << trial;
+        }
       }
     }
   }

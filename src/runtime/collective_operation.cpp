@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 #include <lockstep/error.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 
@@ -73,18 +74,23 @@ void CollectiveOperation::carry_out(const Plan::Step& step) {
 void CollectiveOperation::carry_out(const Plan::Move& move) {
   const std::size_t count = partition_.size(move.chunk);
   if (count == 0) return;
-  std::byte* target = chunk_of(transport_.rank(), move.chunk);
+  void* target = chunk_of(transport_.rank(), move.chunk);
   if (move.kind == TransferKind::kCopy) {
     std::memcpy(target, chunk_of(move.sources.front(), move.chunk), count * size_of(request_.announcement.dtype));
     return;
   }
-  std::vector<const void*> sources;
-  sources.reserve(move.sources.size());
-  for (const int source : move.sources) sources.push_back(chunk_of(source, move.chunk));
+  // In the order of the ranks, this one at its own place.
+  std::vector<int> ranks = move.sources;
+  ranks.push_back(transport_.rank());
+  std::sort(ranks.begin(), ranks.end());
+  std::vector<const void*> operands;
+  operands.reserve(ranks.size());
+  for (const int rank : ranks) operands.push_back(chunk_of(rank, move.chunk));
   const bool divides = move.finishes && request_.announcement.op == ReduceOp::kMean;
-  kernels::reduce({.target = target,
-                   .sources = sources.data(),
-                   .source_count = sources.size(),
+  kernels::reduce({.targets = &target,
+                   .target_count = 1,
+                   .operands = operands.data(),
+                   .operand_count = operands.size(),
                    .count = count,
                    .dtype = request_.announcement.dtype,
                    .op = request_.announcement.op,

@@ -1,0 +1,11 @@
+#pragma once
+
+#include <cstddef>
+
+namespace lockstep::kernels {
+
+/// std::memcpy; when `streaming`, past the caches: for a target that nobody reads soon, and as fast as the machine's
+/// memory allows.
+void copy(void* target, const void* source, std::size_t bytes, bool streaming);
+
+}  // namespace lockstep::kernels
