@@ -18,8 +18,22 @@ enum class ReduceOp : std::uint8_t { kSum, kMean, kMin, kMax, kProduct };
 ///   reduce_scatter  size() blocks in, this rank's own block holds the reduction, the other blocks are undefined
 ///   all_gather      this rank's own block in, all size() blocks out
 ///   broadcast       the root's n elements end on every rank
+///   reduce          all_reduce's result, on the root only; the other ranks' elements are undefined
+///   gather          this rank's own block in, all size() blocks out on the root; undefined on the other ranks
+///   scatter         the root's size() blocks in, this rank's own block out, the other blocks are undefined
+///   all_to_all      size() blocks in, block d for rank d; size() blocks out, block s from rank s
 ///   barrier         no elements: nobody leaves before everybody has entered
-enum class Collective : std::uint8_t { kAllReduce, kReduceScatter, kAllGather, kBroadcast, kBarrier };
+enum class Collective : std::uint8_t {
+  kAllReduce,
+  kReduceScatter,
+  kAllGather,
+  kBroadcast,
+  kReduce,
+  kGather,
+  kScatter,
+  kAllToAll,
+  kBarrier
+};
 
 /// Bytes of one element.
 constexpr std::size_t size_of(DataType dtype) {

@@ -24,7 +24,7 @@ TEST(Catalog, EveryAlgorithmDeliversEveryCollectiveOnAnyNumberOfRanks) {
 
 TEST(Catalog, OneRankHasNothingToDo) {
   for (const Algorithm& algorithm : algorithms()) {
-    for (const Collective collective : kCollectives) {
+    for (const Collective collective : algorithm.collectives) {
       EXPECT_TRUE(algorithm.build({.collective = collective, .ranks = 1}).steps.empty());
     }
   }
@@ -57,8 +57,21 @@ TEST(Catalog, AnUnknownNameIsAnsweredWithTheNearest) {
   }
 }
 
-TEST(Catalog, EveryCollectiveHasADefault) {
-  for (const Collective collective : kCollectives) EXPECT_EQ(default_algorithm(collective).name, "direct");
+TEST(Catalog, TheDefaultIsDirect) {
+  for (const Collective collective : find_algorithm("ring").collectives) {
+    EXPECT_EQ(default_algorithm(collective).name, "direct");
+  }
+}
+
+TEST(Catalog, ACollectiveThatAnAlgorithmDoesNotDoIsAnsweredWithThoseThatDo) {
+  EXPECT_FALSE(find_algorithm("ring").supports(Collective::kAllToAll));
+  try {
+    (void)find_algorithm("ring").build({.collective = Collective::kAllToAll, .ranks = 3});
+    FAIL() << "built";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+    EXPECT_THAT(error.what(), testing::StartsWith("The algorithm 'ring' does no all_to_all; these do: "));
+  }
 }
 
 TEST(Catalog, RefusesARootThatIsNotThere) {

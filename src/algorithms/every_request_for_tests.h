@@ -1,20 +1,18 @@
 #pragma once
 
 #include "algorithms/catalog.h"
+#include "schedule/promise.h"
 
 #include <gtest/gtest.h>
 
 namespace lockstep {
 
-inline constexpr Collective kCollectives[] = {Collective::kAllReduce, Collective::kReduceScatter,
-                                              Collective::kAllGather, Collective::kBroadcast, Collective::kBarrier};
-
-/// Every algorithm for every collective on `ranks` ranks, a broadcast from every root.
+/// Every algorithm for every collective on `ranks` ranks, with every root.
 template <class Use>
 void for_each_request_on(int ranks, const Use& use) {
   for (const Algorithm& algorithm : algorithms()) {
-    for (const Collective collective : kCollectives) {
-      const int roots = collective == Collective::kBroadcast ? ranks : 1;
+    for (const Collective collective : algorithm.collectives) {
+      const int roots = has_root(collective) ? ranks : 1;
       for (int root = 0; root < roots; ++root) {
         SCOPED_TRACE(::testing::Message()
                      << algorithm.name << " " << to_string(collective) << " on " << ranks << " ranks from " << root);

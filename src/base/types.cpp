@@ -32,6 +32,10 @@ std::string_view to_string(Collective collective) {
     case Collective::kReduceScatter: return "reduce_scatter";
     case Collective::kAllGather: return "all_gather";
     case Collective::kBroadcast: return "broadcast";
+    case Collective::kReduce: return "reduce";
+    case Collective::kGather: return "gather";
+    case Collective::kScatter: return "scatter";
+    case Collective::kAllToAll: return "all_to_all";
     case Collective::kBarrier: return "barrier";
   }
   return "unknown collective";

@@ -74,7 +74,9 @@ TEST(CliUsage, BadInputIsAnsweredInOneSentence) {
     expect_usage_error({command, "ring", "-n", "many"}, "'many' is not one");
     expect_usage_error({command, "ring", "-n", "1000000"}, "at most 1024 ranks");
     expect_usage_error({command, "ring", "-n", "3", "--collective", "allreduce"}, "Did you mean 'all_reduce'?");
-    expect_usage_error({command, "ring", "-n", "3", "--root", "1"}, "--root is for a broadcast");
+    expect_usage_error({command, "ring", "-n", "3", "--root", "1"},
+                       "--root is for broadcast, scatter, reduce and gather");
+    expect_usage_error({command, "ring", "-n", "3", "--collective", "all_to_all"}, "'ring' does no all_to_all");
     expect_usage_error({command, "ring", "-n", "3", "--collective", "broadcast", "--root", "3"},
                        "a rank from 0 to 2; '3' is not one");
     expect_usage_error({command, "no/such/file"}, "no algorithm and no file 'no/such/file'");
@@ -88,7 +90,9 @@ TEST(CliProve, ReportsAProof) {
   EXPECT_EQ(tree.output,
             "Proved: tree for all_reduce on 4 ranks: 1 chunk, 4 steps, 6 transfers.\n"
             "Order of summation, the same on every rank:\n"
-            "  chunk 0: ((0+1)+(2+3))\n");
+            "  chunk 0: ((0+1)+(2+3))\n"
+            "Canonical: each sum follows the binary tree over the ranks, as in every canonical schedule.\n");
+  EXPECT_THAT(lockstep_with({"prove", "ring", "-n", "4"}).output, HasSubstr("\nNot canonical: "));
   const Result broadcast = lockstep_with({"prove", "ring", "-n", "3", "--collective", "broadcast", "--root", "2"});
   EXPECT_EQ(broadcast.code, 0);
   EXPECT_EQ(broadcast.output, "Proved: ring for broadcast on 3 ranks: 3 chunks, 4 steps, 6 transfers.\n");

@@ -3,6 +3,7 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/schedule_argument.h"
+#include "schedule/promise.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -25,6 +26,11 @@ std::string report(const Schedule& schedule, const Proof& proof) {
   for (const SumOrder& order : proof.orders) {
     text += fmt::format("  chunk{} {}: {}\n", order.chunks.size() == 1 ? "" : "s", fmt::join(order.chunks, ", "),
                         order.expression);
+  }
+  if (is_reduction(schedule.collective)) {
+    text += proof.canonical
+                ? "Canonical: each sum follows the binary tree over the ranks, as in every canonical schedule.\n"
+                : "Not canonical: the sums follow other orders than the binary tree over the ranks.\n";
   }
   return text;
 }

@@ -4,10 +4,12 @@
 #include "base/atomic_file.h"
 #include "base/nearest.h"
 #include "cli/ranks.h"
+#include "schedule/promise.h"
 #include "schedule/ranges.h"
 #include "schedule/text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <lockstep/error.h>
 
 #include <algorithm>
@@ -33,6 +35,12 @@ std::vector<std::string_view> algorithm_names() {
   return names;
 }
 
+std::vector<std::string_view> collective_names() {
+  std::vector<std::string_view> names;
+  for (const Collective collective : kCollectives) names.push_back(to_string(collective));
+  return names;
+}
+
 bool is_algorithm(std::string_view word) {
   const auto names = algorithm_names();
   return std::find(names.begin(), names.end(), word) != names.end();
@@ -55,8 +63,11 @@ void ScheduleArgument::add_to(CLI::App& command) {
       ->type_name("ALGORITHM|FILE");
   command.add_option("-n,--ranks", ranks_, "Ranks of the schedule (a file says its own)")->type_name("N");
   command.add_option("--collective", collective_,
-                     "all_reduce (default), reduce_scatter, all_gather, broadcast or barrier (a file says its own)");
-  command.add_option("--root", root_, "The rank that a broadcast starts from (default: 0)")->type_name("RANK");
+                     fmt::format("{} (default: all_reduce; a file says its own)", fmt::join(collective_names(), ", ")));
+  command
+      .add_option("--root", root_,
+                  "The rank that a broadcast or scatter starts from, a reduce or gather ends at (default: 0)")
+      ->type_name("RANK");
 }
 
 Schedule ScheduleArgument::load() const {
@@ -75,8 +86,9 @@ Schedule ScheduleArgument::build() const {
   }
   if (!collective_.empty()) request.collective = parse_collective(collective_);
   if (!root_.empty()) {
-    if (request.collective != Collective::kBroadcast) {
-      bad_usage(fmt::format("--root is for a broadcast; {} has none.", to_string(request.collective)));
+    if (!has_root(request.collective)) {
+      bad_usage(fmt::format("--root is for broadcast, scatter, reduce and gather; {} has none.",
+                            to_string(request.collective)));
     }
     request.root = parse_root(root_, request.ranks);
   }

@@ -2,6 +2,7 @@
 
 #include "base/units.h"
 #include "schedule/holdings.h"
+#include "schedule/promise.h"
 #include "schedule/ranges.h"
 
 #include <fmt/format.h>
@@ -31,7 +32,9 @@ Board board_at_start(const Schedule& schedule) {
 }
 
 void apply(const Step& step, Board& board) {
-  for (const Transfer& transfer : step) board[static_cast<std::size_t>(transfer.chunk)].apply(transfer);
+  std::map<int, std::vector<Transfer>> moves;  // by chunk
+  for (const Transfer& transfer : step) moves[transfer.chunk].push_back(transfer);
+  for (const auto& [chunk, transfers] : moves) board[static_cast<std::size_t>(chunk)].apply(transfers);
 }
 
 void require_in_range(const Schedule& schedule) {
@@ -42,6 +45,13 @@ void require_in_range(const Schedule& schedule) {
 }
 
 std::string_view word_of(TransferKind kind) { return kind == TransferKind::kCopy ? "copy" : "reduce"; }
+
+/// Where a collective that has a root starts or ends.
+std::string root_of(const Schedule& schedule) {
+  if (!has_root(schedule.collective)) return "";
+  const bool ends_there = schedule.collective == Collective::kReduce || schedule.collective == Collective::kGather;
+  return fmt::format(" {} {}", ends_there ? "to" : "from", schedule.root);
+}
 
 /// 0, 1, 2, 5 as "0-2+5".
 std::string shortened(const std::vector<int>& ranks) {
@@ -167,12 +177,10 @@ std::string draw_text(const Schedule& schedule, int columns) {
   std::size_t transfers = 0;
   for (const Step& step : schedule.steps) transfers += step.size();
   const auto width = static_cast<std::size_t>(std::max(columns, 40));
-  std::string text =
-      fmt::format("{}: {} on {}{}, {}, {}, {}\n", schedule.name, to_string(schedule.collective),
-                  counted(static_cast<std::size_t>(schedule.ranks), "rank"),
-                  schedule.collective == Collective::kBroadcast ? fmt::format(" from {}", schedule.root) : "",
-                  counted(static_cast<std::size_t>(schedule.chunks), "chunk"), counted(schedule.steps.size(), "step"),
-                  counted(transfers, "transfer"));
+  std::string text = fmt::format("{}: {} on {}{}, {}, {}, {}\n", schedule.name, to_string(schedule.collective),
+                                 counted(static_cast<std::size_t>(schedule.ranks), "rank"), root_of(schedule),
+                                 counted(static_cast<std::size_t>(schedule.chunks), "chunk"),
+                                 counted(schedule.steps.size(), "step"), counted(transfers, "transfer"));
   const auto table = fitting_table(schedule, width);
   if (!table) {
     text += fmt::format("The tables of who holds what do not fit {} columns here; --format json has them.\n", width);

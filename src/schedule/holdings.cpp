@@ -1,48 +1,99 @@
 #include "schedule/holdings.h"
 
+#include "schedule/promise.h"
+
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
+#include <numeric>
 #include <utility>
 
 namespace lockstep {
 
 namespace {
 
-bool contributes(const Schedule& schedule, int rank, int chunk) {
-  if (schedule.collective == Collective::kBroadcast) return rank == schedule.root;
-  return schedule.collective != Collective::kAllGather || rank == owner_of(schedule, chunk);
+/// The values' combination along the binary tree: pairs of neighbours, then pairs of pairs.
+template <class Combine>
+int along_the_tree(std::vector<int> values, const Combine& combine) {
+  while (values.size() > 1) {
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < values.size(); i += 2) {
+      values[count++] = i + 1 < values.size() ? combine(values[i], values[i + 1]) : values[i];
+    }
+    values.resize(count);
+  }
+  return values.front();
+}
+
+/// Those that end at the same rank together, there in ascending order of where they come from.
+std::vector<Transfer> by_target(std::span<const Transfer> transfers) {
+  std::vector<Transfer> sorted(transfers.begin(), transfers.end());
+  std::sort(sorted.begin(), sorted.end(),
+            [](const Transfer& a, const Transfer& b) { return std::pair(a.to, a.from) < std::pair(b.to, b.from); });
+  return sorted;
+}
+
+/// The end of the transfers to the rank that the first of them ends at.
+template <class Iterator>
+Iterator end_of_target(Iterator first, Iterator end) {
+  return std::find_if(first, end, [&](const Transfer& transfer) { return transfer.to != first->to; });
 }
 
 }  // namespace
-
-bool must_end_with(const Schedule& schedule, int rank, int chunk) {
-  return schedule.collective != Collective::kReduceScatter || rank == owner_of(schedule, chunk);
-}
 
 Holdings::Holdings(const Schedule& schedule, int chunk) : all_((index(schedule.ranks) + 63) / 64) {
   for (int rank = 0; rank < schedule.ranks; ++rank) {
     Set own(all_.size());
     own[index(rank) / 64] = std::uint64_t{1} << (rank % 64);
-    nodes_.push_back({.left = kNothing, .right = kNothing, .ranks = own});
     const bool has_it = contributes(schedule, rank, chunk);
     values_.push_back(has_it ? rank : kNothing);
     if (has_it) all_[index(rank) / 64] |= own[index(rank) / 64];
+    nodes_.push_back({.left = kNothing, .right = kNothing, .lowest = rank, .ranks = std::move(own)});
   }
 }
 
-void Holdings::apply(const Transfer& transfer) {
-  const int source = values_[index(transfer.from)];
-  int& target = values_[index(transfer.to)];
-  if (source == kNothing) return;
-  if (transfer.kind == TransferKind::kCopy || target == kNothing) {
-    target = source;
-    return;
+std::pair<int, int> Holdings::ordered(int a, int b) const {
+  const bool keep = std::pair(nodes_[index(a)].lowest, a) <= std::pair(nodes_[index(b)].lowest, b);
+  return keep ? std::pair(a, b) : std::pair(b, a);
+}
+
+int Holdings::sum_of(int a, int b) {
+  const auto [left, right] = ordered(a, b);
+  const auto [found, is_new] = sums_.try_emplace(key_of(left, right), static_cast<int>(nodes_.size()));
+  if (is_new) {
+    Node sum{.left = left, .right = right, .lowest = nodes_[index(left)].lowest, .ranks = nodes_[index(left)].ranks};
+    for (std::size_t i = 0; i < sum.ranks.size(); ++i) sum.ranks[i] |= nodes_[index(right)].ranks[i];
+    nodes_.push_back(std::move(sum));
   }
-  Node sum{.left = target, .right = source, .ranks = nodes_[index(target)].ranks};
-  for (std::size_t i = 0; i < sum.ranks.size(); ++i) sum.ranks[i] |= nodes_[index(source)].ranks[i];
-  target = static_cast<int>(nodes_.size());
-  nodes_.push_back(std::move(sum));
+  return found->second;
+}
+
+void Holdings::apply(std::span<const Transfer> transfers) {
+  const std::vector<Transfer> sorted = by_target(transfers);
+  std::vector<std::pair<int, int>> written;  // after all have been read
+  for (auto first = sorted.begin(); first != sorted.end();) {
+    const auto end = end_of_target(first, sorted.end());
+    const int target = first->to;
+    std::vector<int> operands;
+    bool is_placed = !holds(target);
+    for (; first != end; ++first) {
+      const int source = values_[index(first->from)];
+      if (source == kNothing) continue;
+      if (first->kind == TransferKind::kCopy) {
+        operands.clear();
+        is_placed = true;
+      } else if (!is_placed && first->from > target) {
+        operands.push_back(values_[index(target)]);
+        is_placed = true;
+      }
+      operands.push_back(source);
+    }
+    if (!is_placed) operands.push_back(values_[index(target)]);
+    if (operands.empty()) continue;
+    written.emplace_back(target, along_the_tree(std::move(operands), [this](int a, int b) { return sum_of(a, b); }));
+  }
+  for (const auto& [rank, value] : written) values_[index(rank)] = value;
 }
 
 bool Holdings::is_complete(int rank) const { return holds(rank) && set_of(rank) == all_; }
@@ -56,11 +107,22 @@ std::vector<int> Holdings::contributions(int rank) const {
   return ranks;
 }
 
-std::optional<int> Holdings::shared_contribution(int a, int b) const {
-  if (!holds(a) || !holds(b)) return std::nullopt;
-  for (std::size_t i = 0; i < all_.size(); ++i) {
-    const std::uint64_t both = set_of(a)[i] & set_of(b)[i];
-    if (both != 0) return static_cast<int>(i) * 64 + std::countr_zero(both);
+std::optional<Holdings::Twice> Holdings::counted_twice(std::span<const Transfer> reduces) const {
+  const std::vector<Transfer> sorted = by_target(reduces);
+  for (auto first = sorted.begin(); first != sorted.end();) {
+    const auto end = end_of_target(first, sorted.end());
+    const int target = first->to;
+    Set so_far = holds(target) ? set_of(target) : Set(all_.size());
+    for (; first != end; ++first) {
+      if (!holds(first->from)) continue;
+      for (std::size_t i = 0; i < so_far.size(); ++i) {
+        const std::uint64_t more = set_of(first->from)[i];
+        if (const std::uint64_t both = so_far[i] & more; both != 0) {
+          return Twice{target, static_cast<int>(i) * 64 + std::countr_zero(both)};
+        }
+        so_far[i] |= more;
+      }
+    }
   }
   return std::nullopt;
 }
@@ -89,6 +151,17 @@ std::string Holdings::expression(int rank) const {
     }
   }
   return expression;
+}
+
+bool Holdings::is_canonical(int rank) const {
+  std::vector<int> all(values_.size());
+  std::iota(all.begin(), all.end(), 0);
+  // What was never summed is nobody's value.
+  const auto find_sum = [this](int a, int b) {
+    const auto found = a == kNothing || b == kNothing ? sums_.end() : sums_.find(key_of(a, b));
+    return found == sums_.end() ? kNothing : found->second;
+  };
+  return holds(rank) && values_[index(rank)] == along_the_tree(std::move(all), find_sum);
 }
 
 }  // namespace lockstep

@@ -4,34 +4,45 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace lockstep {
 
 /// What every rank holds of one chunk while a schedule is executed on symbols: nothing, one rank's contribution, or a
 /// sum of several. Chunks do not touch each other, so that each can be followed alone.
+///
+/// Values are numbers, equal where the sums were made alike: a sum that was made before is found again, not made twice,
+/// whichever of its two operands comes first.
 class Holdings {
  public:
-  /// At the start: who contributes holds its own. Every rank contributes to a reduction, the owner to an
-  /// all_gather, the root to a broadcast.
+  /// At the start: who contributes holds its own (promise.h).
   Holdings(const Schedule& schedule, int chunk);
 
-  /// Carries a transfer out: a copy replaces, a reduce adds (to nothing: replaces). A contribution counted twice shows
-  /// once.
-  void apply(const Transfer& transfer);
+  /// Carries out a step: the transfers of it that move this chunk, as schedule.h defines it. A reduce into nothing is
+  /// a copy; a contribution counted twice shows once.
+  void apply(std::span<const Transfer> transfers);
 
   bool holds(int rank) const { return values_[index(rank)] != kNothing; }
   /// Every contribution that the chunk is to have.
   bool is_complete(int rank) const;
   std::vector<int> contributions(int rank) const;
-  /// A contribution that both ranks' values have.
-  std::optional<int> shared_contribution(int a, int b) const;
 
-  /// The order of the sum as it was made, as "((0+1)+2)".
+  struct Twice {
+    int rank;
+    int contribution;
+  };
+  /// A rank whose sum would have a contribution twice after these reduces of one step.
+  std::optional<Twice> counted_twice(std::span<const Transfer> reduces) const;
+
+  /// The order of the sum as it was made, as "((0+1)+2)"; of two operands the one with the lower rank first.
   std::string expression(int rank) const;
-  /// Equal for two ranks if one's value is a copy of the other's.
+  /// Equal for two ranks if their values were summed in the same order: then they have the same bits.
   int value(int rank) const { return values_[index(rank)]; }
+  /// Whether all ranks' contributions are summed along the binary tree over all ranks, as schedule.h describes it.
+  bool is_canonical(int rank) const;
 
  private:
   static constexpr int kNothing = -1;
@@ -39,18 +50,21 @@ class Holdings {
   struct Node {
     int left;  ///< kNothing in a single contribution, which is the rank that the node's number says
     int right;
+    int lowest;  ///< rank in the set
     Set ranks;
   };
 
   static std::size_t index(int value) { return static_cast<std::size_t>(value); }
+  static std::int64_t key_of(int left, int right) { return (static_cast<std::int64_t>(left) << 32) | right; }
   const Set& set_of(int rank) const { return nodes_[index(values_[index(rank)])].ranks; }
+  /// The two operands, the one with the lower rank first.
+  std::pair<int, int> ordered(int a, int b) const;
+  int sum_of(int a, int b);
 
   std::vector<Node> nodes_;
-  std::vector<int> values_;  ///< of each rank, a node
+  std::unordered_map<std::int64_t, int> sums_;  ///< of two nodes
+  std::vector<int> values_;                     ///< of each rank, a node
   Set all_;
 };
-
-/// Whether the collective promises this chunk to this rank.
-bool must_end_with(const Schedule& schedule, int rank, int chunk);
 
 }  // namespace lockstep

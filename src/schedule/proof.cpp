@@ -1,6 +1,7 @@
 #include "schedule/proof.h"
 
 #include "schedule/holdings.h"
+#include "schedule/promise.h"
 #include "schedule/ranges.h"
 #include "schedule/rendezvous.h"
 #include "schedule/view.h"
@@ -10,6 +11,7 @@
 #include <lockstep/error.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -19,114 +21,147 @@ namespace {
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
-/// A transfer of one chunk with the number of its step.
-struct Event {
+/// What a step does with one chunk.
+struct Move {
   int step;
-  Transfer transfer;
+  std::vector<Transfer> transfers;
 };
 
-Refusal refuse(const Event& event, int rank, std::string sentence) {
-  return {rank, event.transfer.chunk, event.step, std::move(sentence)};
+Refusal refuse(const Move& move, int rank, std::string sentence) {
+  return {rank, move.transfers.front().chunk, move.step, std::move(sentence)};
 }
 
-bool is_reduction(Collective collective) {
-  return collective == Collective::kAllReduce || collective == Collective::kReduceScatter ||
-         collective == Collective::kBarrier;
-}
-
-/// The transfers of each chunk, in order.
-std::vector<std::vector<Event>> by_chunk(const Schedule& schedule) {
-  std::vector<std::vector<Event>> events(at(schedule.chunks));
+/// The moves of each chunk, in order.
+std::vector<std::vector<Move>> by_chunk(const Schedule& schedule) {
+  std::vector<std::vector<Move>> moves(at(schedule.chunks));
   for (std::size_t step = 0; step < schedule.steps.size(); ++step) {
     for (const Transfer& transfer : schedule.steps[step]) {
-      events[at(transfer.chunk)].push_back({static_cast<int>(step), transfer});
+      std::vector<Move>& of_chunk = moves[at(transfer.chunk)];
+      const int number = static_cast<int>(step);
+      if (of_chunk.empty() || of_chunk.back().step != number) of_chunk.push_back({number, {}});
+      of_chunk.back().transfers.push_back(transfer);
     }
   }
-  return events;
+  return moves;
 }
 
-/// Checks that the transfers of a step are independent, for one chunk: what is written is not read, and written by one
-/// copy or by reduces only.
-class Independence {
+/// Executes the schedule for one chunk, and checks it on the way.
+class ChunkProof {
  public:
-  explicit Independence(int ranks) : reads_(at(ranks), -1), writes_(at(ranks), Write{-1, TransferKind::kCopy}) {}
+  ChunkProof(const Schedule& schedule, int chunk)
+      : schedule_(schedule),
+        chunk_(chunk),
+        holdings_(schedule, chunk),
+        reads_(at(schedule.ranks), -1),
+        writes_(at(schedule.ranks), Write{-1, TransferKind::kCopy}) {}
 
-  std::optional<Refusal> check(const Event& event) {
-    const Transfer& transfer = event.transfer;
-    Write& write = writes_[at(transfer.to)];
-    if (write.step == event.step && (write.kind == TransferKind::kCopy || transfer.kind == TransferKind::kCopy)) {
-      return refuse(event, transfer.to,
-                    fmt::format("rank {} takes a copy and something else besides in one step", transfer.to));
-    }
-    write = {event.step, transfer.kind};
-    reads_[at(transfer.from)] = event.step;
-    for (const int rank : {transfer.from, transfer.to}) {
-      if (reads_[at(rank)] == event.step && writes_[at(rank)].step == event.step) {
-        return refuse(event, rank,
-                      fmt::format("rank {} sends the chunk in the step in which it is written there", rank));
+  /// All transfers of a move are judged by what was held before it.
+  std::optional<Refusal> execute(const std::vector<Move>& moves) {
+    for (const Move& move : moves) {
+      for (const Transfer& transfer : move.transfers) {
+        if (auto refusal = check_independence(move, transfer)) return refusal;
+        if (auto refusal = check_meaning(move, transfer)) return refusal;
       }
+      if (auto refusal = check_sums(move)) return refusal;
+      holdings_.apply(move.transfers);
     }
-    return std::nullopt;
+    return check_end();
   }
+
+  /// Of the value that every rank with a promise ends with.
+  std::string order() const { return holdings_.expression(promised_); }
+  bool is_canonical() const { return holdings_.is_canonical(promised_); }
 
  private:
   struct Write {
     int step;
     TransferKind kind;
   };
-  std::vector<int> reads_;  ///< the last step in which each rank's chunk is read
-  std::vector<Write> writes_;
-};
 
-/// Whether the transfer means something, given what the ranks hold.
-std::optional<Refusal> check_meaning(const Holdings& holdings, const Event& event) {
-  const auto [kind, chunk, from, to] = event.transfer;
-  if (!holdings.holds(from)) return refuse(event, from, fmt::format("rank {} sends what it does not hold", from));
-  if (kind == TransferKind::kCopy) {
-    if (!holdings.is_complete(from)) {
-      return refuse(event, from,
-                    fmt::format("rank {} sends a copy of a partial sum ({})", from,
-                                fmt::join(holdings.contributions(from), "+")));
+  /// What takes a copy takes nothing else in the step, and is not read.
+  std::optional<Refusal> check_independence(const Move& move, const Transfer& transfer) {
+    Write& write = writes_[at(transfer.to)];
+    if (write.step == move.step && (write.kind == TransferKind::kCopy || transfer.kind == TransferKind::kCopy)) {
+      return refuse(move, transfer.to,
+                    fmt::format("rank {} takes a copy and something else besides in one step", transfer.to));
     }
-    if (holdings.is_complete(to)) {
-      return refuse(event, to, fmt::format("rank {} is sent what it holds already, complete", to));
+    write = {move.step, transfer.kind};
+    reads_[at(transfer.from)] = move.step;
+    for (const int rank : {transfer.from, transfer.to}) {
+      const Write& other = writes_[at(rank)];
+      if (reads_[at(rank)] == move.step && other.step == move.step && other.kind == TransferKind::kCopy) {
+        return refuse(move, rank, fmt::format("rank {} sends the chunk in the step in which it takes a copy", rank));
+      }
     }
     return std::nullopt;
   }
-  if (!holdings.holds(to)) return refuse(event, to, fmt::format("rank {} has nothing to add to", to));
-  if (const auto twice = holdings.shared_contribution(from, to)) {
-    return refuse(event, to, fmt::format("rank {} would count the contribution of rank {} twice", to, *twice));
-  }
-  return std::nullopt;
-}
 
-std::optional<Refusal> check_end(const Schedule& schedule, int chunk, const Holdings& holdings) {
-  for (int rank = 0; rank < schedule.ranks; ++rank) {
-    if (!must_end_with(schedule, rank, chunk) || holdings.is_complete(rank)) continue;
-    return Refusal{rank, chunk, -1,
-                   holdings.holds(rank) ? fmt::format("rank {} ends with the contributions {} only", rank,
-                                                      fmt::join(holdings.contributions(rank), "+"))
-                                        : fmt::format("rank {} ends without it", rank)};
+  /// Whether the transfer means something, given what the ranks hold.
+  std::optional<Refusal> check_meaning(const Move& move, const Transfer& transfer) const {
+    const auto [kind, chunk, from, to] = transfer;
+    if (!holdings_.holds(from)) return refuse(move, from, fmt::format("rank {} sends what it does not hold", from));
+    if (kind == TransferKind::kReduce) {
+      if (!holdings_.holds(to)) return refuse(move, to, fmt::format("rank {} has nothing to add to", to));
+      return std::nullopt;
+    }
+    if (!holdings_.is_complete(from)) {
+      return refuse(move, from,
+                    fmt::format("rank {} sends a copy of a partial sum ({})", from,
+                                fmt::join(holdings_.contributions(from), "+")));
+    }
+    if (holdings_.is_complete(to)) {
+      return refuse(move, to, fmt::format("rank {} is sent what it holds already, complete", to));
+    }
+    return std::nullopt;
   }
-  return std::nullopt;
-}
 
-std::optional<Refusal> execute(const Schedule& schedule, int chunk, const std::vector<Event>& events,
-                               Holdings& holdings) {
-  Independence independence(schedule.ranks);
-  // A step's transfers are judged by what was held when it began: what they write, none of them reads.
-  for (const Event& event : events) {
-    if (auto refusal = independence.check(event)) return refusal;
-    if (auto refusal = check_meaning(holdings, event)) return refusal;
-    holdings.apply(event.transfer);
+  std::optional<Refusal> check_sums(const Move& move) const {
+    // A copy stands alone, and its contributions replace what was there.
+    if (move.transfers.front().kind == TransferKind::kCopy && move.transfers.size() == 1) return std::nullopt;
+    std::vector<Transfer> reduces;
+    std::copy_if(move.transfers.begin(), move.transfers.end(), std::back_inserter(reduces),
+                 [](const Transfer& transfer) { return transfer.kind == TransferKind::kReduce; });
+    const auto twice = holdings_.counted_twice(reduces);
+    if (!twice) return std::nullopt;
+    return refuse(
+        move, twice->rank,
+        fmt::format("rank {} would count the contribution of rank {} twice", twice->rank, twice->contribution));
   }
-  return check_end(schedule, chunk, holdings);
-}
 
-/// Any rank that is promised the chunk, to ask what it ends with.
-int a_promised_rank(const Schedule& schedule, int chunk) {
-  return schedule.collective == Collective::kReduceScatter ? owner_of(schedule, chunk) : 0;
-}
+  std::optional<Refusal> check_end() {
+    for (int rank = 0; rank < schedule_.ranks; ++rank) {
+      if (!must_end_with(schedule_, rank, chunk_)) continue;
+      if (!holdings_.is_complete(rank)) return incomplete(rank);
+      if (promised_ < 0) promised_ = rank;
+      if (holdings_.value(rank) == holdings_.value(promised_)) continue;
+      return other_order(rank);
+    }
+    return std::nullopt;
+  }
+
+  Refusal other_order(int rank) const {
+    std::string sentence =
+        fmt::format("rank {} would end with other bits than rank {}, which sums in another order", rank, promised_);
+    if (schedule_.ranks <= kMostRanksInOrders) {
+      sentence += fmt::format(": {}, not {}", holdings_.expression(rank), holdings_.expression(promised_));
+    }
+    return {rank, chunk_, writes_[at(rank)].step, std::move(sentence)};
+  }
+
+  Refusal incomplete(int rank) const {
+    return {rank, chunk_, -1,
+            holdings_.holds(rank) ? fmt::format("rank {} ends with the contributions {} only", rank,
+                                                fmt::join(holdings_.contributions(rank), "+"))
+                                  : fmt::format("rank {} ends without it", rank)};
+  }
+
+  const Schedule& schedule_;
+  int chunk_;
+  Holdings holdings_;
+  std::vector<int> reads_;     ///< the last step in which each rank's chunk is read
+  std::vector<Write> writes_;  ///< and the last write to it
+  int promised_ = -1;          ///< a rank that must end with the chunk
+};
 
 }  // namespace
 
@@ -134,17 +169,21 @@ Proof prove(const Schedule& schedule) {
   Proof proof;
   proof.refusal = check_ranges(schedule);
   if (proof.refusal) return proof;
-  const std::vector<std::vector<Event>> events = by_chunk(schedule);
-  const bool has_orders = is_reduction(schedule.collective) && schedule.ranks <= kMostRanksInOrders;
+  const std::vector<std::vector<Move>> moves = by_chunk(schedule);
+  const bool sums = is_reduction(schedule.collective);
+  bool all_canonical = true;
   std::map<std::string, std::vector<int>> chunks_of;
   for (int chunk = 0; chunk < schedule.chunks; ++chunk) {
-    Holdings holdings(schedule, chunk);
-    proof.refusal = execute(schedule, chunk, events[at(chunk)], holdings);
-    if (proof.refusal) break;
-    if (has_orders) chunks_of[holdings.expression(a_promised_rank(schedule, chunk))].push_back(chunk);
+    ChunkProof of_chunk(schedule, chunk);
+    proof.refusal = of_chunk.execute(moves[at(chunk)]);
+    if (proof.refusal) return proof;
+    if (!sums) continue;
+    all_canonical = all_canonical && of_chunk.is_canonical();
+    if (schedule.ranks <= kMostRanksInOrders) chunks_of[of_chunk.order()].push_back(chunk);
   }
-  if (!proof.refusal) proof.refusal = check_rendezvous(views_of(schedule));
+  proof.refusal = check_rendezvous(views_of(schedule));
   if (proof.refusal) return proof;
+  proof.canonical = all_canonical;
   for (auto& [expression, chunks] : chunks_of) proof.orders.push_back({expression, std::move(chunks)});
   std::sort(proof.orders.begin(), proof.orders.end(),
             [](const SumOrder& a, const SumOrder& b) { return a.chunks.front() < b.chunks.front(); });

@@ -45,10 +45,36 @@ void expect_refused(const Schedule& schedule, int rank, int step, const std::str
 TEST(Proof, ProvesAnExchangeAndReportsItsOrders) {
   const Proof proof = prove(exchange());
   ASSERT_TRUE(proof.proved()) << describe(*proof.refusal);
-  ASSERT_EQ(proof.orders.size(), 2U);
+  ASSERT_EQ(proof.orders.size(), 1U);
   EXPECT_EQ(proof.orders[0].expression, "(0+1)");
-  EXPECT_THAT(proof.orders[0].chunks, ElementsAre(0));
-  EXPECT_EQ(proof.orders[1].expression, "(1+0)");
+  EXPECT_THAT(proof.orders[0].chunks, ElementsAre(0, 1)) << "1+0 is 0+1";
+  EXPECT_TRUE(proof.canonical);
+}
+
+TEST(Proof, RanksMayReadFromEachOtherWhatTheyReduceInto) {
+  const Proof proof = prove(one_chunk(2, {{reduce(1, 0), reduce(0, 1)}}));
+  ASSERT_TRUE(proof.proved()) << describe(*proof.refusal);
+  EXPECT_TRUE(proof.canonical);
+}
+
+TEST(Proof, RefusesRanksThatSumInDifferentOrders) {
+  // Ranks 0 and 3 have (0+3). Whoever takes it from rank 0 puts it first, whoever takes it from rank 3 last.
+  const Step exchange{reduce(0, 3), reduce(3, 0)};
+  const Step from_both{reduce(0, 1), reduce(2, 1), reduce(3, 2), reduce(1, 2),
+                       reduce(1, 0), reduce(2, 0), reduce(1, 3), reduce(2, 3)};
+  expect_refused(one_chunk(4, {exchange, from_both}), 2, 1,
+                 "other bits than rank 0, which sums in another order: ((0+3)+(1+2)), not (((0+3)+1)+2)");
+}
+
+TEST(Proof, SaysWhichSumsAreCanonical) {
+  const auto proof_of = [](int ranks, std::vector<Step> steps) { return prove(one_chunk(ranks, std::move(steps))); };
+  EXPECT_TRUE(proof_of(3, {{reduce(1, 0), reduce(2, 0)}, {copy(0, 1), copy(0, 2)}}).canonical);
+  const Proof chain = proof_of(3, {{reduce(2, 1)}, {reduce(1, 0)}, {copy(0, 1), copy(0, 2)}});
+  ASSERT_TRUE(chain.proved());
+  EXPECT_EQ(chain.orders[0].expression, "(0+(1+2))");
+  EXPECT_FALSE(chain.canonical);
+  EXPECT_FALSE(proof_of(3, {{reduce(2, 1)}}).canonical) << "refused";
+  EXPECT_TRUE(prove(one_chunk(2, {{copy(0, 1)}}, Collective::kBroadcast)).canonical) << "nothing is summed";
 }
 
 TEST(Proof, RefusesWhatIsOutOfRange) {
@@ -59,6 +85,8 @@ TEST(Proof, RefusesWhatIsOutOfRange) {
                  "multiple of 2 chunks");
   expect_refused({.name = "root", .collective = Collective::kBroadcast, .ranks = 2, .root = 2}, -1, -1,
                  "no rank 2 among 2 to be the root");
+  expect_refused({.name = "pairs", .collective = Collective::kAllToAll, .ranks = 2, .chunks = 6}, -1, -1,
+                 "multiple of 4 chunks, one block a pair of ranks");
   expect_refused({.name = "root", .ranks = 2, .root = 1}, -1, -1, "all_reduce has no root");
   expect_refused({.name = "long", .ranks = 1000, .steps = std::vector<Step>(5000)}, -1, -1, "5000 steps");
   expect_refused(one_chunk(2, {{reduce(1, 2)}}), -1, 0, "no rank 2 among 2");
@@ -68,8 +96,9 @@ TEST(Proof, RefusesWhatIsOutOfRange) {
 }
 
 TEST(Proof, RefusesTransfersOfAStepThatDependOnEachOther) {
-  expect_refused(one_chunk(2, {{reduce(1, 0), reduce(0, 1)}}), 0, 0, "in which it is written");
-  expect_refused(one_chunk(3, {{reduce(2, 1), reduce(1, 0)}}), 1, 0, "in which it is written");
+  expect_refused(one_chunk(3, {{copy(0, 1), copy(1, 2)}}, Collective::kBroadcast), 1, 0, "in which it takes a copy");
+  expect_refused(one_chunk(3, {{reduce(1, 0), reduce(2, 0)}, {copy(0, 1), reduce(1, 2)}}), 1, 1,
+                 "in which it takes a copy");
   expect_refused(one_chunk(3, {{copy(0, 1), copy(0, 1)}}, Collective::kBroadcast), 1, 0,
                  "takes a copy and something else");
 }

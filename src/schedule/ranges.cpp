@@ -1,5 +1,7 @@
 #include "schedule/ranges.h"
 
+#include "schedule/promise.h"
+
 #include <fmt/format.h>
 
 #include <cstdint>
@@ -12,10 +14,6 @@ namespace {
 
 Refusal refuse(std::string sentence) { return {-1, -1, -1, std::move(sentence)}; }
 
-bool has_blocks(Collective collective) {
-  return collective == Collective::kReduceScatter || collective == Collective::kAllGather;
-}
-
 }  // namespace
 
 std::optional<Refusal> check_shape(const Schedule& schedule) {
@@ -27,12 +25,12 @@ std::optional<Refusal> check_shape(const Schedule& schedule) {
     return refuse(
         fmt::format("{} chunks are not between 1 and {}, or too many for {} ranks", chunks, kMostChunks, ranks));
   }
-  if (has_blocks(collective) && chunks % ranks != 0) {
-    return refuse(fmt::format("{} needs a multiple of {} chunks, one block a rank, not {}", to_string(collective),
-                              ranks, chunks));
+  if (const int blocks = blocks_of(collective, ranks); chunks % blocks != 0) {
+    return refuse(fmt::format("{} needs a multiple of {} chunks, one block a {}, not {}", to_string(collective), blocks,
+                              collective == Collective::kAllToAll ? "pair of ranks" : "rank", chunks));
   }
   if (root < 0 || root >= ranks) return refuse(fmt::format("there is no rank {} among {} to be the root", root, ranks));
-  if (root != 0 && collective != Collective::kBroadcast) {
+  if (root != 0 && !has_root(collective)) {
     return refuse(fmt::format("{} has no root, yet rank {} is named", to_string(collective), root));
   }
   return std::nullopt;

@@ -1,13 +1,13 @@
 #include "schedule/text.h"
 
 #include "base/nearest.h"
+#include "schedule/promise.h"
 #include "schedule/ranges.h"
 
 #include <fmt/format.h>
 #include <lockstep/error.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <iterator>
 #include <vector>
@@ -19,8 +19,6 @@ namespace {
 constexpr std::string_view kFirstLine = "lockstep-schedule 1";
 constexpr std::size_t kLongestLine = 200;
 constexpr std::size_t kLongestName = 64;
-constexpr std::array kCollectives{Collective::kAllReduce, Collective::kReduceScatter, Collective::kAllGather,
-                                  Collective::kBroadcast, Collective::kBarrier};
 
 bool is_name(std::string_view name) {
   constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.:,";

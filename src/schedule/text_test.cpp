@@ -134,7 +134,8 @@ TEST(Text, RandomChangesAreReadOrRefusedAndNothingElse) {
 
 TEST(Text, CollectivesAreKnownByName) {
   EXPECT_EQ(parse_collective("reduce_scatter"), Collective::kReduceScatter);
-  EXPECT_THROW(parse_collective("reduce"), Error);
+  EXPECT_EQ(parse_collective("reduce"), Collective::kReduce);
+  EXPECT_THROW(parse_collective("reduce_all"), Error);
 }
 
 }  // namespace lockstep

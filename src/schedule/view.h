@@ -40,8 +40,8 @@ std::optional<int> first_disagreement(const RankView& a, const RankView& b);
 /// applies what follows the sum (a mean's division); everybody else gets it by copy, finished.
 ///
 /// This is read from the view alone: in a proved schedule, a chunk whose last write here is a reduce is finished by
-/// it, unless it is sent on as a reduce later, which says that it was a partial sum (`prove` refuses a copy of a
-/// partial sum).
+/// it, unless it is sent on as a reduce in a later step, which says that it was a partial sum (`prove` refuses a copy
+/// of a partial sum). What is sent in the same step is what was there before.
 std::vector<int> finishing_steps(const RankView& view);
 
 }  // namespace lockstep

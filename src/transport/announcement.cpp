@@ -13,9 +13,17 @@ std::string Announcement::describe() const {
   switch (collective) {
     case Collective::kBarrier: return fmt::format("barrier ({})", algorithm_name());
     case Collective::kBroadcast:
-      return fmt::format("broadcast of {} {} from rank {} ({})", count, to_string(dtype), root, algorithm_name());
+    case Collective::kScatter:
+      return fmt::format("{} of {} {} from rank {} ({})", to_string(collective), count, to_string(dtype), root,
+                         algorithm_name());
+    case Collective::kGather:
+      return fmt::format("gather of {} {} to rank {} ({})", count, to_string(dtype), root, algorithm_name());
+    case Collective::kReduce:
+      return fmt::format("reduce of {} {} to rank {} ({}, {})", count, to_string(dtype), root, to_string(op),
+                         algorithm_name());
     case Collective::kAllGather:
-      return fmt::format("all_gather of {} {} ({})", count, to_string(dtype), algorithm_name());
+    case Collective::kAllToAll:
+      return fmt::format("{} of {} {} ({})", to_string(collective), count, to_string(dtype), algorithm_name());
     case Collective::kAllReduce:
     case Collective::kReduceScatter: break;
   }
