@@ -4,8 +4,10 @@ find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 
-# SIMD and topology are better with these, and there without them: a stub file stands in.
+# SIMD and topology are better with these, and there without them: a stub file stands in. So it does for what proves over TCP
+# who somebody is.
 find_package(hwy QUIET)
+find_package(OpenSSL QUIET COMPONENTS Crypto)
 find_package(PkgConfig QUIET)
 if(PkgConfig_FOUND)
   pkg_check_modules(HWLOC QUIET IMPORTED_TARGET hwloc)
@@ -14,6 +16,9 @@ endif()
 # Those that are more than headers, and what a linker calls them where ours is installed.
 if(TARGET hwy::hwy)
   set_target_properties(hwy::hwy PROPERTIES LOCKSTEP_INSTALLED_AS hwy)
+endif()
+if(TARGET OpenSSL::Crypto)
+  set_target_properties(OpenSSL::Crypto PROPERTIES LOCKSTEP_INSTALLED_AS crypto)
 endif()
 if(TARGET PkgConfig::HWLOC)
   set_target_properties(PkgConfig::HWLOC PROPERTIES LOCKSTEP_INSTALLED_AS hwloc)

@@ -1,0 +1,54 @@
+#pragma once
+
+#include "transport/tcp/handshake.h"
+
+#include <poll.h>
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+namespace lockstep::tcp {
+
+/// Lets in who proves that it knows the job's secret, and nobody else. Strangers cost nothing but their place: at most
+/// kMostStrangers connections that have proved nothing are held, each for at most kPatience; when one more comes, the
+/// one that has been here longest goes. Nothing is allocated by what they send.
+class Gate {
+ public:
+  static constexpr std::size_t kMostStrangers = 64;
+  static constexpr std::chrono::milliseconds kPatience{5000};
+
+  struct Admitted {
+    FileDescriptor socket;
+    Hello hello;
+  };
+
+  Gate(FileDescriptor listener, Credentials credentials, int rank);
+
+  /// The next that proves itself and wants this rank; none if nobody did by the deadline.
+  std::optional<Admitted> admit(Deadline deadline);
+
+ private:
+  struct Stranger {
+    FileDescriptor socket;
+    Deadline deadline;
+    Challenge challenge;
+    Claim claim;
+    std::size_t received = 0;
+  };
+
+  void wait(Deadline deadline);
+  void take_in_newcomers();
+  /// Whether the claim is complete. A connection that is over loses its socket.
+  static bool hear(Stranger& stranger);
+  bool believes(const Stranger& stranger) const;
+
+  FileDescriptor listener_;
+  Credentials credentials_;
+  int rank_;
+  std::vector<Stranger> strangers_;  ///< who came first stands first
+  std::vector<pollfd> polled_;
+};
+
+}  // namespace lockstep::tcp

@@ -1,0 +1,180 @@
+// What a gate lets in, and that strangers disturb nobody.
+#include "transport/tcp/gate.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <lockstep/error.h>
+
+#include <cstring>
+#include <string>
+#include <thread>
+
+namespace lockstep::tcp {
+
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+Deadline in(milliseconds duration) { return steady_clock::now() + duration; }
+
+/// A gate of rank 0 on loopback, and how to come to it.
+class GateTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!hmac_is_built_in()) GTEST_SKIP() << "built without OpenSSL";
+    FileDescriptor listener = listen_on(Address::resolve("127.0.0.1", 0));
+    address_ = Address::of(listener);
+    gate_.emplace(std::move(listener), credentials_, 0);
+  }
+
+  FileDescriptor connect() const { return connect_to(address_, in(milliseconds(5000))); }
+
+  /// Comes as rank 1 and says how that went: "in", "out" (the connection was closed), or the error's text.
+  std::string come(const Credentials& credentials, int to = 0) const {
+    const Hello hello{
+        .from = 1, .to = to, .size = 2, .channel = Channel::kData, .listens_on = {}, .unused = 0, .nonce = {}};
+    try {
+      const FileDescriptor socket = connect();
+      return introduce(socket, credentials, hello, in(milliseconds(5000))) ? "in" : "out";
+    } catch (const Error& error) {
+      return error.what();
+    }
+  }
+
+  /// What comes of a rank that comes to the gate while it admits for that long.
+  std::string come_while_admitting(const Credentials& credentials, milliseconds duration, int to = 0) {
+    std::string said;
+    std::jthread guest([&] { said = come(credentials, to); });
+    admitted_ = gate_->admit(in(duration));
+    guest.join();
+    return said;
+  }
+
+  Credentials credentials_{Secret::make(), "a job"};
+  Address address_;
+  std::optional<Gate> gate_;
+  std::optional<Gate::Admitted> admitted_;
+};
+
+}  // namespace
+
+TEST_F(GateTest, LetsInWhoKnowsTheSecret) {
+  EXPECT_EQ(come_while_admitting(credentials_, milliseconds(10'000)), "in");
+  ASSERT_TRUE(admitted_);
+  EXPECT_EQ(admitted_->hello.from, 1);
+  EXPECT_EQ(admitted_->hello.channel, Channel::kData);
+}
+
+TEST_F(GateTest, RefusesAnotherSecretJobOrRank) {
+  const Credentials other_secret{Secret::make(), credentials_.job};
+  const Credentials no_secret{Secret(), credentials_.job};
+  const Credentials other_job{credentials_.secret, "another job"};
+  for (const Credentials& credentials : {other_secret, no_secret, other_job}) {
+    EXPECT_THAT(come_while_admitting(credentials, milliseconds(300)), testing::HasSubstr("do not share a secret"));
+    EXPECT_FALSE(admitted_);
+  }
+  EXPECT_THAT(come_while_admitting(credentials_, milliseconds(300), 7), testing::HasSubstr("do not share a secret"));
+  EXPECT_FALSE(admitted_);
+}
+
+/// Who sends our own proof back to us proves nothing.
+TEST_F(GateTest, ProofsOfTheTwoSidesDiffer) {
+  const Challenge challenge = make_challenge();
+  const Hello hello{};
+  EXPECT_FALSE(same(prove(credentials_, Role::kConnector, challenge, hello),
+                    prove(credentials_, Role::kAcceptor, challenge, hello)));
+  EXPECT_FALSE(same(prove(credentials_, Role::kConnector, challenge, hello),
+                    prove(credentials_, Role::kConnector, make_challenge(), hello)))
+      << "a proof could be used again";
+}
+
+TEST_F(GateTest, ARankGetsInPastSilentBabblingAndSlowStrangers) {
+  std::vector<FileDescriptor> strangers;
+  const std::string garbage(1000, 'x');
+  for (int i = 0; i < 20; ++i) {
+    strangers.push_back(connect());  // silent
+    strangers.push_back(connect());
+    (void)send_all(strangers.back(), garbage.data(), garbage.size(), in(milliseconds(1000)));
+    strangers.push_back(connect());  // a byte, and another some day
+    (void)send_all(strangers.back(), garbage.data(), 1, in(milliseconds(1000)));
+  }
+  EXPECT_EQ(come_while_admitting(credentials_, milliseconds(10'000)), "in");
+  EXPECT_TRUE(admitted_);
+}
+
+TEST_F(GateTest, AThousandConnectionsKeepNobodyOut) {
+  std::jthread crowd([&](const std::stop_token& stop) {
+    std::vector<FileDescriptor> strangers;
+    while (!stop.stop_requested()) {
+      strangers.push_back(connect());
+      if (strangers.size() >= 200) strangers.clear();
+    }
+  });
+  std::string said;
+  std::jthread guest([&] {
+    // As joining ranks do: a full house is no reason to give up.
+    do said = come(credentials_);
+    while (said == "out");
+  });
+  admitted_ = gate_->admit(in(milliseconds(30'000)));
+  crowd.request_stop();
+  guest.join();
+  EXPECT_EQ(said, "in");
+  EXPECT_TRUE(admitted_);
+}
+
+TEST_F(GateTest, HoldsNoMoreStrangersThanItSays) {
+  std::vector<FileDescriptor> strangers;
+  for (std::size_t i = 0; i < 3 * Gate::kMostStrangers; ++i) {
+    strangers.push_back(connect());
+    EXPECT_FALSE(gate_->admit(in(milliseconds(1))));
+  }
+  std::size_t open = 0;
+  for (const FileDescriptor& stranger : strangers) {
+    Challenge challenge;
+    char more = 0;
+    ASSERT_EQ(receive_all(stranger, &challenge, sizeof challenge, in(milliseconds(1000))), Moved::kAll);
+    if (receive_all(stranger, &more, 1, steady_clock::now()) == Moved::kTimeout) ++open;
+  }
+  EXPECT_EQ(open, Gate::kMostStrangers);
+}
+
+/// A stranger is told nothing before it has proved something: a nonce, which depends on no secret.
+TEST_F(GateTest, RefusalsSayNothing) {
+  std::jthread gate([&] { admitted_ = gate_->admit(in(milliseconds(300))); });
+  const FileDescriptor socket = connect();
+  Challenge challenge;
+  ASSERT_EQ(receive_all(socket, &challenge, sizeof challenge, in(milliseconds(5000))), Moved::kAll);
+  const Claim claim{};
+  ASSERT_EQ(send_all(socket, &claim, sizeof claim, in(milliseconds(5000))), Moved::kAll);
+  Answer answer;
+  ASSERT_EQ(receive_all(socket, &answer, sizeof answer, in(milliseconds(5000))), Moved::kAll);
+  EXPECT_EQ(answer.accepted, 0U);
+  EXPECT_THAT(answer.proof, testing::Each(0));
+  char more = 0;
+  EXPECT_EQ(receive_all(socket, &more, 1, in(milliseconds(5000))), Moved::kClosed);
+}
+
+/// A connector asks the listener for a proof too: what took its port is not talked to.
+TEST_F(GateTest, ARankRefusesAListenerThatDoesNotKnowTheSecret) {
+  const FileDescriptor listener = listen_on(Address::resolve("127.0.0.1", 0));
+  address_ = Address::of(listener);
+  for (const bool speaks_our_tongue : {true, false}) {
+    std::jthread impostor([&] {
+      FileDescriptor socket;
+      while (!socket) socket = accept_from(listener);
+      Challenge challenge = make_challenge();
+      if (!speaks_our_tongue) std::memset(&challenge, 'H', sizeof challenge);
+      (void)send_all(socket, &challenge, sizeof challenge, in(milliseconds(1000)));
+      Claim claim;
+      if (receive_all(socket, &claim, sizeof claim, in(milliseconds(1000))) != Moved::kAll) return;
+      const Answer yes{.accepted = 1, .proof = claim.proof};
+      (void)send_all(socket, &yes, sizeof yes, in(milliseconds(1000)));
+    });
+    EXPECT_THAT(come(credentials_),
+                testing::HasSubstr(speaks_our_tongue ? "do not share a secret" : "is no rank of this version"));
+  }
+}
+
+}  // namespace lockstep::tcp

@@ -1,0 +1,231 @@
+#include "transport/tcp/join.h"
+
+#include "base/environment.h"
+#include "transport/tcp/gate.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <lockstep/error.h>
+
+#include <array>
+#include <thread>
+#include <utility>
+
+namespace lockstep::tcp {
+
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+/// Rank 0's word to each other rank, followed, if it is yes, by where each rank takes connections.
+struct Verdict {
+  std::uint32_t accepted = 0;
+  std::array<char, 508> reason{};
+};
+
+std::size_t index(int rank) { return static_cast<std::size_t>(rank); }
+
+double seconds(milliseconds duration) { return static_cast<double>(duration.count()) / 1000; }
+
+FileDescriptor open_listener(const JoinRequest& request, const Address& address) {
+  if (!request.secret && !address.is_loopback()) {
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("Rank {} would listen on {}, which others can reach, and the job has no secret. Start it with "
+                    "lockstep run, or name a file that all ranks can read in {}.",
+                    request.rank, address.to_string(), kSecretFileVariable),
+        {.rank = request.rank});
+  }
+  return tcp::listen_on(address);
+}
+
+/// One rank's connections in the making.
+class Joiner {
+ public:
+  Joiner(const JoinRequest& request, Deadline deadline)
+      : request_(request),
+        deadline_(deadline),
+        credentials_{request.secret.value_or(Secret()), request.job},
+        addresses_(index(request.size)) {
+    host_.rank = request.rank;
+    host_.ranks_here = request.ranks_here;
+    host_.links.resize(index(request.size));
+  }
+
+  Host lead() {
+    const Address address = Address::resolve(request_.meet_at, request_.port);
+    Gate gate(open_listener(request_, address), credentials_, 0);
+    try {
+      for (int present = 1; present < request_.size; ++present) admit(gate, Channel::kControl, "to join");
+    } catch (const Error& error) {
+      tell_all(no(error.what()));
+      throw;
+    }
+    tell_all({.accepted = 1, .reason = {}});
+    for (int present = 1; present < request_.size; ++present) admit(gate, Channel::kData, "to connect");
+    return std::move(host_);
+  }
+
+  Host follow() {
+    const Address meeting = Address::resolve(request_.meet_at, request_.port);
+    FileDescriptor first = connect(0, meeting);
+    const Address own =
+        request_.listen_on.empty() ? Address::of(first).with_port(0) : Address::resolve(request_.listen_on, 0);
+    FileDescriptor listener = open_listener(request_, own);
+    listens_on_ = Address::of(listener);
+    if (!greet(first, 0, Channel::kControl)) first = connect_and_greet(0, meeting, Channel::kControl);
+    keep(0, Channel::kControl, std::move(first));
+    hear_verdict();
+    keep(0, Channel::kData, connect_and_greet(0, meeting, Channel::kData));
+    for (int peer = 1; peer < request_.rank; ++peer) {
+      for (const Channel channel : {Channel::kControl, Channel::kData}) {
+        keep(peer, channel, connect_and_greet(peer, Address::from_wire(addresses_[index(peer)]), channel));
+      }
+    }
+    Gate gate(std::move(listener), credentials_, request_.rank);
+    for (int later = 2 * (request_.size - 1 - request_.rank); later > 0; --later) {
+      admit(gate, std::nullopt, "to connect");
+    }
+    return std::move(host_);
+  }
+
+ private:
+  FileDescriptor& place(int peer, Channel channel) {
+    Host::Link& link = host_.links[index(peer)];
+    return channel == Channel::kControl ? link.control : link.data;
+  }
+
+  void keep(int peer, Channel channel, FileDescriptor socket) {
+    prepare(socket, Address::of(socket).is_loopback());
+    place(peer, channel) = std::move(socket);
+  }
+
+  FileDescriptor connect(int peer, const Address& address) {
+    FileDescriptor socket = connect_to(address, deadline_);
+    if (!socket) throw_waited(peer, fmt::format("to appear at {}", address.to_string()));
+    return socket;
+  }
+
+  bool greet(const FileDescriptor& socket, int peer, Channel channel) {
+    const Hello hello{.from = request_.rank,
+                      .to = peer,
+                      .size = request_.size,
+                      .channel = channel,
+                      .listens_on = listens_on_.to_wire(),
+                      .unused = 0,
+                      .nonce = {}};
+    try {
+      return introduce(socket, credentials_, hello, deadline_);
+    } catch (const Error& error) {
+      throw Error(error.code(), fmt::format("Rank {} could not join its job: {}.", request_.rank, error.what()),
+                  error.context());
+    }
+  }
+
+  /// A full house closes connections; who comes again gets in.
+  FileDescriptor connect_and_greet(int peer, const Address& address, Channel channel) {
+    while (true) {
+      FileDescriptor socket = connect(peer, address);
+      if (greet(socket, peer, channel)) return socket;
+      if (steady_clock::now() >= deadline_) throw_waited(peer, "to let it in");
+      std::this_thread::sleep_for(milliseconds(5));
+    }
+  }
+
+  /// Lets the next rank in, by the channel that is due (either, if none is named).
+  void admit(Gate& gate, std::optional<Channel> due, const char* what) {
+    auto admitted = gate.admit(deadline_);
+    if (!admitted) throw_missing(what, due);
+    const Hello& hello = admitted->hello;
+    const std::string wrong = what_is_wrong_with(hello, due);
+    if (!wrong.empty()) {
+      if (hello.channel == Channel::kControl) tell(admitted->socket, no(wrong));
+      throw Error(ErrorCode::kMismatch, wrong);
+    }
+    addresses_[index(hello.from)] = hello.listens_on;
+    keep(hello.from, hello.channel, std::move(admitted->socket));
+  }
+
+  std::string what_is_wrong_with(const Hello& hello, std::optional<Channel> due) {
+    if (hello.size != request_.size) {
+      return fmt::format("Rank {} says that the world has {} ranks, rank {} says {}.", hello.from, hello.size,
+                         request_.rank, request_.size);
+    }
+    const bool known = hello.channel == Channel::kControl || hello.channel == Channel::kData;
+    if (!known || (due && hello.channel != *due) || hello.from <= request_.rank || hello.from >= request_.size ||
+        place(hello.from, hello.channel)) {
+      return fmt::format("Two processes say that they are rank {}.", hello.from);
+    }
+    return "";
+  }
+
+  static Verdict no(const std::string& reason) {
+    Verdict verdict;
+    reason.copy(verdict.reason.data(), verdict.reason.size() - 1);
+    return verdict;
+  }
+
+  /// Who is gone meanwhile is missed when it does not connect.
+  void tell(const FileDescriptor& socket, const Verdict& verdict) {
+    if (!socket) return;
+    (void)send_all(socket, &verdict, sizeof verdict, deadline_);
+    if (verdict.accepted == 0) return;
+    (void)send_all(socket, addresses_.data(), addresses_.size() * sizeof(Address::Wire), deadline_);
+  }
+  void tell_all(const Verdict& verdict) {
+    for (int peer = 1; peer < request_.size; ++peer) tell(place(peer, Channel::kControl), verdict);
+  }
+
+  void hear_verdict() {
+    // Rank 0 gives up first and says why.
+    const Deadline patience = deadline_ + std::chrono::seconds(2);
+    const FileDescriptor& socket = place(0, Channel::kControl);
+    Verdict verdict;
+    if (receive_all(socket, &verdict, sizeof verdict, patience) != Moved::kAll) throw_waited(0, "to let it join");
+    verdict.reason.back() = '\0';
+    if (verdict.accepted != 1) {
+      throw Error(ErrorCode::kMismatch, verdict.reason.data(), {.rank = request_.rank, .peer = 0});
+    }
+    const std::size_t bytes = addresses_.size() * sizeof(Address::Wire);
+    if (receive_all(socket, addresses_.data(), bytes, patience) != Moved::kAll)
+      throw_waited(0, "to introduce the others");
+  }
+
+  [[noreturn]] void throw_waited(int peer, const std::string& what) const {
+    throw Error(ErrorCode::kTimeout,
+                fmt::format("Rank {} waited {} s for rank {} {}. Is it running, with the same {} and {}?",
+                            request_.rank, seconds(request_.timeout), peer, what, "MASTER_ADDR", kPortVariable),
+                {.rank = request_.rank, .peer = peer});
+  }
+
+  [[noreturn]] void throw_missing(const char* what, std::optional<Channel> due) {
+    std::vector<int> missing;
+    for (int peer = request_.rank + 1; peer < request_.size; ++peer) {
+      if (!place(peer, due.value_or(Channel::kData))) missing.push_back(peer);
+    }
+    throw Error(
+        ErrorCode::kTimeout,
+        fmt::format("Rank {} waited {} s for rank{} {} {}. Were all {} ranks started, with the same MASTER_ADDR, {} "
+                    "and secret?",
+                    request_.rank, seconds(request_.timeout), missing.size() == 1 ? "" : "s", fmt::join(missing, ", "),
+                    what, request_.size, kPortVariable),
+        {.rank = request_.rank, .peer = missing.front()});
+  }
+
+  const JoinRequest& request_;
+  Deadline deadline_;
+  Credentials credentials_;
+  Address listens_on_;
+  std::vector<Address::Wire> addresses_;  ///< by rank
+  Host host_;
+};
+
+}  // namespace
+
+Host join_processes(const JoinRequest& request) {
+  Joiner joiner(request, steady_clock::now() + request.timeout);
+  return request.rank == 0 ? joiner.lead() : joiner.follow();
+}
+
+}  // namespace lockstep::tcp

@@ -1,0 +1,33 @@
+#pragma once
+
+#include "base/secret.h"
+#include "transport/tcp/tcp_transport.h"
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+namespace lockstep::tcp {
+
+/// Which rank of which job this process is, and where the job meets.
+struct JoinRequest {
+  std::string job;  ///< the same on all ranks, and of no other job of the same secret
+  int rank = 0;
+  int size = 1;
+  int ranks_here = 1;                 ///< how many of them share this machine
+  std::string meet_at = "127.0.0.1";  ///< rank 0 listens on this address and no other
+  int port = 0;
+  std::string listen_on;         ///< where this rank takes connections; empty: where it reached rank 0 from
+  std::optional<Secret> secret;  ///< none: only loopback is listened on
+  std::chrono::milliseconds timeout{60'000};
+};
+
+/// Finds the other ranks of the job and connects each two of them. Every rank calls it. All connections are made here,
+/// and then nobody listens any more.
+///
+/// Throws Error: kTimeout naming the ranks that did not come, kMismatch if ranks disagree about the world, the job or
+/// its secret, kInvalidArgument if others could reach what is listened on and there is no secret, kTransport,
+/// kUnsupported.
+Host join_processes(const JoinRequest& request);
+
+}  // namespace lockstep::tcp

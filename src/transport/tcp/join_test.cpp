@@ -1,0 +1,162 @@
+#include "transport/tcp/join.h"
+
+#include "transport/tcp/hmac.h"
+#include "transport/tcp/tcp_socket.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace lockstep::tcp {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+int free_port() { return Address::of(listen_on(Address::resolve("127.0.0.1", 0))).to_wire().port; }
+
+class JoinTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!hmac_is_built_in()) GTEST_SKIP() << "built without OpenSSL";
+  }
+
+  JoinRequest request(int rank, int size) const {
+    return {.job = "join_test",
+            .rank = rank,
+            .size = size,
+            .port = port_,
+            .secret = secret_,
+            .timeout = milliseconds(20'000)};
+  }
+
+  /// Joins each request in a thread of its own; what went wrong, by rank, empty where nothing did.
+  std::vector<std::string> join(const std::vector<JoinRequest>& requests) {
+    std::vector<std::string> errors(requests.size());
+    hosts_.clear();
+    hosts_.resize(requests.size());
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      threads.emplace_back([&, i] {
+        try {
+          hosts_[i] = join_processes(requests[i]);
+        } catch (const Error& error) {
+          errors[i] = error.what();
+        }
+      });
+    }
+    threads.clear();
+    return errors;
+  }
+
+  std::vector<JoinRequest> world(int size) const {
+    std::vector<JoinRequest> requests;
+    for (int rank = 0; rank < size; ++rank) requests.push_back(request(rank, size));
+    return requests;
+  }
+
+  int port_ = free_port();
+  Secret secret_ = Secret::make();
+  std::vector<Host> hosts_;
+};
+
+}  // namespace
+
+TEST_F(JoinTest, ConnectsEachTwoRanks) {
+  for (const int size : {2, 3, 5}) {
+    EXPECT_THAT(join(world(size)), testing::Each(""));
+    for (int a = 0; a < size; ++a) {
+      const auto& links = hosts_[static_cast<std::size_t>(a)].links;
+      ASSERT_EQ(links.size(), static_cast<std::size_t>(size));
+      for (int b = 0; b < size; ++b) {
+        EXPECT_EQ(static_cast<bool>(links[static_cast<std::size_t>(b)].data), a != b);
+        EXPECT_EQ(static_cast<bool>(links[static_cast<std::size_t>(b)].control), a != b);
+      }
+    }
+    // Each end talks to the rank that it thinks it talks to.
+    for (int a = 0; a < size; ++a) {
+      for (int b = 0; b < size; ++b) {
+        if (a == b) continue;
+        const int sent = 100 * a + b;
+        int got = -1;
+        const Deadline deadline = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+        const auto& there = hosts_[static_cast<std::size_t>(a)].links[static_cast<std::size_t>(b)];
+        const auto& here = hosts_[static_cast<std::size_t>(b)].links[static_cast<std::size_t>(a)];
+        ASSERT_EQ(send_all(there.data, &sent, sizeof sent, deadline), Moved::kAll);
+        ASSERT_EQ(receive_all(here.data, &got, sizeof got, deadline), Moved::kAll);
+        EXPECT_EQ(got, sent);
+      }
+    }
+  }
+}
+
+TEST_F(JoinTest, NobodyListensAfterwards) {
+  ASSERT_THAT(join(world(2)), testing::Each(""));
+  const Deadline soon = std::chrono::steady_clock::now() + milliseconds(50);
+  EXPECT_FALSE(connect_to(Address::resolve("127.0.0.1", port_), soon));
+}
+
+TEST_F(JoinTest, WorksWithoutASecretOnLoopbackOnly) {
+  auto requests = world(2);
+  for (JoinRequest& request : requests) request.secret.reset();
+  EXPECT_THAT(join(requests), testing::Each(""));
+  requests[0].meet_at = "0.0.0.0";
+  requests[1].timeout = milliseconds(50);
+  const auto errors = join(requests);
+  EXPECT_THAT(errors[0],
+              testing::AllOf(testing::HasSubstr("which others can reach"), testing::HasSubstr("LOCKSTEP_SECRET_FILE")));
+}
+
+TEST_F(JoinTest, ANameThatIsNoAddressIsSaid) {
+  auto requests = world(1);
+  requests[0].size = 2;
+  requests[0].meet_at = "no.such.host.invalid";
+  EXPECT_THAT(join(requests)[0], testing::HasSubstr("'no.such.host.invalid' is no address"));
+}
+
+TEST_F(JoinTest, AWrongSecretIsRefusedAndTheJobGoesOn) {
+  auto requests = world(2);
+  JoinRequest stranger = requests[1];
+  stranger.secret = Secret::make();
+  stranger.timeout = milliseconds(1000);
+  requests.push_back(stranger);
+  stranger.secret.reset();
+  requests.push_back(stranger);
+  const auto errors = join(requests);
+  EXPECT_EQ(errors[0], "");
+  EXPECT_EQ(errors[1], "");
+  // They came in time to be refused, or when the door was already shut.
+  for (const std::size_t i : {2U, 3U}) EXPECT_NE(errors[i], "");
+}
+
+TEST_F(JoinTest, MissingRanksAreNamed) {
+  auto requests = world(4);
+  requests.erase(requests.begin() + 2);
+  for (JoinRequest& request : requests) request.timeout = milliseconds(300);
+  const auto errors = join(requests);
+  EXPECT_THAT(errors, testing::Each(testing::HasSubstr("Rank 0 waited 0.3 s for rank 2 to join.")));
+}
+
+TEST_F(JoinTest, WithoutRankZeroTheOthersGiveUp) {
+  auto requests = world(2);
+  requests.erase(requests.begin());
+  requests[0].timeout = milliseconds(200);
+  EXPECT_THAT(join(requests)[0], testing::HasSubstr("Rank 1 waited 0.2 s for rank 0 to appear at 127.0.0.1:"));
+}
+
+TEST_F(JoinTest, DisagreementAboutTheWorldIsSaidToAll) {
+  auto requests = world(2);
+  requests[1].size = 3;
+  EXPECT_THAT(join(requests), testing::Each("Rank 1 says that the world has 3 ranks, rank 0 says 2."));
+  requests = world(3);
+  requests[2].rank = 1;
+  const auto errors = join(requests);
+  EXPECT_THAT(errors[0], testing::HasSubstr("Two processes say that they are rank 1."));
+}
+
+}  // namespace lockstep::tcp

@@ -1,0 +1,225 @@
+#include "transport/tcp/tcp_socket.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <lockstep/error.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <thread>
+
+namespace lockstep::tcp {
+
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr milliseconds kRetry{20};
+
+FileDescriptor make_socket(int family) {
+  FileDescriptor socket(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP));
+  if (!socket) throw_system_error("Making a TCP socket");
+  return socket;
+}
+
+void set_option(const FileDescriptor& socket, int level, int option, int value) {
+  // Each is for speed or for noticing sooner; where the system refuses one, the connection works without.
+  ::setsockopt(socket.get(), level, option, &value, sizeof value);
+}
+
+bool wait_until_ready(const FileDescriptor& socket, short events, Deadline deadline) {
+  pollfd polled{socket.get(), events, 0};
+  while (true) {
+    const int ready = ::poll(&polled, 1, milliseconds_until(deadline));
+    if (ready > 0) return true;
+    if (ready == 0 && steady_clock::now() >= deadline) return false;
+    if (ready < 0 && errno != EINTR) return false;
+  }
+}
+
+/// 0 once connected, else errno.
+int try_connect(const FileDescriptor& socket, const Address& address, Deadline deadline) {
+  if (::connect(socket.get(), address.get(), address.bytes()) == 0) return 0;
+  if (errno != EINPROGRESS) return errno;
+  if (!wait_until_ready(socket, POLLOUT, deadline)) return ETIMEDOUT;
+  int error = 0;
+  socklen_t bytes = sizeof error;
+  return ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &bytes) == 0 ? error : errno;
+}
+
+template <class Move>
+Moved move_all(const FileDescriptor& socket, std::size_t bytes, short events, Deadline deadline, Move move) {
+  std::size_t done = 0;
+  while (done < bytes) {
+    const ssize_t moved = move(done);
+    if (moved > 0) {
+      done += static_cast<std::size_t>(moved);
+    } else if (moved == 0 || (errno != EAGAIN && errno != EINTR)) {
+      return Moved::kClosed;
+    } else if (!wait_until_ready(socket, events, deadline)) {
+      return Moved::kTimeout;
+    }
+  }
+  return Moved::kAll;
+}
+
+}  // namespace
+
+int milliseconds_until(Deadline deadline) {
+  const auto left = std::chrono::ceil<milliseconds>(deadline - steady_clock::now()).count();
+  return static_cast<int>(std::clamp<decltype(left)>(left, 0, INT_MAX));
+}
+
+Address Address::resolve(const std::string& host, int port) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  const int error = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
+  if (error != 0) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("'{}' is no address that this machine knows ({}).", host, ::gai_strerror(error)));
+  }
+  Address address;
+  std::memcpy(&address.storage_, found->ai_addr, found->ai_addrlen);
+  ::freeaddrinfo(found);
+  return address;
+}
+
+Address Address::of(const FileDescriptor& socket) {
+  Address address;
+  socklen_t bytes = sizeof address.storage_;
+  if (::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address.storage_), &bytes) != 0) {
+    throw_system_error("Asking a socket for its address");
+  }
+  return address;
+}
+
+Address Address::peer_of(const FileDescriptor& socket) {
+  Address address;
+  socklen_t bytes = sizeof address.storage_;
+  if (::getpeername(socket.get(), reinterpret_cast<sockaddr*>(&address.storage_), &bytes) != 0) {
+    throw_system_error("Asking a socket for its peer's address");
+  }
+  return address;
+}
+
+Address Address::from_wire(const Wire& wire) {
+  Address address;
+  if (wire.family == 4) {
+    auto& ipv4 = reinterpret_cast<sockaddr_in&>(address.storage_);
+    ipv4.sin_family = AF_INET;
+    std::memcpy(&ipv4.sin_addr, wire.bytes.data(), sizeof ipv4.sin_addr);
+  } else if (wire.family == 6) {
+    auto& ipv6 = reinterpret_cast<sockaddr_in6&>(address.storage_);
+    ipv6.sin6_family = AF_INET6;
+    std::memcpy(&ipv6.sin6_addr, wire.bytes.data(), sizeof ipv6.sin6_addr);
+  }
+  return address.with_port(wire.port);
+}
+
+Address::Wire Address::to_wire() const {
+  Wire wire;
+  if (family() == AF_INET) {
+    const auto& ipv4 = reinterpret_cast<const sockaddr_in&>(storage_);
+    wire.family = 4;
+    wire.port = ntohs(ipv4.sin_port);
+    std::memcpy(wire.bytes.data(), &ipv4.sin_addr, sizeof ipv4.sin_addr);
+  } else if (family() == AF_INET6) {
+    const auto& ipv6 = reinterpret_cast<const sockaddr_in6&>(storage_);
+    wire.family = 6;
+    wire.port = ntohs(ipv6.sin6_port);
+    std::memcpy(wire.bytes.data(), &ipv6.sin6_addr, sizeof ipv6.sin6_addr);
+  }
+  return wire;
+}
+
+Address Address::with_port(int port) const {
+  Address address = *this;
+  const auto network_port = htons(static_cast<std::uint16_t>(port));
+  if (family() == AF_INET) reinterpret_cast<sockaddr_in&>(address.storage_).sin_port = network_port;
+  if (family() == AF_INET6) reinterpret_cast<sockaddr_in6&>(address.storage_).sin6_port = network_port;
+  return address;
+}
+
+bool Address::is_loopback() const {
+  if (family() == AF_INET) {
+    return (ntohl(reinterpret_cast<const sockaddr_in&>(storage_).sin_addr.s_addr) >> 24) == IN_LOOPBACKNET;
+  }
+  return family() == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6&>(storage_).sin6_addr);
+}
+
+std::string Address::to_string() const {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  const Wire wire = to_wire();
+  if (wire.family == 0) return "no address";
+  ::inet_ntop(family(), wire.bytes.data(), text.data(), text.size());
+  if (wire.family == 4) return fmt::format("{}:{}", text.data(), wire.port);
+  return fmt::format("[{}]:{}", text.data(), wire.port);
+}
+
+socklen_t Address::bytes() const { return family() == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6); }
+
+FileDescriptor listen_on(const Address& address) {
+  // As many as the system takes: whoever fills the queue with strangers must fill it again for each that is let in.
+  constexpr int kBacklog = 4096;
+  FileDescriptor socket = make_socket(address.family());
+  set_option(socket, SOL_SOCKET, SO_REUSEADDR, 1);
+  if (::bind(socket.get(), address.get(), address.bytes()) != 0 || ::listen(socket.get(), kBacklog) != 0) {
+    throw Error(ErrorCode::kTransport,
+                fmt::format("Listening on {} failed: {}.", address.to_string(), std::strerror(errno)));
+  }
+  return socket;
+}
+
+FileDescriptor accept_from(const FileDescriptor& listener) {
+  return FileDescriptor(::accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+}
+
+FileDescriptor connect_to(const Address& address, Deadline deadline) {
+  do {
+    FileDescriptor socket = make_socket(address.family());
+    const int error = try_connect(socket, address, deadline);
+    if (error == 0) return socket;
+    const bool may_come = error == ECONNREFUSED || error == ETIMEDOUT || error == ECONNRESET || error == EHOSTUNREACH ||
+                          error == ENETUNREACH || error == EAGAIN || error == EINTR;
+    if (!may_come) {
+      throw Error(ErrorCode::kTransport,
+                  fmt::format("Connecting to {} failed: {}.", address.to_string(), std::strerror(error)));
+    }
+    std::this_thread::sleep_for(kRetry);
+  } while (steady_clock::now() < deadline);
+  return {};
+}
+
+Moved send_all(const FileDescriptor& socket, const void* data, std::size_t bytes, Deadline deadline) {
+  return move_all(socket, bytes, POLLOUT, deadline, [&](std::size_t done) {
+    return ::send(socket.get(), static_cast<const std::byte*>(data) + done, bytes - done, MSG_NOSIGNAL);
+  });
+}
+
+Moved receive_all(const FileDescriptor& socket, void* data, std::size_t bytes, Deadline deadline) {
+  return move_all(socket, bytes, POLLIN, deadline, [&](std::size_t done) {
+    return ::recv(socket.get(), static_cast<std::byte*>(data) + done, bytes - done, 0);
+  });
+}
+
+void prepare(const FileDescriptor& socket, bool loopback) {
+  constexpr int kSilence_ms = 30'000;  // unacknowledged for so long: the machine or the line is gone
+  set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
+  set_option(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, kSilence_ms);
+  set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
+  set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, 10);
+  set_option(socket, IPPROTO_TCP, TCP_KEEPINTVL, 5);
+  // Nothing is lost on the way to ourselves, so there is nothing to control; some algorithms (BBR) pace even there.
+  if (loopback) ::setsockopt(socket.get(), IPPROTO_TCP, TCP_CONGESTION, "reno", 4);
+}
+
+}  // namespace lockstep::tcp

@@ -1,0 +1,72 @@
+#pragma once
+
+#include "base/file_descriptor.h"
+
+#include <sys/socket.h>
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace lockstep::tcp {
+
+using Deadline = std::chrono::steady_clock::time_point;
+
+/// Milliseconds until then, for poll: 0 if it is over.
+int milliseconds_until(Deadline deadline);
+
+/// An IPv4 or IPv6 address and a port.
+class Address {
+ public:
+  /// As ranks tell it to each other.
+  struct Wire {
+    std::uint16_t family = 0;  ///< 4 or 6; 0: none
+    std::uint16_t port = 0;
+    std::array<unsigned char, 16> bytes{};
+  };
+
+  Address() = default;
+  /// The first that the name stands for. Throws Error (kInvalidArgument) that repeats the name.
+  static Address resolve(const std::string& host, int port);
+  static Address from_wire(const Wire& wire);
+  /// This side's end of a socket.
+  static Address of(const FileDescriptor& socket);
+  static Address peer_of(const FileDescriptor& socket);
+
+  Wire to_wire() const;
+  Address with_port(int port) const;
+  /// Whether only this host can reach it.
+  bool is_loopback() const;
+  /// "127.0.0.1:4711", "[::1]:4711".
+  std::string to_string() const;
+
+  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage_); }
+  socklen_t bytes() const;
+  int family() const { return storage_.ss_family; }
+
+ private:
+  sockaddr_storage storage_{};
+};
+
+/// Non-blocking sockets, closed when a program is started from here.
+
+/// Listens on that address and no other. Throws Error (kTransport) naming it.
+FileDescriptor listen_on(const Address& address);
+/// A waiting connection; empty if none waits.
+FileDescriptor accept_from(const FileDescriptor& listener);
+/// Tries until somebody listens there; empty if nobody did by the deadline. Throws Error (kTransport) if the address
+/// cannot be reached at all.
+FileDescriptor connect_to(const Address& address, Deadline deadline);
+
+enum class Moved : std::uint8_t { kAll, kTimeout, kClosed };
+/// Exactly that many bytes. For the few messages of a start; they never throw.
+Moved send_all(const FileDescriptor& socket, const void* data, std::size_t bytes, Deadline deadline);
+Moved receive_all(const FileDescriptor& socket, void* data, std::size_t bytes, Deadline deadline);
+
+/// What every connection between ranks gets: small messages leave at once, a silent line is noticed.
+void prepare(const FileDescriptor& socket, bool loopback);
+
+}  // namespace lockstep::tcp

@@ -1,0 +1,64 @@
+#include "transport/tcp/tcp_socket.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <lockstep/error.h>
+
+namespace lockstep::tcp {
+
+namespace {
+
+Deadline in(std::chrono::milliseconds duration) { return std::chrono::steady_clock::now() + duration; }
+
+}  // namespace
+
+TEST(TcpAddress, ReadsWritesAndTravels) {
+  for (const auto& [host, text, loopback] : {std::tuple{"127.0.0.1", "127.0.0.1:80", true},
+                                             {"127.0.1.1", "127.0.1.1:80", true},
+                                             {"::1", "[::1]:80", true},
+                                             {"10.1.2.3", "10.1.2.3:80", false},
+                                             {"0.0.0.0", "0.0.0.0:80", false}}) {
+    const Address address = Address::resolve(host, 80);
+    EXPECT_EQ(address.to_string(), text);
+    EXPECT_EQ(address.is_loopback(), loopback) << text;
+    EXPECT_EQ(Address::from_wire(address.to_wire()).to_string(), text);
+  }
+  EXPECT_EQ(Address().to_string(), "no address");
+  EXPECT_FALSE(Address().is_loopback());
+}
+
+TEST(TcpSocket, ListensWhereAskedAndNowhereElse) {
+  const FileDescriptor listener = listen_on(Address::resolve("127.0.0.1", 0));
+  const Address address = Address::of(listener);
+  EXPECT_TRUE(connect_to(address, in(std::chrono::seconds(5))));
+  const Address elsewhere = Address::resolve("127.0.0.2", address.to_wire().port);
+  EXPECT_FALSE(connect_to(elsewhere, in(std::chrono::milliseconds(30))));
+}
+
+TEST(TcpSocket, APortThatIsTakenIsSaid) {
+  const FileDescriptor listener = listen_on(Address::resolve("127.0.0.1", 0));
+  try {
+    listen_on(Address::of(listener));
+    FAIL() << "listens twice";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), testing::AllOf(testing::HasSubstr(Address::of(listener).to_string()),
+                                             testing::HasSubstr("already in use")));
+  }
+}
+
+TEST(TcpSocket, SaysWhetherAllMoved) {
+  const FileDescriptor listener = listen_on(Address::resolve("127.0.0.1", 0));
+  const FileDescriptor one = connect_to(Address::of(listener), in(std::chrono::seconds(5)));
+  FileDescriptor other;
+  while (!other) other = accept_from(listener);
+  int value = 7;
+  EXPECT_EQ(send_all(one, &value, sizeof value, in(std::chrono::seconds(5))), Moved::kAll);
+  int got = 0;
+  EXPECT_EQ(receive_all(other, &got, sizeof got, in(std::chrono::seconds(5))), Moved::kAll);
+  EXPECT_EQ(got, 7);
+  EXPECT_EQ(receive_all(other, &got, sizeof got, in(std::chrono::milliseconds(10))), Moved::kTimeout);
+  other.reset();
+  EXPECT_EQ(receive_all(one, &got, sizeof got, in(std::chrono::seconds(5))), Moved::kClosed);
+}
+
+}  // namespace lockstep::tcp

@@ -1,0 +1,153 @@
+#include "transport/tcp/tcp_transport.h"
+
+#include "transport/tcp/control.h"
+#include "transport/tcp/tcp_socket.h"
+
+#include <fmt/format.h>
+#include <lockstep/error.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace lockstep::tcp {
+
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+/// A data stream may break before the word that explains it has arrived beside it.
+constexpr milliseconds kLastWord{500};
+
+MessageTransport::Patience patience_for(int ranks_here) {
+  const bool own_core = ranks_here <= static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+  return own_core ? MessageTransport::Patience{2000, false} : MessageTransport::Patience{4, true};
+}
+
+std::shared_ptr<void> map_pages(std::size_t bytes) {
+  const std::size_t mapped = std::max<std::size_t>(bytes, 1);
+  void* const data = ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (data == MAP_FAILED) {
+    throw Error(ErrorCode::kOutOfMemory,
+                fmt::format("{} bytes of memory could not be had: {}.", bytes, std::strerror(errno)));
+  }
+  return {data, [mapped](void* memory) { ::munmap(memory, mapped); }};
+}
+
+class TcpTransport final : public MessageTransport {
+ public:
+  explicit TcpTransport(Host host) : rank_(host.rank), patience_(patience_for(host.ranks_here)) {
+    for (Host::Link& link : host.links) {
+      controls_.emplace_back(static_cast<int>(controls_.size()), std::move(link.control));
+      data_.push_back(std::move(link.data));
+    }
+    polled_.reserve(2 * data_.size());
+  }
+
+  ~TcpTransport() override {
+    for (Control& control : controls_) control.say_left();
+    for (Control& control : controls_) control.close();
+  }
+
+  int rank() const override { return rank_; }
+  int size() const override { return static_cast<int>(data_.size()); }
+  bool reaches(int peer) const override { return peer >= 0 && peer < size(); }
+  bool takes(Device device) const override { return device == Device::kHost; }
+  Patience patience() const override { return patience_; }
+
+  RegisteredMemory allocate(std::size_t bytes) override { return {map_pages(bytes), bytes}; }
+
+  std::size_t send(int peer, std::span<const iovec> spans) override {
+    msghdr message{};
+    message.msg_iov = const_cast<iovec*>(spans.data());
+    message.msg_iovlen = spans.size();
+    const ssize_t sent = ::sendmsg(socket(peer), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sent >= 0) return static_cast<std::size_t>(sent);
+    if (errno != EAGAIN && errno != EINTR) throw_broken(peer);
+    return 0;
+  }
+
+  std::size_t receive(int peer, std::span<const iovec> spans) override {
+    msghdr message{};
+    message.msg_iov = const_cast<iovec*>(spans.data());
+    message.msg_iovlen = spans.size();
+    const ssize_t received = ::recvmsg(socket(peer), &message, MSG_DONTWAIT);
+    if (received > 0) return static_cast<std::size_t>(received);
+    if (received == 0 || (errno != EAGAIN && errno != EINTR)) throw_broken(peer);
+    return 0;
+  }
+
+  bool wait(std::span<const Need> needs, steady_clock::time_point deadline) override {
+    polled_.clear();
+    for (const Need& need : needs) {
+      const int events = (need.room ? POLLOUT : 0) | (need.bytes ? POLLIN : 0);
+      polled_.push_back({socket(need.peer), static_cast<short>(events), 0});
+    }
+    for (const Control& control : controls_) polled_.push_back({control.descriptor(), POLLIN, 0});
+    const int ready = ::poll(polled_.data(), polled_.size(), milliseconds_until(deadline));
+    bool spoken = false;
+    for (std::size_t i = needs.size(); ready > 0 && i < polled_.size(); ++i) {
+      if (polled_[i].revents == 0) continue;
+      controls_[i - needs.size()].listen();
+      spoken = true;
+    }
+    if (spoken) check_peers();
+    return ready != 0 || steady_clock::now() < deadline;
+  }
+
+  void fail(const Error& error) noexcept override {
+    for (Control& control : controls_) control.say_failed(error);
+  }
+
+ private:
+  int socket(int peer) const { return data_[static_cast<std::size_t>(peer)].get(); }
+
+  /// Throws if any peer has failed or died.
+  void check_peers() const {
+    // A peer's own word comes first: it knows more than a connection that broke does.
+    for (const Control& control : controls_) {
+      if (control.state() == Control::State::kFailed) throw control.failure();
+    }
+    for (int peer = 0; peer < size(); ++peer) {
+      if (state(peer) == Control::State::kGone) throw died(peer);
+    }
+  }
+
+  [[noreturn]] void throw_broken(int peer) {
+    Control& control = controls_[static_cast<std::size_t>(peer)];
+    control.listen();
+    if (control.state() == Control::State::kActive) {
+      pollfd polled{control.descriptor(), POLLIN, 0};
+      ::poll(&polled, 1, static_cast<int>(kLastWord.count()));
+    }
+    for (Control& any : controls_) any.listen();
+    check_peers();
+    if (state(peer) == Control::State::kLeft) {
+      throw Error(ErrorCode::kPeerLeft,
+                  fmt::format("rank {} has left the group; do all ranks run the same number of operations?", peer),
+                  {.rank = rank_, .peer = peer});
+    }
+    throw died(peer);
+  }
+
+  Error died(int peer) const {
+    return {ErrorCode::kPeerDied, fmt::format("rank {} died", peer), {.rank = rank_, .peer = peer}};
+  }
+  Control::State state(int peer) const { return controls_[static_cast<std::size_t>(peer)].state(); }
+
+  int rank_;
+  Patience patience_;
+  std::vector<Control> controls_;     ///< by rank; our own says nothing
+  std::vector<FileDescriptor> data_;  ///< by rank
+  std::vector<pollfd> polled_;
+};
+
+}  // namespace
+
+std::unique_ptr<MessageTransport> create(Host host) { return std::make_unique<TcpTransport>(std::move(host)); }
+
+}  // namespace lockstep::tcp

@@ -1,0 +1,26 @@
+#pragma once
+
+#include "base/file_descriptor.h"
+#include "transport/message_transport.h"
+
+#include <memory>
+#include <vector>
+
+namespace lockstep::tcp {
+
+/// What a rank holds of its group once the ranks have found each other (join.h for processes, thread_host.h for
+/// threads).
+struct Host {
+  struct Link {
+    FileDescriptor control;
+    FileDescriptor data;
+  };
+  int rank = 0;
+  std::vector<Link> links;  ///< by rank; our own is empty
+  int ranks_here = 1;       ///< how many ranks share this machine's cores
+};
+
+/// TCP between the ranks of a group. Says good-bye to the peers when destroyed.
+std::unique_ptr<MessageTransport> create(Host host);
+
+}  // namespace lockstep::tcp
