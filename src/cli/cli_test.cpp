@@ -1,4 +1,5 @@
 // `lockstep` as a person uses it: show, prove, info, and what is answered to bad input.
+#include "schedule/xml_for_tests.h"
 #include "tests/processes/command.h"
 #include "tests/processes/temporary_folder.h"
 
@@ -65,7 +66,8 @@ TEST(CliUsage, BadInputIsAnsweredInOneSentence) {
   expect_usage_error({"show"}, "An algorithm or a file with a schedule is needed");
   expect_usage_error({"show", "rign", "-n", "3"}, "no algorithm and no file 'rign'. Did you mean 'ring'?");
   expect_usage_error({"show", "ring", "-n", "3", "--formt", "json"}, "no option --formt. Did you mean '--format'?");
-  expect_usage_error({"show", "ring", "-n", "3", "--format", "svg"}, "There is no format 'svg'.");
+  expect_usage_error({"show", "ring", "-n", "3", "--format", "svgg"}, "There is no format 'svgg'. Did you mean 'svg'?");
+  expect_usage_error({"show", "tree", "-n", "65", "--format", "svg"}, "A picture of 65 ranks would be too large");
   for (const char* command : {"show", "prove"}) {
     expect_usage_error({command, "ring"}, "needs a number of ranks");
     expect_usage_error({command, "ring", "-n"}, "N missing");
@@ -139,11 +141,103 @@ TEST_F(Cli, NothingHalfWrittenIsLeft) {
   EXPECT_TRUE(std::filesystem::is_empty(folder_));
 }
 
-TEST(CliShow, DrawsTextAndJson) {
+// The example that tutorials draw: ring reduction of a1..d4 on four ranks.
+TEST(CliShow, DrawsTheWorkedExampleOfTheRing) {
+  EXPECT_EQ(lockstep_with({"show", "ring", "-n", "4"}).output,
+            R"(ring: all_reduce on 4 ranks, 4 chunks, 6 steps, 24 transfers
+Ranks across, chunks down; . is empty.
+a1 is rank 0's part of chunk 0, b1 rank 1's, a1+b1 their sum.
+
+start
+           rank 0       rank 1       rank 2       rank 3
+  chunk 0  a1           b1           c1           d1
+  chunk 1  a2           b2           c2           d2
+  chunk 2  a3           b3           c3           d3
+  chunk 3  a4           b4           c4           d4
+
+step 0
+  reduce chunk 0: 1 -> 2
+  reduce chunk 1: 2 -> 3
+  reduce chunk 2: 3 -> 0
+  reduce chunk 3: 0 -> 1
+           rank 0       rank 1       rank 2       rank 3
+  chunk 0  a1           b1           b1+c1        d1
+  chunk 1  a2           b2           c2           c2+d2
+  chunk 2  a3+d3        b3           c3           d3
+  chunk 3  a4           a4+b4        c4           d4
+
+step 1
+  reduce chunk 0: 2 -> 3
+  reduce chunk 1: 3 -> 0
+  reduce chunk 2: 0 -> 1
+  reduce chunk 3: 1 -> 2
+           rank 0       rank 1       rank 2       rank 3
+  chunk 0  a1           b1           b1+c1        b1+c1+d1
+  chunk 1  a2+c2+d2     b2           c2           c2+d2
+  chunk 2  a3+d3        a3+b3+d3     c3           d3
+  chunk 3  a4           a4+b4        a4+b4+c4     d4
+
+step 2
+  reduce chunk 0: 3 -> 0
+  reduce chunk 1: 0 -> 1
+  reduce chunk 2: 1 -> 2
+  reduce chunk 3: 2 -> 3
+           rank 0       rank 1       rank 2       rank 3
+  chunk 0  a1+b1+c1+d1  b1           b1+c1        b1+c1+d1
+  chunk 1  a2+c2+d2     a2+b2+c2+d2  c2           c2+d2
+  chunk 2  a3+d3        a3+b3+d3     a3+b3+c3+d3  d3
+  chunk 3  a4           a4+b4        a4+b4+c4     a4+b4+c4+d4
+
+step 3
+  copy chunk 0: 0 -> 1
+  copy chunk 1: 1 -> 2
+  copy chunk 2: 2 -> 3
+  copy chunk 3: 3 -> 0
+           rank 0       rank 1       rank 2       rank 3
+  chunk 0  a1+b1+c1+d1  a1+b1+c1+d1  b1+c1        b1+c1+d1
+  chunk 1  a2+c2+d2     a2+b2+c2+d2  a2+b2+c2+d2  c2+d2
+  chunk 2  a3+d3        a3+b3+d3     a3+b3+c3+d3  a3+b3+c3+d3
+  chunk 3  a4+b4+c4+d4  a4+b4        a4+b4+c4     a4+b4+c4+d4
+
+step 4
+  copy chunk 0: 1 -> 2
+  copy chunk 1: 2 -> 3
+  copy chunk 2: 3 -> 0
+  copy chunk 3: 0 -> 1
+           rank 0       rank 1       rank 2       rank 3
+  chunk 0  a1+b1+c1+d1  a1+b1+c1+d1  a1+b1+c1+d1  b1+c1+d1
+  chunk 1  a2+c2+d2     a2+b2+c2+d2  a2+b2+c2+d2  a2+b2+c2+d2
+  chunk 2  a3+b3+c3+d3  a3+b3+d3     a3+b3+c3+d3  a3+b3+c3+d3
+  chunk 3  a4+b4+c4+d4  a4+b4+c4+d4  a4+b4+c4     a4+b4+c4+d4
+
+step 5
+  copy chunk 0: 2 -> 3
+  copy chunk 1: 3 -> 0
+  copy chunk 2: 0 -> 1
+  copy chunk 3: 1 -> 2
+           rank 0       rank 1       rank 2       rank 3
+  chunk 0  a1+b1+c1+d1  a1+b1+c1+d1  a1+b1+c1+d1  a1+b1+c1+d1
+  chunk 1  a2+b2+c2+d2  a2+b2+c2+d2  a2+b2+c2+d2  a2+b2+c2+d2
+  chunk 2  a3+b3+c3+d3  a3+b3+c3+d3  a3+b3+c3+d3  a3+b3+c3+d3
+  chunk 3  a4+b4+c4+d4  a4+b4+c4+d4  a4+b4+c4+d4  a4+b4+c4+d4
+)");
+}
+
+TEST_F(Cli, ShowDrawsTextJsonAndAPicture) {
   EXPECT_THAT(lockstep_with({"show", "direct", "-n", "2"}).output,
-              AllOf(StartsWith("direct: all_reduce on 2 ranks"), HasSubstr("  chunk 1  0       *\n")));
+              AllOf(StartsWith("direct: all_reduce on 2 ranks"), HasSubstr("  chunk 1  a2      a2+b2\n")));
   EXPECT_THAT(lockstep_with({"show", "direct", "-n", "2", "--format", "json"}).output,
               AllOf(StartsWith("{"), HasSubstr(R"("collective":"all_reduce")")));
+  const std::string file = folder_ / "ring.svg";
+  const Result result = lockstep_with({"show", "ring", "-n", "4", "--format", "svg", "-o", file});
+  EXPECT_EQ(result.code, 0) << result.errors;
+  EXPECT_THAT(result.output, IsEmpty());
+  const std::string svg = read(file);
+  EXPECT_TRUE(xml::is_well_formed(svg));
+  EXPECT_EQ(xml::count(svg, "<path class=\"reduce "), 12);
+  EXPECT_EQ(xml::count(svg, "<path class=\"copy "), 12);
+  EXPECT_EQ(xml::count(svg, ">a1+b1+c1+d1</text>"), 1 + 2 + 3 + 4)
+      << "at one rank more after each step from the third on";
 }
 
 TEST(CliInfo, ListsWhatThereIs) {

@@ -22,10 +22,11 @@ struct ShowOptions {
 
 std::string drawn(const Schedule& schedule, const std::string& format) {
   if (format == "text") return draw_text(schedule);
+  if (format == "svg") return draw_svg(schedule);
   if (format == "json") return draw_json(schedule);
   if (format == "schedule") return to_text(schedule);
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("There is no format '{}'. {}", format, suggestion(format, {"text", "json", "schedule"})));
+  throw Error(ErrorCode::kInvalidArgument, fmt::format("There is no format '{}'. {}", format,
+                                                       suggestion(format, {"text", "svg", "json", "schedule"})));
 }
 
 }  // namespace
@@ -36,7 +37,7 @@ void add_show(Program& program) {
   auto options = std::make_shared<ShowOptions>();
   options->schedule.add_to(*command);
   command->add_option("--format", options->format,
-                      "text (default), json, or schedule: the form that `show` and `prove` read");
+                      "text (default), svg (a picture), json, or schedule: the form that `show` and `prove` read");
   command->add_option("-o,--output", options->output, "Write to a file instead")->type_name("FILE");
   command->callback([&program, options] {
     const Schedule schedule = options->schedule.load();

@@ -1,17 +1,15 @@
 #include "schedule/drawing.h"
 
-#include "base/units.h"
-#include "schedule/holdings.h"
-#include "schedule/promise.h"
-#include "schedule/ranges.h"
+#include "schedule/board.h"
+#include "schedule/drawing_words.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <lockstep/error.h>
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
+#include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,96 +17,64 @@ namespace lockstep {
 
 namespace {
 
-constexpr std::int64_t kMostEntriesHeld = 1'000'000;
 constexpr std::int64_t kMostTableLines = 20'000;
 
-/// What every rank holds of every chunk.
-using Board = std::vector<Holdings>;
+/// How a cell is written: "a1+b1+c1"; the same with "*" for all that there is to have; "a-c".
+enum class CellStyle { kFull, kStarred, kShort };
 
-Board board_at_start(const Schedule& schedule) {
-  Board board;
-  for (int chunk = 0; chunk < schedule.chunks; ++chunk) board.emplace_back(schedule, chunk);
-  return board;
-}
-
-void apply(const Step& step, Board& board) {
-  std::map<int, std::vector<Transfer>> moves;  // by chunk
-  for (const Transfer& transfer : step) moves[transfer.chunk].push_back(transfer);
-  for (const auto& [chunk, transfers] : moves) board[static_cast<std::size_t>(chunk)].apply(transfers);
-}
-
-void require_in_range(const Schedule& schedule) {
-  if (const auto refusal = check_ranges(schedule)) {
-    throw Error(ErrorCode::kRefused,
-                fmt::format("The schedule '{}' cannot be drawn: {}", schedule.name, describe(*refusal)));
-  }
-}
-
-std::string_view word_of(TransferKind kind) { return kind == TransferKind::kCopy ? "copy" : "reduce"; }
-
-/// Where a collective that has a root starts or ends.
-std::string root_of(const Schedule& schedule) {
-  if (!has_root(schedule.collective)) return "";
-  const bool ends_there = schedule.collective == Collective::kReduce || schedule.collective == Collective::kGather;
-  return fmt::format(" {} {}", ends_there ? "to" : "from", schedule.root);
-}
-
-/// 0, 1, 2, 5 as "0-2+5".
-std::string shortened(const std::vector<int>& ranks) {
-  std::vector<std::string> runs;
-  for (std::size_t first = 0; first < ranks.size();) {
-    std::size_t last = first;
-    while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
-    runs.push_back(first == last ? fmt::format("{}", ranks[first]) : fmt::format("{}-{}", ranks[first], ranks[last]));
-    first = last + 1;
-  }
-  return fmt::format("{}", fmt::join(runs, "+"));
-}
-
-/// Writes the tables in one of two widths.
+/// Writes the tables in one style.
 class Table {
  public:
-  Table(const Schedule& schedule, bool is_short)
+  Table(const Schedule& schedule, CellStyle style)
       : ranks_(schedule.ranks),
-        is_short_(is_short),
+        chunks_(schedule.chunks),
+        style_(style),
         row_width_(fmt::format("  chunk {}  ", schedule.chunks - 1).size()) {
     // Every table of a drawing has the same columns, so they are measured over all steps.
-    Board board = board_at_start(schedule);
+    Board board(schedule);
     measure(board);
     for (const Step& step : schedule.steps) {
-      apply(step, board);
+      board.carry_out(step);
       measure(board);
     }
   }
 
   std::size_t width() const { return row_width_ + static_cast<std::size_t>(ranks_) * column_width_; }
 
+  std::string legend() const {
+    return fmt::format("Ranks across, chunks down;{} . is empty.\n{}.\n",
+                       style_ == CellStyle::kFull ? "" : " * is complete,", explanation_of_sums(ranks_));
+  }
+
   std::string draw(const Board& board) const {
     std::string text(row_width_, ' ');
     for (int rank = 0; rank < ranks_; ++rank) append_cell(text, head(rank));
     end_row(text);
-    for (std::size_t chunk = 0; chunk < board.size(); ++chunk) {
+    for (int chunk = 0; chunk < chunks_; ++chunk) {
       text += fmt::format("{:<{}}", fmt::format("  chunk {}", chunk), row_width_);
-      for (int rank = 0; rank < ranks_; ++rank) append_cell(text, cell(board[chunk], rank));
+      for (int rank = 0; rank < ranks_; ++rank) append_cell(text, cell(board, rank, chunk));
       end_row(text);
     }
     return text;
   }
 
  private:
-  std::string head(int rank) const { return fmt::format("{}{}", is_short_ ? "r" : "rank ", rank); }
+  std::string head(int rank) const { return fmt::format("{}{}", style_ == CellStyle::kShort ? "r" : "rank ", rank); }
 
-  std::string cell(const Holdings& holdings, int rank) const {
-    if (!holdings.holds(rank)) return ".";
-    if (holdings.is_complete(rank)) return "*";
-    const auto ranks = holdings.contributions(rank);
-    return is_short_ ? shortened(ranks) : fmt::format("{}", fmt::join(ranks, "+"));
+  std::string cell(const Board& board, int rank, int chunk) const {
+    const std::vector<int> contributions = board.contributions(rank, chunk);
+    if (contributions.empty()) return ".";
+    if (style_ == CellStyle::kFull) return sum_of(contributions, chunk, ranks_);
+    if (contributions == board.contributors(chunk)) return "*";
+    return style_ == CellStyle::kShort ? short_sum_of(contributions, ranks_) : sum_of(contributions, chunk, ranks_);
   }
 
   void measure(const Board& board) {
     for (int rank = 0; rank < ranks_; ++rank) {
       column_width_ = std::max(column_width_, head(rank).size() + 2);
-      for (const Holdings& holdings : board) column_width_ = std::max(column_width_, cell(holdings, rank).size() + 2);
+      for (int chunk = 0; chunk < chunks_; ++chunk) {
+        column_width_ = std::max(column_width_, cell(board, rank, chunk).size() + 2);
+      }
     }
   }
 
@@ -121,7 +87,8 @@ class Table {
   }
 
   int ranks_;
-  bool is_short_;
+  int chunks_;
+  CellStyle style_;
   std::size_t row_width_;
   std::size_t column_width_ = 0;
 };
@@ -153,74 +120,35 @@ std::optional<Table> fitting_table(const Schedule& schedule, std::size_t columns
   constexpr std::size_t kNarrowestColumn = 4;  // "r0" and a gap
   if (static_cast<std::size_t>(schedule.ranks) * kNarrowestColumn > columns || lines > kMostTableLines)
     return std::nullopt;
-  for (const bool is_short : {false, true}) {
-    const Table table(schedule, is_short);
+  for (const CellStyle style : {CellStyle::kFull, CellStyle::kStarred, CellStyle::kShort}) {
+    const Table table(schedule, style);
     if (table.width() <= columns) return table;
   }
   return std::nullopt;
-}
-
-nlohmann::json held(const Board& board, int ranks) {
-  auto chunks = nlohmann::json::array();
-  for (const Holdings& holdings : board) {
-    auto row = nlohmann::json::array();
-    for (int rank = 0; rank < ranks; ++rank) row.push_back(holdings.contributions(rank));
-    chunks.push_back(std::move(row));
-  }
-  return chunks;
 }
 
 }  // namespace
 
 std::string draw_text(const Schedule& schedule, int columns) {
   require_in_range(schedule);
-  std::size_t transfers = 0;
-  for (const Step& step : schedule.steps) transfers += step.size();
   const auto width = static_cast<std::size_t>(std::max(columns, 40));
-  std::string text = fmt::format("{}: {} on {}{}, {}, {}, {}\n", schedule.name, to_string(schedule.collective),
-                                 counted(static_cast<std::size_t>(schedule.ranks), "rank"), root_of(schedule),
-                                 counted(static_cast<std::size_t>(schedule.chunks), "chunk"),
-                                 counted(schedule.steps.size(), "step"), counted(transfers, "transfer"));
   const auto table = fitting_table(schedule, width);
-  if (!table) {
-    text += fmt::format("The tables of who holds what do not fit {} columns here; --format json has them.\n", width);
-  } else {
-    text += "Ranks across, chunks down: 0+1 sums ranks 0 and 1, * is complete, . is empty.\n";
+  std::string text = fmt::format("{}: {}\n", schedule.name, summary_of(schedule));
+  text +=
+      table ? table->legend()
+            : fmt::format("The tables of who holds what do not fit {} columns here; --format json has them.\n", width);
+  std::optional<Board> board;
+  if (table) {
+    board.emplace(schedule);
+    text += "\nstart\n" + table->draw(*board);
   }
-  Board board = table ? board_at_start(schedule) : Board{};
-  if (table) text += "\nstart\n" + table->draw(board);
   for (std::size_t i = 0; i < schedule.steps.size(); ++i) {
     text += fmt::format("\nstep {}\n", i) + transfers_of(schedule.steps[i], width);
     if (!table) continue;
-    apply(schedule.steps[i], board);
-    text += table->draw(board);
+    board->carry_out(schedule.steps[i]);
+    text += table->draw(*board);
   }
   return text;
-}
-
-std::string draw_json(const Schedule& schedule) {
-  require_in_range(schedule);
-  const auto cells = static_cast<std::int64_t>(schedule.ranks) * schedule.chunks;
-  const auto tables = static_cast<std::int64_t>(schedule.steps.size()) + 1;
-  const bool shows_held = cells <= kMostEntriesHeld / tables / schedule.ranks;
-  nlohmann::json json{{"name", schedule.name},   {"collective", to_string(schedule.collective)},
-                      {"ranks", schedule.ranks}, {"chunks", schedule.chunks},
-                      {"root", schedule.root},   {"steps", nlohmann::json::array()}};
-  Board board = shows_held ? board_at_start(schedule) : Board{};
-  if (shows_held) json["start"] = held(board, schedule.ranks);
-  for (const Step& step : schedule.steps) {
-    auto transfers = nlohmann::json::array();
-    for (const auto& [kind, chunk, from, to] : step) {
-      transfers.push_back({{"kind", word_of(kind)}, {"chunk", chunk}, {"from", from}, {"to", to}});
-    }
-    nlohmann::json entry{{"transfers", std::move(transfers)}};
-    if (shows_held) {
-      apply(step, board);
-      entry["holds"] = held(board, schedule.ranks);
-    }
-    json["steps"].push_back(std::move(entry));
-  }
-  return json.dump() + "\n";
 }
 
 }  // namespace lockstep

@@ -40,36 +40,42 @@ std::size_t widest_line(const std::string& text) {
 TEST(Drawing, ShowsTransfersAndWhoHoldsWhat) {
   EXPECT_EQ(draw_text(star(3)),
             "star: all_reduce on 3 ranks, 1 chunk, 3 steps, 4 transfers\n"
-            "Ranks across, chunks down: 0+1 sums ranks 0 and 1, * is complete, . is empty.\n"
+            "Ranks across, chunks down; . is empty.\n"
+            "a1 is rank 0's part of chunk 0, b1 rank 1's, a1+b1 their sum.\n"
             "\n"
             "start\n"
-            "           rank 0  rank 1  rank 2\n"
-            "  chunk 0  0       1       2\n"
+            "           rank 0    rank 1    rank 2\n"
+            "  chunk 0  a1        b1        c1\n"
             "\n"
             "step 0\n"
             "  reduce chunk 0: 1 -> 0\n"
-            "           rank 0  rank 1  rank 2\n"
-            "  chunk 0  0+1     1       2\n"
+            "           rank 0    rank 1    rank 2\n"
+            "  chunk 0  a1+b1     b1        c1\n"
             "\n"
             "step 1\n"
             "  reduce chunk 0: 2 -> 0\n"
-            "           rank 0  rank 1  rank 2\n"
-            "  chunk 0  *       1       2\n"
+            "           rank 0    rank 1    rank 2\n"
+            "  chunk 0  a1+b1+c1  b1        c1\n"
             "\n"
             "step 2\n"
             "  copy chunk 0: 0 -> 1, 0 -> 2\n"
-            "           rank 0  rank 1  rank 2\n"
-            "  chunk 0  *       *       *\n");
+            "           rank 0    rank 1    rank 2\n"
+            "  chunk 0  a1+b1+c1  a1+b1+c1  a1+b1+c1\n");
 }
 
 TEST(Drawing, MarksWhatIsEmpty) {
-  EXPECT_THAT(draw_text(star(2, Collective::kBroadcast)), HasSubstr("  chunk 0  *       .\n"));
+  EXPECT_THAT(draw_text(star(2, Collective::kBroadcast)), HasSubstr("  chunk 0  a1      .\n"));
 }
 
 TEST(Drawing, ShortensBeforeItGivesUpTheTables) {
+  const std::string five = draw_text(star(5), 80);
+  EXPECT_THAT(five, HasSubstr("* is complete"));
+  EXPECT_THAT(five, HasSubstr("  chunk 0  a1+b1+c1+d1  b1 "));
+  EXPECT_THAT(five, HasSubstr("  chunk 0  *            b1 "));
+  EXPECT_LE(widest_line(five), 80U);
   const std::string eight = draw_text(star(8), 80);
   EXPECT_THAT(eight, HasSubstr("r0 "));
-  EXPECT_THAT(eight, HasSubstr("0-6"));
+  EXPECT_THAT(eight, HasSubstr("a-g "));
   EXPECT_LE(widest_line(eight), 80U);
   const std::string many = draw_text(star(64), 80);
   EXPECT_THAT(many, HasSubstr("do not fit 80 columns"));

@@ -1,0 +1,75 @@
+#include "schedule/drawing_words.h"
+
+#include "base/units.h"
+#include "schedule/promise.h"
+#include "schedule/ranges.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <lockstep/error.h>
+
+namespace lockstep {
+
+namespace {
+
+/// Where a collective that has a root starts or ends.
+std::string root_of(const Schedule& schedule) {
+  if (!has_root(schedule.collective)) return "";
+  const bool ends_there = schedule.collective == Collective::kReduce || schedule.collective == Collective::kGather;
+  return fmt::format(" {} {}", ends_there ? "to" : "from", schedule.root);
+}
+
+bool has_letters(int ranks) { return ranks <= 'z' - 'a' + 1; }
+
+}  // namespace
+
+std::string letter_of(int rank, int ranks) {
+  return has_letters(ranks) ? std::string(1, static_cast<char>('a' + rank)) : fmt::format("{}", rank);
+}
+
+std::string sum_of(const std::vector<int>& contributions, int chunk, int ranks) {
+  std::vector<std::string> terms;
+  terms.reserve(contributions.size());
+  for (const int rank : contributions) {
+    terms.push_back(letter_of(rank, ranks) + (has_letters(ranks) ? fmt::format("{}", chunk + 1) : ""));
+  }
+  return fmt::format("{}", fmt::join(terms, "+"));
+}
+
+std::string short_sum_of(const std::vector<int>& contributions, int ranks) {
+  std::vector<std::string> runs;
+  for (std::size_t first = 0; first < contributions.size();) {
+    std::size_t last = first;
+    while (last + 1 < contributions.size() && contributions[last + 1] == contributions[last] + 1) ++last;
+    if (last == first + 1) last = first;  // two are no run: "a+b" is as short as "a-b"
+    runs.push_back(letter_of(contributions[first], ranks));
+    if (last != first) runs.back() += "-" + letter_of(contributions[last], ranks);
+    first = last + 1;
+  }
+  return fmt::format("{}", fmt::join(runs, "+"));
+}
+
+std::string explanation_of_sums(int ranks) {
+  if (!has_letters(ranks)) return "0+1 sums what ranks 0 and 1 have at the start";
+  return ranks == 1 ? "a1 is rank 0's part of chunk 0" : "a1 is rank 0's part of chunk 0, b1 rank 1's, a1+b1 their sum";
+}
+
+std::string_view word_of(TransferKind kind) { return kind == TransferKind::kCopy ? "copy" : "reduce"; }
+
+std::string summary_of(const Schedule& schedule) {
+  std::size_t transfers = 0;
+  for (const Step& step : schedule.steps) transfers += step.size();
+  return fmt::format("{} on {}{}, {}, {}, {}", to_string(schedule.collective),
+                     counted(static_cast<std::size_t>(schedule.ranks), "rank"), root_of(schedule),
+                     counted(static_cast<std::size_t>(schedule.chunks), "chunk"),
+                     counted(schedule.steps.size(), "step"), counted(transfers, "transfer"));
+}
+
+void require_in_range(const Schedule& schedule) {
+  if (const auto refusal = check_ranges(schedule)) {
+    throw Error(ErrorCode::kRefused,
+                fmt::format("The schedule '{}' cannot be drawn: {}", schedule.name, describe(*refusal)));
+  }
+}
+
+}  // namespace lockstep
