@@ -13,6 +13,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::StartsWith;
 using testing_support::Command;
 
@@ -238,6 +239,55 @@ TEST_F(Cli, ShowDrawsTextJsonAndAPicture) {
   EXPECT_EQ(xml::count(svg, "<path class=\"copy "), 12);
   EXPECT_EQ(xml::count(svg, ">a1+b1+c1+d1</text>"), 1 + 2 + 3 + 4)
       << "at one rank more after each step from the third on";
+}
+
+TEST(CliBench, BadInputIsAnsweredInOneSentence) {
+  expect_usage_error({"bench"}, "needs to know what to measure");
+  expect_usage_error({"bench", "allreduce"}, "Did you mean 'all_reduce'?");
+  expect_usage_error({"bench", "all_reduce", "-n", "none"}, "'none' is not one");
+  expect_usage_error({"bench", "all_reduce", "--dtype", "float33"}, "no data type 'float33'. Did you mean 'float32'?");
+  expect_usage_error({"bench", "all_reduce", "--op", "add"}, "There is no operator 'add'.");
+  expect_usage_error({"bench", "all_reduce", "--algorithm", "rign"}, "Did you mean 'ring'?");
+  expect_usage_error({"bench", "all_reduce", "--buffers", "plane"}, "Did you mean 'plain'?");
+  expect_usage_error({"bench", "all_reduce", "--transport", "tpc"}, "Did you mean 'tcp'?");
+  expect_usage_error({"bench", "all_reduce", "--format", "jsn"}, "Did you mean 'json'?");
+  expect_usage_error({"bench", "all_reduce", "--factor", "many"}, "'many' is not one");
+  expect_usage_error({"bench", "all_reduce", "--factor", "1"}, "from 2 up");
+  expect_usage_error({"bench", "all_reduce", "--min-bytes", "1KiB", "--max-bytes", "4"}, "less than --min-bytes");
+  expect_usage_error({"bench", "all_reduce", "--min-time", "soon"}, "soon");
+}
+
+TEST(CliBench, MeasuresRanksThatItStarts) {
+  const Result result = lockstep_with({"bench", "all_reduce", "-n", "2", "--min-bytes", "1KiB", "--max-bytes", "64KiB",
+                                       "--factor", "64", "--min-time", "5ms"});
+  EXPECT_EQ(result.code, 0) << result.errors;
+  EXPECT_THAT(result.output, AllOf(StartsWith("# all_reduce on 2 ranks, registered memory, shm, warm;"),
+                                   testing::ContainsRegex("\n +1024 +256 +float32 +sum .* 0\n"),
+                                   testing::ContainsRegex("\n +65536 +16384 +float32 +sum .* 0\n")));
+}
+
+TEST(CliBench, TakesPartInTheWorldThatIsThere) {
+  const std::vector<std::string> bench{LOCKSTEP_PROGRAM, "bench", "broadcast", "--max-bytes", "4", "--min-time", "5ms",
+                                       "--buffers",      "plain", "--format",  "json"};
+  std::vector<std::string> arguments{"run", "-n", "3"};
+  arguments.insert(arguments.end(), bench.begin(), bench.end());
+  const Result result = lockstep_with(arguments);
+  EXPECT_EQ(result.code, 0) << result.errors;
+  EXPECT_THAT(result.output, AllOf(HasSubstr("\"world_size\": 3"), HasSubstr("\"collective\": \"broadcast\""),
+                                   HasSubstr("\"buffers\": \"plain\""), Not(HasSubstr("[rank 1]"))));
+  arguments.insert(arguments.end(), {"-n", "2"});
+  const Result other = lockstep_with(arguments);
+  EXPECT_EQ(other.code, 2);
+  EXPECT_THAT(other.errors, HasSubstr("-n says 2, but this process was started as one of 3 ranks"));
+}
+
+TEST_F(Cli, BenchWritesAFile) {
+  const std::string file = folder_ / "result.json";
+  const Result result =
+      lockstep_with({"bench", "barrier", "-n", "1", "--min-time", "5ms", "--format", "json", "-o", file});
+  EXPECT_EQ(result.code, 0) << result.errors;
+  EXPECT_THAT(result.output, IsEmpty());
+  EXPECT_THAT(read(file), HasSubstr("\"collective\": \"barrier\""));
 }
 
 TEST(CliInfo, ListsWhatThereIs) {

@@ -2,6 +2,9 @@
 
 #include <CLI/CLI.hpp>
 
+#include <string>
+#include <vector>
+
 namespace lockstep::cli {
 
 /// Each subcommand is a file that adds itself to the program: its options, and a callback that calls into the library
@@ -9,6 +12,7 @@ namespace lockstep::cli {
 struct Program {
   CLI::App app{"Lockstep: data-parallel training for C++", "lockstep"};
   int exit_code = 0;
+  std::vector<std::string> words;  ///< what was typed after the program's name
 };
 
 void add_show(Program& program);
@@ -16,5 +20,6 @@ void add_prove(Program& program);
 void add_run(Program& program);
 void add_train(Program& program);
 void add_info(Program& program);
+void add_bench(Program& program);
 
 }  // namespace lockstep::cli

@@ -53,12 +53,11 @@ std::string explain(const Program& program, const CLI::ParseError& error, const 
   return text.empty() || text.back() == '.' ? text : text + ".";
 }
 
-int usage_error(const Program& program, const CLI::ParseError& error, int argc, char** argv) {
-  const std::vector<std::string> words(argv + 1, argv + std::max(argc, 1));
-  if (words.empty()) {
+int usage_error(const Program& program, const CLI::ParseError& error) {
+  if (program.words.empty()) {
     fmt::print(stderr, "{}", program.app.help());
   } else {
-    fmt::print(stderr, "lockstep: {}\n", explain(program, error, words));
+    fmt::print(stderr, "lockstep: {}\n", explain(program, error, program.words));
   }
   return kUsageError;
 }
@@ -67,6 +66,7 @@ int usage_error(const Program& program, const CLI::ParseError& error, int argc, 
 
 int main(int argc, char** argv) {
   Program program;
+  program.words.assign(argv + 1, argv + std::max(argc, 1));
   program.app.require_subcommand(1);
   program.app.set_version_flag("--version", "lockstep " LOCKSTEP_VERSION);
   add_run(program);
@@ -74,12 +74,13 @@ int main(int argc, char** argv) {
   add_show(program);
   add_prove(program);
   add_info(program);
+  add_bench(program);
   try {
     program.app.parse(argc, argv);
   } catch (const CLI::Success& help) {
     return program.app.exit(help);
   } catch (const CLI::ParseError& error) {
-    return usage_error(program, error, argc, argv);
+    return usage_error(program, error);
   } catch (const lockstep::Error& error) {
     fmt::print(stderr, "lockstep: {}\n", error.what());
     return error.code() == lockstep::ErrorCode::kInvalidArgument ? kUsageError : 1;

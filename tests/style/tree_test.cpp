@@ -27,9 +27,10 @@ const LayerArrows& arrows() {
       {"group", {"base", "kernels", "schedule", "algorithms", "topology", "transport", "runtime"}},
       {"report", {"base"}},
       {"launch", {"base", "topology"}},
+      {"bench", {"base", "kernels", "algorithms", "group"}},
       {"train", {"base", "group"}},
       {"lab", {"base", "report", "topology", "train"}},
-      {"cli", {"base", "schedule", "algorithms", "topology", "transport", "launch"}},
+      {"cli", {"base", "schedule", "algorithms", "topology", "transport", "launch", "bench"}},
   };
   return kArrows;
 }

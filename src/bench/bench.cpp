@@ -1,0 +1,244 @@
+#include "bench/bench.h"
+
+#include "algorithms/catalog.h"
+#include "bench/cache.h"
+#include "bench/memory.h"
+#include "bench/rounds.h"
+#include "bench/statistics.h"
+#include "group/identity.h"
+
+#include <fmt/format.h>
+#include <lockstep/error.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <utility>
+
+namespace lockstep::bench {
+
+namespace {
+
+/// Algorithms take turns in so many rounds, so that a disturbance hits all alike.
+constexpr std::size_t kRounds = 5;
+constexpr double kFewestIterations = 10;
+constexpr double kMostIterations = 20'000;
+
+/// Our own collective as a subject.
+class GroupSubject final : public Subject {
+ public:
+  GroupSubject(const Group& group, const Options& options, const std::string& algorithm)
+      : group_(group), start_(facts_of(options.collective).start), op_(options.op), choices_{.algorithm = algorithm} {}
+  void barrier() override { group_.barrier().wait(); }
+  void run(const Buffer& buffer) override { start_(group_, buffer, op_, choices_).wait(); }
+
+ private:
+  Group group_;
+  decltype(CollectiveFacts::start) start_;
+  ReduceOp op_;
+  OperationOptions choices_;
+};
+
+/// One algorithm in the running.
+struct Candidate {
+  std::string ran;
+  bool picked;
+  std::unique_ptr<Subject> subject;
+  std::size_t batch = 1;
+  std::size_t iterations = 0;
+  std::vector<double> seconds{};
+  std::uint64_t wrong = 0;
+};
+
+/// The largest of the ranks' numbers, place by place.
+std::vector<double> slowest(const World& world, std::vector<double> values) {
+  world.all_reduce(buffer_of(values), ReduceOp::kMax).wait();
+  return values;
+}
+double slowest(const World& world, double value) { return slowest(world, std::vector<double>{value}).front(); }
+
+std::uint64_t sum(const World& world, std::uint64_t value) {
+  auto number = static_cast<std::int64_t>(value);
+  world.all_reduce(buffer_of(&number, 1)).wait();
+  return static_cast<std::uint64_t>(number);
+}
+
+/// Buffers for all sizes, allocated once, so that pages are not faulted in again for each.
+class BufferMemory {
+ public:
+  BufferMemory(const World& world, std::size_t bytes, bool plain) : plain_(nullptr, std::free) {
+    if (plain) {
+      plain_ = allocate_plain(bytes);
+    } else {
+      registered_ = world.allocate(bytes);
+    }
+  }
+  void* data() const { return plain_ ? plain_.get() : registered_.data(); }
+
+ private:
+  PlainMemory plain_;
+  RegisteredMemory registered_;
+};
+
+double measure_limit(const World& world, std::size_t cache_bytes) {
+  constexpr int kCopies = 9;
+  CopyProbe probe(cache_bytes);
+  probe.run();
+  std::vector<double> seconds;
+  for (int i = 0; i < kCopies; ++i) {
+    world.barrier().wait();
+    const auto start = std::chrono::steady_clock::now();
+    probe.run();
+    world.barrier().wait();  // ranks that share a core copy one after the other
+    seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  }
+  return world.size() * probe.traffic_bytes() / median(slowest(world, seconds)) / 1e9;
+}
+
+bool has_collective(const Algorithm& algorithm, Collective collective, int ranks) {
+  try {
+    (void)algorithm.build({.collective = collective, .ranks = ranks, .only_rank = 0});
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+std::vector<std::string> names_to_run(const Options& options, int ranks) {
+  if (options.algorithm != "all") return {options.algorithm};
+  std::vector<std::string> names;
+  for (const Algorithm& algorithm : algorithms()) {
+    if (has_collective(algorithm, options.collective, ranks)) names.emplace_back(algorithm.name);
+  }
+  names.emplace_back("auto");
+  return names;
+}
+
+std::vector<Candidate> make_candidates(const World& world, const Options& options) {
+  std::vector<Candidate> candidates;
+  for (const std::string& name : names_to_run(options, world.size())) {
+    candidates.push_back({.ran = world.algorithm_for(options.collective, {.algorithm = name}),
+                          .picked = name == "auto",
+                          .subject = std::make_unique<GroupSubject>(world, options, name)});
+  }
+  return candidates;
+}
+
+/// Runs each candidate a few times, so that plans are made and pages are there, and sees how long an operation and an
+/// iteration with all around it take.
+void warm_up(const World& world, const Options& options, Workload& workload, std::vector<Candidate>& candidates) {
+  constexpr std::size_t kProbes = 3;
+  for (Candidate& candidate : candidates) {
+    std::vector<double> seconds;
+    const std::size_t first_pass = workload.layout().uses == 1 ? workload.layout().slots : 1;
+    run_round(*candidate.subject, workload, {.batch = first_pass}, seconds);
+    candidate.wrong += workload.take_wrong();
+    seconds.clear();
+    run_round(*candidate.subject, workload, {.iterations = kProbes}, seconds);
+    candidate.batch = choose_batch(slowest(world, median(seconds)), workload.layout());
+    candidate.wrong += workload.take_wrong();
+
+    const auto start = std::chrono::steady_clock::now();
+    run_round(*candidate.subject, workload, {.iterations = kProbes, .batch = candidate.batch}, seconds);
+    candidate.wrong += workload.take_wrong();
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+    const double wanted = std::chrono::duration<double>(options.min_time).count() * kProbes / taken.count();
+    candidate.iterations =
+        static_cast<std::size_t>(slowest(world, std::clamp(wanted, kFewestIterations, kMostIterations)));
+  }
+}
+
+Row make_row(const World& world, const Options& options, const Shape& shape, const Candidate& candidate) {
+  const std::vector<double> seconds = slowest(world, candidate.seconds);
+  Row row{.bytes = shape.bytes(),
+          .count = shape.count,
+          .algorithm = candidate.ran,
+          .picked = candidate.picked,
+          .median_us = median(seconds) * 1e6,
+          .p99_us = percentile(seconds, 0.99) * 1e6,
+          .wrong = sum(world, candidate.wrong),
+          .iterations = seconds.size(),
+          .batch = candidate.batch};
+  row.algbw_gb_per_s = static_cast<double>(row.bytes) / row.median_us / 1e3;
+  row.busbw_gb_per_s = row.algbw_gb_per_s * facts_of(options.collective).bus_factor(world.size());
+  return row;
+}
+
+std::vector<Row> measure_size(const World& world, const Options& options, Workload workload, const Shape& shape) {
+  std::vector<Candidate> candidates = make_candidates(world, options);
+  warm_up(world, options, workload, candidates);
+  for (std::size_t round = 0; round < kRounds; ++round) {
+    for (Candidate& candidate : candidates) {
+      const std::size_t iterations = (candidate.iterations + kRounds - 1) / kRounds;
+      run_round(*candidate.subject, workload, {iterations, candidate.batch}, candidate.seconds);
+      candidate.wrong += workload.take_wrong();
+    }
+  }
+  std::vector<Row> rows;
+  rows.reserve(candidates.size());
+  for (const Candidate& candidate : candidates) rows.push_back(make_row(world, options, shape, candidate));
+  return rows;
+}
+
+}  // namespace
+
+void check(const Options& options) {
+  const auto refuse = [](const std::string& sentence) { throw Error(ErrorCode::kInvalidArgument, sentence); };
+  if (options.factor < 2) refuse("--factor multiplies one size to give the next; it is a whole number from 2 up.");
+  if (options.min_bytes < size_of(options.dtype)) {
+    refuse(fmt::format("--min-bytes is {}, less than one element of {}.", options.min_bytes, to_string(options.dtype)));
+  }
+  if (options.max_bytes < options.min_bytes) {
+    refuse(fmt::format("--max-bytes is {}, less than --min-bytes, which is {}.", options.max_bytes, options.min_bytes));
+  }
+  (void)facts_of(options.collective);
+}
+
+std::vector<std::size_t> sizes(const Options& options, int ranks) {
+  if (options.collective == Collective::kBarrier) return {0};
+  const std::size_t unit =
+      size_of(options.dtype) * (facts_of(options.collective).in_blocks ? static_cast<std::size_t>(ranks) : 1);
+  std::vector<std::size_t> result;
+  for (std::uint64_t bytes = options.min_bytes; bytes <= options.max_bytes; bytes *= options.factor) {
+    const std::size_t whole = std::max<std::size_t>(bytes / unit, 1) * unit;
+    if (result.empty() || result.back() != whole) result.push_back(whole);
+    if (bytes > options.max_bytes / options.factor) break;
+  }
+  return result;
+}
+
+bool in_a_job() { return identify_from_environment().size > 1; }
+
+Result run(const World& world, const Options& options, const Progress& progress) {
+  check(options);
+  const std::size_t cache_bytes = last_level_cache_bytes();
+  Result result{.options = options, .world_size = world.size(), .transport = "shm"};
+  result.limit_gb_per_s = measure_limit(world, cache_bytes);
+  const auto report = [&](const Row* row) {
+    if (world.rank() == 0 && progress) progress(result, row);
+  };
+  report(nullptr);
+
+  std::vector<std::pair<Pattern, Layout>> work;
+  std::size_t most_bytes = 1;
+  for (const std::size_t bytes : sizes(options, world.size())) {
+    const Pattern pattern(Shape{.collective = options.collective,
+                                .dtype = options.dtype,
+                                .op = options.op,
+                                .rank = world.rank(),
+                                .ranks = world.size(),
+                                .count = bytes / size_of(options.dtype)});
+    work.emplace_back(pattern, make_layout(pattern, options.cold, cache_bytes));
+    most_bytes = std::max(most_bytes, work.back().second.bytes());
+  }
+  const BufferMemory memory(world, most_bytes, options.plain);
+  for (const auto& [pattern, layout] : work) {
+    for (const Row& row : measure_size(world, options, Workload(pattern, layout, memory.data()), pattern.shape())) {
+      result.rows.push_back(row);
+      report(&row);
+    }
+  }
+  return result;
+}
+
+}  // namespace lockstep::bench

@@ -1,0 +1,129 @@
+#include "bench/bench.h"
+
+#include "bench/collectives.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <lockstep/error.h>
+
+namespace lockstep::bench {
+
+namespace {
+
+using testing::ElementsAre;
+
+Options quick(Collective collective) {
+  Options options;
+  options.collective = collective;
+  options.max_bytes = 4096;
+  options.factor = 32;
+  options.min_time = std::chrono::milliseconds(1);
+  return options;
+}
+
+/// Rank 0's result of a run on threads.
+Result run_on_threads(int ranks, const Options& options) {
+  Result result;
+  run_threads(ranks, [&](World& world) {
+    const Result mine = run(world, options, {});
+    if (world.rank() == 0) result = mine;
+  });
+  return result;
+}
+
+std::string refusal(const Options& options) {
+  try {
+    check(options);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST(Bench, MeasuresEachCollectiveAndFindsItsResultsRight) {
+  for (const Collective collective : {Collective::kAllReduce, Collective::kReduceScatter, Collective::kAllGather,
+                                      Collective::kBroadcast, Collective::kBarrier}) {
+    SCOPED_TRACE(to_string(collective));
+    const Result result = run_on_threads(3, quick(collective));
+    EXPECT_EQ(result.world_size, 3);
+    EXPECT_GT(result.limit_gb_per_s, 0);
+    EXPECT_EQ(result.wrong(), 0U);
+    ASSERT_EQ(result.rows.size(), collective == Collective::kBarrier ? 1U : 3U);
+    for (const Row& row : result.rows) {
+      EXPECT_GT(row.median_us, 0);
+      EXPECT_GE(row.p99_us, row.median_us);
+      EXPECT_GE(row.iterations, 10U);
+    }
+  }
+}
+
+TEST(Bench, OtherMemoryTypesAndOperators) {
+  Options options = quick(Collective::kAllReduce);
+  options.min_bytes = options.max_bytes = 1000;
+  const struct {
+    bool plain;
+    DataType dtype;
+    ReduceOp op;
+  } kinds[] = {{true, DataType::kFloat64, ReduceOp::kMean},
+               {true, DataType::kInt32, ReduceOp::kSum},
+               {false, DataType::kBFloat16, ReduceOp::kMax},
+               {false, DataType::kUInt8, ReduceOp::kProduct}};
+  for (const auto& kind : kinds) {
+    options.plain = kind.plain;
+    options.dtype = kind.dtype;
+    options.op = kind.op;
+    EXPECT_EQ(run_on_threads(2, options).wrong(), 0U) << to_string(kind.dtype) << to_string(kind.op);
+  }
+}
+
+TEST(Bench, ColdRunsThroughAllItsBuffers) {
+  Options options = quick(Collective::kAllReduce);
+  options.min_bytes = options.max_bytes = 8 << 20;
+  options.cold = true;
+  const Result result = run_on_threads(2, options);
+  EXPECT_EQ(result.wrong(), 0U);
+  ASSERT_EQ(result.rows.size(), 1U);
+  EXPECT_DOUBLE_EQ(result.rows[0].busbw_gb_per_s, result.rows[0].algbw_gb_per_s) << "2(p-1)/p is 1 for two";
+}
+
+TEST(Bench, AllMeasuresEachAlgorithmAndAuto) {
+  Options options = quick(Collective::kAllReduce);
+  options.min_bytes = options.max_bytes = 64;
+  options.algorithm = "all";
+  const Result result = run_on_threads(2, options);
+  std::vector<std::string> names;
+  for (const Row& row : result.rows) names.push_back(row.algorithm);
+  EXPECT_THAT(names, testing::IsSupersetOf({"direct", "ring", "tree"}));
+  EXPECT_EQ(regrets(result.rows).size(), 1U);
+  EXPECT_TRUE(result.rows.back().picked);
+}
+
+TEST(Bench, SizesAreWholeElementsAndBlocks) {
+  Options options;
+  options.min_bytes = 4;
+  options.max_bytes = 100;
+  options.factor = 3;
+  EXPECT_THAT(sizes(options, 3), ElementsAre(4, 12, 36));
+  options.collective = Collective::kAllGather;
+  EXPECT_THAT(sizes(options, 3), ElementsAre(12, 36));
+  EXPECT_THAT(sizes(options, 8), ElementsAre(32));
+  options.collective = Collective::kBarrier;
+  EXPECT_THAT(sizes(options, 3), ElementsAre(0));
+}
+
+TEST(Bench, OptionsThatMakeNoSenseAreRefused) {
+  Options options;
+  options.factor = 1;
+  EXPECT_THAT(refusal(options), testing::HasSubstr("--factor"));
+  options.factor = 2;
+  options.min_bytes = 2;
+  EXPECT_THAT(refusal(options), testing::HasSubstr("less than one element of float32"));
+  options.min_bytes = 64;
+  options.max_bytes = 32;
+  EXPECT_THAT(refusal(options), testing::HasSubstr("--max-bytes is 32"));
+}
+
+}  // namespace lockstep::bench

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <lockstep/group.h>
+
+namespace lockstep::bench {
+
+/// What stands in a block of a rank's buffer.
+struct Content {
+  enum class Kind {
+    kNothing,       ///< before: a filling that no result may hold; after: anything
+    kContribution,  ///< what `rank` brought in its `block`
+    kReduced,       ///< the reduction of all ranks' `block`
+  };
+  Kind kind = Kind::kNothing;
+  int rank = 0;
+  int block = 0;
+};
+
+/// Where a block lies.
+struct Place {
+  int rank;
+  int block;
+  int root;
+};
+
+/// What measuring must know of a collective: a line of the table in collectives.cpp. A new one needs a new line, and
+/// nothing else here.
+struct CollectiveFacts {
+  Collective collective;
+  bool
+      in_blocks;  ///< the buffer has one block for each rank, and its count is a multiple of them; else it is one block
+  bool repeatable;  ///< its result is wholly defined, so that the same buffer can go in again
+  Content (*before)(const Place&);
+  Content (*after)(const Place&);
+  /// Bus bandwidth over algorithm bandwidth on `ranks`, as nccl-tests defines it: what each link would have to carry.
+  double (*bus_factor)(double ranks);
+  Pending (*start)(const Group&, Buffer, ReduceOp, const OperationOptions&);
+};
+
+const CollectiveFacts& facts_of(Collective collective);
+
+}  // namespace lockstep::bench

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+namespace lockstep::bench {
+
+/// Memory of the program's own, page-aligned.
+using PlainMemory = std::unique_ptr<void, void (*)(void*)>;
+
+/// Throws Error (kOutOfMemory).
+PlainMemory allocate_plain(std::size_t bytes);
+
+/// How fast memory is read and written when every core copies at once: what a reduction of large buffers is held
+/// against.
+class CopyProbe {
+ public:
+  /// Buffers that no cache holds.
+  explicit CopyProbe(std::size_t cache_bytes);
+  /// Copies once, in this thread.
+  void run();
+  /// What one copy moves: each byte is read once and written once.
+  double traffic_bytes() const { return 2.0 * static_cast<double>(bytes_); }
+
+ private:
+  std::size_t bytes_;
+  PlainMemory from_;
+  PlainMemory to_;
+};
+
+}  // namespace lockstep::bench

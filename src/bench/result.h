@@ -1,0 +1,59 @@
+#pragma once
+
+#include "bench/options.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace lockstep::bench {
+
+/// One algorithm at one size.
+struct Row {
+  std::size_t bytes = 0;  ///< of a rank's whole buffer
+  std::size_t count = 0;
+  std::string algorithm;  ///< that ran
+  bool picked = false;    ///< "auto" was asked for
+  double median_us = 0;   ///< of an operation, the slowest rank's, over iterations
+  double p99_us = 0;
+  double algbw_gb_per_s = 0;  ///< bytes over the median
+  double busbw_gb_per_s = 0;  ///< that times nccl-tests' factor for the collective
+  std::uint64_t wrong = 0;    ///< elements, over all ranks and iterations
+  std::size_t iterations = 0;
+  std::size_t batch = 1;  ///< operations in an iteration, without a barrier between
+};
+
+struct Result {
+  Options options;
+  int world_size = 1;
+  std::string transport;
+  double limit_gb_per_s = 0;  ///< memory traffic of copies on all ranks at once
+  std::vector<Row> rows;
+
+  std::uint64_t wrong() const {
+    std::uint64_t sum = 0;
+    for (const Row& row : rows) sum += row.wrong;
+    return sum;
+  }
+};
+
+/// How much longer than the best algorithm "auto" took at one size.
+struct Regret {
+  std::size_t bytes;
+  std::string picked;
+  std::string best;
+  double share;  ///< 0.1: 10 % longer; below 0 where noise favoured it
+};
+/// A line for each size at which both "auto" and others were measured.
+std::vector<Regret> regrets(const std::vector<Row>& rows);
+
+/// A table as nccl-tests prints it: lines of comment start with '#'.
+std::string table_heading(const Result& result);
+std::string table_row(const Row& row, const Options& options);
+std::string table_end(const Result& result);
+std::string to_table(const Result& result);
+/// One JSON object.
+std::string to_json(const Result& result);
+
+}  // namespace lockstep::bench

@@ -1,0 +1,57 @@
+#include "bench/result.h"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+namespace lockstep::bench {
+
+namespace {
+
+Row row(std::size_t bytes, const std::string& algorithm, double median_us, bool picked = false) {
+  return {.bytes = bytes, .count = bytes / 4, .algorithm = algorithm, .picked = picked, .median_us = median_us};
+}
+
+Result example() {
+  Result result{.world_size = 4, .transport = "shm", .limit_gb_per_s = 50};
+  result.rows = {row(1024, "ring", 8), row(1024, "direct", 4), row(1024, "direct", 5, true),
+                 row(4096, "ring", 6), row(4096, "direct", 8), row(4096, "direct", 8, true)};
+  result.options.algorithm = "all";
+  return result;
+}
+
+}  // namespace
+
+TEST(Result, RegretIsAgainstTheBestOfTheSameSize) {
+  const auto all = regrets(example().rows);
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[0].best, "direct");
+  EXPECT_DOUBLE_EQ(all[0].share, 0.25);
+  EXPECT_EQ(all[1].best, "ring");
+  EXPECT_DOUBLE_EQ(all[1].share, 1.0 / 3);
+  EXPECT_THAT(regrets({row(4, "direct", 1, true)}), testing::IsEmpty()) << "nothing to compare with";
+}
+
+TEST(Result, TableHasAColumnForEachNumberAndSaysWhatIsWrong) {
+  Result result = example();
+  EXPECT_THAT(to_table(result), testing::AllOf(testing::HasSubstr("# all_reduce on 4 ranks, registered memory, shm"),
+                                               testing::HasSubstr("direct (auto)"),
+                                               testing::HasSubstr("29.2 % on average, 33.3 % at worst"),
+                                               testing::Not(testing::HasSubstr("WRONG"))));
+  result.rows[1].wrong = 3;
+  EXPECT_THAT(to_table(result), testing::HasSubstr("# 3 elements were WRONG"));
+}
+
+TEST(Result, JsonIsOneObject) {
+  const auto json = nlohmann::json::parse(to_json(example()));
+  EXPECT_EQ(json.at("world_size"), 4);
+  EXPECT_EQ(json.at("limit_gb_per_s"), 50);
+  EXPECT_EQ(json.at("cold"), false);
+  EXPECT_EQ(json.at("rows").size(), 6U);
+  for (const char* key : {"bytes", "algorithm", "median_us", "p99_us", "algbw_gb_per_s", "busbw_gb_per_s", "wrong"}) {
+    EXPECT_TRUE(json.at("rows")[0].contains(key)) << key;
+  }
+  EXPECT_EQ(json.at("regret").size(), 2U);
+}
+
+}  // namespace lockstep::bench

@@ -1,0 +1,29 @@
+#include "bench/rounds.h"
+
+#include "base/clock.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+namespace lockstep::bench {
+
+void run_round(Subject& subject, Workload& workload, const Round& round, std::vector<double>& seconds) {
+  for (std::size_t iteration = 0; iteration < round.iterations; ++iteration) {
+    workload.prepare(round.batch);
+    subject.barrier();
+    const auto start = Clock::now();
+    for (std::size_t i = 0; i < round.batch; ++i) subject.run(workload.next());
+    const std::chrono::duration<double> taken = Clock::now() - start;
+    seconds.push_back(taken.count() / static_cast<double>(round.batch));
+  }
+}
+
+std::size_t choose_batch(double seconds_an_operation, const Layout& layout) {
+  constexpr double kLongEnough = 200e-6;  // some tens of times what ranks that share cores need to leave a barrier
+  constexpr double kMost = 100;
+  const double wanted = std::clamp(std::ceil(kLongEnough / std::max(seconds_an_operation, 1e-9)), 1.0, kMost);
+  return std::min(static_cast<std::size_t>(wanted), layout.operations());
+}
+
+}  // namespace lockstep::bench

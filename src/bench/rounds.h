@@ -1,0 +1,33 @@
+#pragma once
+
+#include "bench/workload.h"
+
+#include <cstddef>
+#include <vector>
+
+namespace lockstep::bench {
+
+/// What is measured: a collective of some library, on this rank.
+class Subject {
+ public:
+  virtual ~Subject() = default;
+  /// Returns when all ranks have entered.
+  virtual void barrier() = 0;
+  /// Runs the collective on this rank's buffer, in place, to its end.
+  virtual void run(const Buffer& buffer) = 0;
+};
+
+/// Iterations of the same thing. In each, `batch` operations follow each other without a barrier.
+struct Round {
+  std::size_t iterations = 1;
+  std::size_t batch = 1;
+};
+
+/// Appends this rank's seconds for an operation, one number an iteration: from after a barrier to after the last
+/// operation of the batch, over the batch. Filling and checking buffers is not in it. docs/design/bench.md says why so.
+void run_round(Subject& subject, Workload& workload, const Round& round, std::vector<double>& seconds);
+
+/// Operations an iteration, so that what a barrier adds (ranks leave it one after the other) is little beside them.
+std::size_t choose_batch(double seconds_an_operation, const Layout& layout);
+
+}  // namespace lockstep::bench

@@ -1,0 +1,52 @@
+#pragma once
+
+#include "bench/pattern.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace lockstep::bench {
+
+/// How buffers of one size lie in a rank's memory.
+struct Layout {
+  std::size_t slots = 1;   ///< buffers
+  std::size_t stride = 0;  ///< bytes from one to the next
+  int uses = 1;            ///< how often each goes in before it is filled again
+
+  std::size_t bytes() const { return slots * stride; }
+  /// Operations from one filling to the next.
+  std::size_t operations() const { return slots * static_cast<std::size_t>(uses); }
+};
+
+/// Warm: one buffer, again and again, if its collective allows that, else a few. Cold: so many that between two uses of
+/// one, twice the cache's size of others went by.
+Layout make_layout(const Pattern& pattern, bool cold, std::size_t cache_bytes);
+
+/// The buffers that operations of one size work on, in turn, filled and checked outside of what is timed.
+class Workload {
+ public:
+  /// `memory` holds layout.bytes() and outlives this.
+  Workload(Pattern pattern, const Layout& layout, void* memory);
+
+  const Layout& layout() const { return layout_; }
+  /// Makes sure that the next `operations` buffers are filled; checks what came of those before. At most
+  /// layout().operations().
+  void prepare(std::size_t operations);
+  /// The buffer for the next operation.
+  Buffer next();
+  /// Checks what was not checked yet; elements that were wrong since the last call.
+  std::uint64_t take_wrong();
+
+ private:
+  void check();
+  unsigned char* slot(std::size_t index) const { return memory_ + index * layout_.stride; }
+
+  Pattern pattern_;
+  Layout layout_;
+  unsigned char* memory_;
+  std::size_t used_;  ///< operations since the buffers were filled
+  bool filled_ = false;
+  std::uint64_t wrong_ = 0;
+};
+
+}  // namespace lockstep::bench

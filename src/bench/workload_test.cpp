@@ -1,0 +1,72 @@
+#include "bench/workload.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <set>
+#include <vector>
+
+namespace lockstep::bench {
+
+namespace {
+
+constexpr std::size_t kCache = 1 << 16;
+
+Pattern pattern_of(Collective collective, std::size_t count, int ranks = 2) {
+  return Pattern({collective, DataType::kFloat32, ReduceOp::kSum, 0, ranks, count});
+}
+
+/// In a world of one every operation is done before it began.
+Pattern alone(std::size_t count) { return pattern_of(Collective::kAllReduce, count, 1); }
+
+}  // namespace
+
+TEST(Layout, WarmReusesABuffer) {
+  const Layout layout = make_layout(pattern_of(Collective::kAllReduce, 1000), false, kCache);
+  EXPECT_EQ(layout.slots, 1U);
+  EXPECT_EQ(layout.uses, 100);
+  EXPECT_GE(layout.bytes(), 4000U);
+}
+
+TEST(Layout, WarmTakesAFewWhereAResultCannotGoInAgain) {
+  const Layout small = make_layout(pattern_of(Collective::kReduceScatter, 16), false, kCache);
+  EXPECT_GT(small.slots, 1U);
+  EXPECT_EQ(small.uses, 1);
+  EXPECT_EQ(make_layout(pattern_of(Collective::kReduceScatter, 1 << 20), false, kCache).slots, 1U);
+}
+
+TEST(Layout, ColdIsLargerThanTheCache) {
+  for (const std::size_t count : {1, 1000, 1 << 20}) {
+    const Layout layout = make_layout(pattern_of(Collective::kAllReduce, count), true, kCache);
+    EXPECT_EQ(layout.uses, 1);
+    EXPECT_GE((layout.slots - 1) * layout.stride, 2 * kCache) << count;
+  }
+}
+
+TEST(Workload, ColdBuffersTakeTurns) {
+  const Layout layout = make_layout(alone(100), true, kCache);
+  std::vector<unsigned char> memory(layout.bytes());
+  Workload workload(alone(100), layout, memory.data());
+  std::set<void*> seen;
+  for (std::size_t i = 0; i < layout.slots; ++i) {
+    workload.prepare(1);
+    seen.insert(workload.next().data);
+  }
+  EXPECT_EQ(seen.size(), layout.slots);
+  EXPECT_EQ(workload.take_wrong(), 0U);
+}
+
+TEST(Workload, FindsWhatAnOperationLeftWrong) {
+  const Layout layout = make_layout(alone(100), false, kCache);
+  std::vector<unsigned char> memory(layout.bytes());
+  Workload workload(alone(100), layout, memory.data());
+  workload.prepare(2);
+  (void)workload.next();
+  std::memset(workload.next().data, 0x11, 8);
+  workload.prepare(1);
+  (void)workload.next();
+  EXPECT_EQ(workload.take_wrong(), 2U) << "filling again must not hide it";
+  EXPECT_EQ(workload.take_wrong(), 0U);
+}
+
+}  // namespace lockstep::bench

@@ -1,0 +1,182 @@
+#include "bench/bench.h"
+
+#include "algorithms/catalog.h"
+#include "base/nearest.h"
+#include "base/units.h"
+#include "cli/command.h"
+#include "cli/ranks.h"
+#include "cli/schedule_argument.h"
+#include "launch/launcher.h"
+#include "schedule/text.h"
+#include "topology/cpus.h"
+
+#include <fmt/format.h>
+#include <lockstep/error.h>
+#include <lockstep/world.h>
+
+#include <filesystem>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lockstep::cli {
+
+namespace {
+
+/// What was typed, as it was typed.
+struct BenchOptions {
+  std::string collective;
+  std::string ranks;
+  std::string min_bytes = "4";
+  std::string max_bytes = "64MiB";
+  std::string factor = "4";
+  std::string dtype = "float32";
+  std::string op = "sum";
+  std::string algorithm = "auto";
+  std::string buffers = "registered";
+  std::string transport = "auto";
+  std::string min_time = "300ms";
+  std::string format = "table";
+  std::string output;
+  bool cold = false;
+};
+
+[[noreturn]] void bad_usage(const std::string& sentence) { throw Error(ErrorCode::kInvalidArgument, sentence); }
+
+/// The value of that name.
+template <class T>
+T parse_name(std::string_view what, const std::string& text, std::initializer_list<T> values) {
+  std::vector<std::string_view> names;
+  for (const T value : values) {
+    if (to_string(value) == text) return value;
+    names.push_back(to_string(value));
+  }
+  bad_usage(fmt::format("There is no {} '{}'. {}", what, text, suggestion(text, names)));
+}
+
+void check_word(std::string_view what, const std::string& text, const std::vector<std::string_view>& words) {
+  for (const std::string_view word : words) {
+    if (word == text) return;
+  }
+  bad_usage(fmt::format("There is no {} '{}'. {}", what, text, suggestion(text, words)));
+}
+
+std::uint64_t parse_factor(const std::string& text) {
+  try {
+    return parse_bytes(text);
+  } catch (const Error&) {
+    bad_usage(fmt::format("--factor takes a whole number from 2 up; '{}' is not one.", text));
+  }
+}
+
+void check_algorithm(const std::string& name) {
+  if (name != "auto" && name != "all") (void)find_algorithm(name);
+}
+
+bench::Options parse(const BenchOptions& typed) {
+  if (typed.collective.empty()) {
+    bad_usage("`lockstep bench` needs to know what to measure, as in: lockstep bench all_reduce -n 2");
+  }
+  bench::Options options;
+  options.collective = parse_collective(typed.collective);
+  options.dtype = parse_name("data type", typed.dtype,
+                             {DataType::kFloat32, DataType::kFloat64, DataType::kBFloat16, DataType::kFloat16,
+                              DataType::kInt32, DataType::kInt64, DataType::kUInt8});
+  options.op = parse_name("operator", typed.op,
+                          {ReduceOp::kSum, ReduceOp::kMean, ReduceOp::kMin, ReduceOp::kMax, ReduceOp::kProduct});
+  options.min_bytes = parse_bytes(typed.min_bytes);
+  options.max_bytes = parse_bytes(typed.max_bytes);
+  options.factor = parse_factor(typed.factor);
+  options.cold = typed.cold;
+  options.min_time = parse_duration(typed.min_time);
+  check_algorithm(typed.algorithm);
+  options.algorithm = typed.algorithm;
+  check_word("kind of buffers", typed.buffers, {"registered", "plain"});
+  options.plain = typed.buffers == "plain";
+  check_word("format", typed.format, {"table", "json"});
+  check_word("transport", typed.transport, {"auto", "shm", "tcp", "mpi"});
+  if (typed.transport == "tcp" || typed.transport == "mpi") {
+    throw Error(ErrorCode::kUnsupported,
+                fmt::format("The transport {} is not in this build; --transport shm is.", typed.transport));
+  }
+  bench::check(options);
+  return options;
+}
+
+/// Starts this program again, as the ranks of a job on this host.
+int launch_ranks(const Program& program, int ranks) {
+  LaunchOptions launch_options;
+  launch_options.ranks = ranks;
+  launch_options.command = {std::filesystem::read_symlink("/proc/self/exe").string()};
+  launch_options.command.insert(launch_options.command.end(), program.words.begin(), program.words.end());
+  launch_options.pass_through_rank = 0;
+  launch_options.quiet_exit_code = 1;  // wrong results, and errors that their rank has printed
+  return launch(launch_options);
+}
+
+/// Takes part in this process's world: of one, or of a launcher.
+int measure(const bench::Options& options, const BenchOptions& typed) {
+  const World world = World::from_env();
+  if (!typed.ranks.empty() && parse_ranks(typed.ranks) != world.size()) {
+    bad_usage(fmt::format("-n says {}, but this process was started as one of {} ranks; leave out -n.", typed.ranks,
+                          world.size()));
+  }
+  const bool print_rows = typed.format == "table" && typed.output.empty();
+  const auto progress = [&](const bench::Result& so_far, const bench::Row* row) {
+    if (print_rows) write_output("", row == nullptr ? table_heading(so_far) : table_row(*row, options));
+  };
+  const bench::Result result = bench::run(world, options, progress);
+  if (world.rank() == 0) {
+    if (print_rows) {
+      write_output("", table_end(result));
+    } else {
+      write_output(typed.output, typed.format == "json" ? to_json(result) : to_table(result));
+    }
+  }
+  world.barrier().wait();  // nobody leaves while another may still wait for it
+  return result.wrong() > 0 ? 1 : 0;
+}
+
+}  // namespace
+
+void add_bench(Program& program) {
+  CLI::App* command = program.app.add_subcommand("bench", "Measure a collective, and check every result");
+  auto typed = std::make_shared<BenchOptions>();
+  command->add_option("collective", typed->collective, "all_reduce, reduce_scatter, all_gather, broadcast or barrier")
+      ->type_name("COLLECTIVE");
+  command
+      ->add_option("-n,--ranks", typed->ranks,
+                   "Processes to start on this host (default: one for each core; under a launcher, its ranks)")
+      ->type_name("N");
+  command->add_option("--min-bytes", typed->min_bytes, "The smallest buffer of a rank (default: 4)")->type_name("B");
+  command->add_option("--max-bytes", typed->max_bytes, "The largest (default: 64MiB)")->type_name("B");
+  command->add_option("--factor", typed->factor, "From one size to the next (default: 4)")->type_name("F");
+  command->add_option("--dtype", typed->dtype, "float32 (default), float64, bfloat16, float16, int32, int64, uint8");
+  command->add_option("--op", typed->op, "sum (default), mean, min, max, product");
+  command->add_flag("--cold", typed->cold, "Rotate through buffers larger than the last-level cache");
+  command->add_option("--algorithm", typed->algorithm,
+                      "A name, auto (default), or all: each that has the collective, and what auto loses on the best");
+  command->add_option("--buffers", typed->buffers, "registered (default): memory of the group; plain: any memory");
+  command->add_option("--transport", typed->transport, "auto (default), shm, tcp or mpi");
+  command->add_option("--min-time", typed->min_time, "Measure each algorithm at each size so long (default: 300ms)")
+      ->type_name("TIME");
+  command->add_option("--format", typed->format, "table (default) or json");
+  command->add_option("-o,--output", typed->output, "Write to a file instead")->type_name("FILE");
+  command->footer(
+      "An iteration's time is the slowest rank's; median and p99 are over iterations.\n"
+      "Exit code 1: a result was wrong.");
+  command->callback([&program, typed] {
+    const bench::Options options = parse(*typed);
+    const bool in_a_job = bench::in_a_job();
+    const int ranks = typed->ranks.empty() ? available_cpus().cores : parse_ranks(typed->ranks);
+    if (!in_a_job && ranks > 1) {
+      program.exit_code = launch_ranks(program, ranks);
+    } else {
+      program.exit_code = measure(options, *typed);
+    }
+  });
+}
+
+}  // namespace lockstep::cli
