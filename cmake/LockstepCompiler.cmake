@@ -32,7 +32,7 @@ target_compile_options(
             -Wnon-virtual-dtor
             -Woverloaded-virtual
             -Wno-missing-field-initializers
-            -Wno-restrict # gcc 12 reports std::string::insert (its bug 105329)
+            $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict> # gcc 12 reports std::string::insert (its bug 105329)
             $<$<BOOL:${LOCKSTEP_WERROR}>:-Werror>)
 if(LOCKSTEP_SANITIZE)
   # For every target, third-party ones too: a sanitizer sees only what was compiled with it.

@@ -11,12 +11,14 @@ declare -A packages=(
   [training]="libopenblas0-pthread libicu-dev"
   [tests]="libgtest-dev libgmock-dev clang-format clang-tidy openmpi-bin chromium fonts-dejavu-core tmux"
   [wheel]="python3-venv"
+  [fuzz]="clang libclang-rt-dev"
 )
 declare -A reasons=(
   [build]="to compile Lockstep"
   [libtorch]="tensors and training"
   [training]="fast matrix products (without OpenBLAS, libtorch multiplies at about 8 GFLOP/s a core instead of 200), and Unicode"
   [tests]="for the tests: frameworks, style, mpirun, a browser and a terminal to look at what is shown"
+  [fuzz]="for libFuzzer, which gcc has not"
   [wheel]="for the environment that PyTorch's wheel goes into"
 )
 

@@ -7,6 +7,7 @@
 #include <lockstep/error.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <string>
 #include <system_error>
@@ -57,13 +58,13 @@ void write_file_atomically(const fs::path& path, std::string_view content) {
   write_file_atomically(path, [&](const fs::path& temporary) { write_all(temporary, content); });
 }
 
-std::string read_file(const fs::path& path) {
+std::string read_file(const fs::path& path, std::size_t most_bytes) {
   const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) throw_io("Reading", path, errno);
   std::string content;
   char buffer[1 << 16];
   while (true) {
-    const ssize_t got = ::read(file.get(), buffer, sizeof buffer);
+    const ssize_t got = ::read(file.get(), buffer, std::min(sizeof buffer, most_bytes - content.size()));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) throw_io("Reading", path, errno);
     if (got == 0) return content;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -14,7 +15,7 @@ void write_file_atomically(const std::filesystem::path& path,
                            const std::function<void(const std::filesystem::path& temporary)>& write);
 void write_file_atomically(const std::filesystem::path& path, std::string_view content);
 
-/// The whole file. Throws Error (kIo) with the path and the reason.
-std::string read_file(const std::filesystem::path& path);
+/// The file, or its first `most_bytes`. Throws Error (kIo) with the path and the reason.
+std::string read_file(const std::filesystem::path& path, std::size_t most_bytes = static_cast<std::size_t>(-1));
 
 }  // namespace lockstep

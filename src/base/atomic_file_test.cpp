@@ -26,6 +26,7 @@ TEST_F(AtomicFile, WritesAndReadsBack) {
   const std::string content(200000, 'x');
   write_file_atomically(folder_ / "a", content);
   EXPECT_EQ(read_file(folder_ / "a"), content);
+  EXPECT_EQ(read_file(folder_ / "a", 3), content.substr(0, 3));
   EXPECT_EQ(files(), 1);
 }
 

@@ -135,6 +135,27 @@ TEST_F(Cli, AFileThatIsNoScheduleIsRefusedWithItsLine) {
   EXPECT_EQ(result.errors, "lockstep: " + file + ", line 3: the text ends where 'collective ...' is expected.\n");
 }
 
+TEST_F(Cli, AHostileFileIsRefusedWithItsLine) {
+  const std::string file = folder_ / "hostile";
+  const auto expect_refused = [&](const std::string& words) {
+    const Result result = lockstep_with({"prove", file});
+    EXPECT_EQ(result.code, 1);
+    EXPECT_EQ(result.errors, "lockstep: " + file + ", line " + words + "\n");
+  };
+  write("hostile", "lockstep-schedule 1\nname huge\ncollective all_reduce\nranks 2000000000\nchunks 1\nroot 0\n",
+        kPlain);
+  expect_refused("6: a schedule has 1 to 1024 ranks, not 2000000000.");
+  write("hostile",
+        std::string("\x7f"
+                    "ELF\0\0\0",
+                    7),
+        kPlain);
+  expect_refused("1: this is not text (printable ASCII).");
+  write("hostile", "lockstep-schedule 1\nname ", kPlain);
+  std::filesystem::resize_file(file, std::uintmax_t{1} << 30);  // a line of a gigabyte, which takes no room on the disk
+  expect_refused("2: the line is longer than 200 characters.");
+}
+
 TEST_F(Cli, NothingHalfWrittenIsLeft) {
   const Result result = lockstep_with({"show", "ring", "-n", "2", "-o", folder_ / "missing" / "file"});
   EXPECT_EQ(result.code, 1);

@@ -25,8 +25,6 @@ namespace lockstep::cli {
 
 namespace {
 
-constexpr std::uintmax_t kLargestFile = std::uintmax_t{64} << 20;
-
 [[noreturn]] void bad_usage(const std::string& sentence) { throw Error(ErrorCode::kInvalidArgument, sentence); }
 
 std::vector<std::string_view> algorithm_names() {
@@ -102,10 +100,7 @@ Schedule ScheduleArgument::load_file() const {
     bad_usage(fmt::format("There is no algorithm and no file '{}'. {}", what_, suggestion(what_, algorithm_names())));
   }
   if (!std::filesystem::is_regular_file(status)) bad_usage(fmt::format("'{}' is not a file with a schedule.", what_));
-  if (std::filesystem::file_size(what_, error) > kLargestFile) {
-    bad_usage(fmt::format("'{}' is larger than 64 MiB, which no schedule is.", what_));
-  }
-  Schedule schedule = parse_schedule(read_file(what_), what_);
+  Schedule schedule = parse_schedule(read_file(what_, kMostTextBytes + 1), what_);
   if (!ranks_.empty() && parse_ranks(ranks_) != schedule.ranks) {
     bad_usage(fmt::format("'{}' is a schedule for {} ranks, not {}; leave out -n.", what_, schedule.ranks, ranks_));
   }

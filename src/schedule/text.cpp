@@ -1,6 +1,7 @@
 #include "schedule/text.h"
 
 #include "base/nearest.h"
+#include "base/units.h"
 #include "schedule/promise.h"
 #include "schedule/ranges.h"
 
@@ -38,7 +39,8 @@ std::vector<std::string_view> words_of(std::string_view line) {
 /// Goes through the lines, and knows where it is when something is wrong.
 class Parser {
  public:
-  Parser(std::string_view text, std::string_view source) : rest_(text), source_(source) {}
+  Parser(std::string_view text, std::string_view source)
+      : rest_(text.substr(0, kMostTextBytes)), source_(source), is_too_long_(text.size() > kMostTextBytes) {}
 
   Schedule parse() {
     if (!next_line() || line_ != kFirstLine) refuse(fmt::format("a schedule begins with the line '{}'", kFirstLine));
@@ -71,7 +73,8 @@ class Parser {
   bool next_line() {
     while (!rest_.empty()) {
       ++number_of_line_;
-      const std::size_t end = std::min(rest_.find('\n'), rest_.size());
+      // Not searched for beyond what a line may have: a text of one line is refused at once, however long.
+      const std::size_t end = std::min(rest_.substr(0, kLongestLine + 2).find('\n'), rest_.size());
       line_ = rest_.substr(0, end);
       rest_.remove_prefix(std::min(end + 1, rest_.size()));
       if (!line_.empty() && line_.back() == '\r') line_.remove_suffix(1);
@@ -81,6 +84,8 @@ class Parser {
       if (line_.find_first_not_of(' ') != std::string_view::npos && line_.front() != '#') return true;
     }
     ++number_of_line_;
+    if (is_too_long_)
+      refuse(fmt::format("the text is longer than {}, which no schedule is", format_bytes(kMostTextBytes)));
     return false;
   }
 
@@ -133,6 +138,7 @@ class Parser {
   std::string_view rest_;
   std::string_view source_;
   std::string_view line_;
+  bool is_too_long_;
   std::size_t number_of_line_ = 0;
 };
 

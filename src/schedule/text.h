@@ -2,6 +2,7 @@
 
 #include "schedule/schedule.h"
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -24,6 +25,9 @@ namespace lockstep {
 /// The number after `copy` or `reduce` is the chunk. Empty lines and lines that start with # mean nothing.
 /// Throws Error (kInvalidArgument) if the name is not 1 to 64 letters, digits and "_-.:,".
 std::string to_text(const Schedule& schedule);
+
+/// A longer text is refused: no schedule has so many transfers.
+inline constexpr std::size_t kMostTextBytes = std::size_t{64} << 20;
 
 /// Reads what to_text writes. The text may be anything: nothing is allocated that its own length does not pay for.
 /// Throws Error (kRefused) naming `source_name`, the line's number and what is wrong there. What is read is in range;

@@ -115,6 +115,12 @@ TEST(Text, BinaryAndMegabyteLinesAreRefusedAndNotRepeated) {
   EXPECT_LT(refusal(std::string(1 << 20, '\n')).size(), 200U);
 }
 
+TEST(Text, ATextOfManyMegabytesIsRefusedWhereItsPartEnds) {
+  const std::string comments =
+      std::string(kPair).substr(0, std::string(kPair).find("end")) + std::string(kMostTextBytes, '\n');
+  EXPECT_EQ(refusal(comments), "mine.txt, line 67108749: the text is longer than 64 MiB, which no schedule is.");
+}
+
 TEST(Text, RandomChangesAreReadOrRefusedAndNothingElse) {
   std::mt19937 random(11);
   const std::string whole = kPair;

@@ -1,0 +1,56 @@
+#include "fuzz/schedule_target.h"
+
+#include "schedule/drawing.h"
+#include "schedule/proof.h"
+#include "schedule/text.h"
+
+#include <lockstep/error.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <string>
+
+namespace lockstep::fuzz {
+
+namespace {
+
+void require(bool holds, const char* promise) {
+  if (holds) return;
+  std::fprintf(stderr, "This does not hold: %s\n", promise);
+  std::abort();
+}
+
+std::optional<Schedule> read(std::string_view text) {
+  try {
+    return parse_schedule(text, "fuzzed");
+  } catch (const Error& error) {
+    require(error.code() == ErrorCode::kRefused, "a text that is no schedule is refused");
+    require(std::string_view(error.what()).starts_with("fuzzed, line "), "the line is named");
+    return std::nullopt;
+  }
+}
+
+/// Proving and drawing are linear in these; a fuzzer wants many short trials.
+bool is_small(const Schedule& schedule) {
+  std::size_t transfers = 0;
+  for (const Step& step : schedule.steps) transfers += step.size();
+  return schedule.ranks * schedule.chunks <= 256 && schedule.steps.size() <= 64 && transfers <= 1024;
+}
+
+}  // namespace
+
+void read_prove_and_draw(std::string_view text) {
+  const std::optional<Schedule> schedule = read(text);
+  if (!schedule) return;
+  require(parse_schedule(to_text(*schedule), "written") == *schedule, "what is read comes back as it was written");
+  if (!is_small(*schedule)) return;
+  const Proof proof = prove(*schedule);
+  require(proof.proved() || !describe(*proof.refusal).empty(), "a refusal says why");
+  require(!draw_text(*schedule).empty(), "what is in range is drawn as text");
+  require(!draw_json(*schedule).empty(), "and for programs");
+  if (schedule->ranks <= 64)
+    require(draw_svg(*schedule).size() < 1'000'000, "and as a picture of less than a megabyte");
+}
+
+}  // namespace lockstep::fuzz
