@@ -78,7 +78,8 @@ class RegisteredMemory {
 /// beyond the deadline, and throws an Error naming the peer if one dies. After the first error a group is unusable and
 /// each further operation throws that error again.
 ///
-/// Any memory will do; memory from `allocate` is reduced where it lies, other memory goes through staging.
+/// Any memory will do, if it is of one kind on every rank: memory from `allocate` is reduced where it lies, other
+/// memory goes through staging. Ranks that mix the two in one operation get kMismatch.
 class Group {
  public:
   explicit Group(std::shared_ptr<detail::GroupState> state);
@@ -99,9 +100,14 @@ class Group {
   Pending broadcast(Buffer buffer, int root = 0, const OperationOptions& options = {}) const;
   Pending barrier(const OperationOptions& options = {}) const;
 
-  /// The name of the algorithm that this operation would run: what "auto" stands for there. Throws kInvalidArgument for
-  /// a name that no algorithm has. Local.
-  std::string algorithm_for(Collective collective, const OperationOptions& options = {}) const;
+  /// The name of the algorithm that this operation would run on a buffer of so many bytes: what "auto" stands for
+  /// there. Throws kInvalidArgument for a name that no algorithm has. Local.
+  std::string algorithm_for(Collective collective, std::size_t bytes, const OperationOptions& options = {}) const;
+
+  /// Takes in a schedule in its text form (as `lockstep show` and docs/design/schedule.md have it), proves it, and
+  /// returns the name under which OperationOptions::algorithm then runs it. Every rank must load the same text. Local.
+  /// Throws kRefused naming line, or rank, chunk and step; kInvalidArgument if it is for another number of ranks.
+  std::string load_schedule(const std::string& text) const;
 
   /// Memory on this host that all its ranks see. Local: ranks need not allocate the same. Throws kOutOfMemory.
   RegisteredMemory allocate(std::size_t bytes) const;

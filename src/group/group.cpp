@@ -10,28 +10,32 @@ int Group::rank() const { return state_->identity().rank; }
 int Group::size() const { return state_->identity().size; }
 
 Pending Group::all_reduce(Buffer buffer, ReduceOp op, const OperationOptions& options) const {
-  return state_->start({Collective::kAllReduce, buffer, op}, options);
+  return state_->start({.collective = Collective::kAllReduce, .buffer = buffer, .op = op, .block_counts = {}}, options);
 }
 
 Pending Group::reduce_scatter(Buffer buffer, ReduceOp op, const OperationOptions& options) const {
-  return state_->start({Collective::kReduceScatter, buffer, op}, options);
+  return state_->start({.collective = Collective::kReduceScatter, .buffer = buffer, .op = op, .block_counts = {}},
+                       options);
 }
 
 Pending Group::all_gather(Buffer buffer, const OperationOptions& options) const {
-  return state_->start({.collective = Collective::kAllGather, .buffer = buffer}, options);
+  return state_->start({.collective = Collective::kAllGather, .buffer = buffer, .block_counts = {}}, options);
 }
 
 Pending Group::broadcast(Buffer buffer, int root, const OperationOptions& options) const {
-  return state_->start({.collective = Collective::kBroadcast, .buffer = buffer, .root = root}, options);
+  return state_->start({.collective = Collective::kBroadcast, .buffer = buffer, .root = root, .block_counts = {}},
+                       options);
 }
 
 Pending Group::barrier(const OperationOptions& options) const {
-  return state_->start({.collective = Collective::kBarrier}, options);
+  return state_->start({.collective = Collective::kBarrier, .buffer = {}, .block_counts = {}}, options);
 }
 
-std::string Group::algorithm_for(Collective collective, const OperationOptions& options) const {
-  return state_->plan_for({.collective = collective}, options.algorithm)->algorithm;
+std::string Group::algorithm_for(Collective collective, std::size_t bytes, const OperationOptions& options) const {
+  return state_->schedules().resolve(options.algorithm, collective, bytes);
 }
+
+std::string Group::load_schedule(const std::string& text) const { return state_->schedules().load(text); }
 
 RegisteredMemory Group::allocate(std::size_t bytes) const { return state_->transport().allocate(bytes); }
 

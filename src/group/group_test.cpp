@@ -97,7 +97,7 @@ TEST(Group, SixteenBitFloats) {
 TEST(Group, EveryAlgorithmAndCollectiveOnRegisteredAndPlainMemory) {
   for (const Algorithm& algorithm : algorithms()) {
     for (const int ranks : {1, 2, 3, 4, 5, 8}) {
-      for (const std::size_t block : {0U, 1U, 33U}) {
+      for (const std::size_t block : {0U, 1U, 2U, 33U, 34U}) {
         SCOPED_TRACE(case_name(algorithm.name, ranks, block));
         const std::size_t count = block * static_cast<std::size_t>(ranks);
         run_threads(ranks, [&](World& world) {
@@ -105,8 +105,7 @@ TEST(Group, EveryAlgorithmAndCollectiveOnRegisteredAndPlainMemory) {
           const auto rank = static_cast<std::size_t>(world.rank());
           const RegisteredMemory memory = world.allocate(count * sizeof(float));
           std::vector<float> plain(count);
-          // Ranks need not use the same kind of memory.
-          float* values = world.rank() % 2 == 0 ? static_cast<float*>(memory.data()) : plain.data();
+          float* values = block % 2 == 0 ? static_cast<float*>(memory.data()) : plain.data();
           const auto fill = [&] {
             for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<float>(contribution(world.rank(), i));
           };
@@ -187,11 +186,55 @@ TEST(Group, ManyMoreRanksThanCores) {
   });
 }
 
+/// Larger than the staging area, and of a size that no piece divides.
+TEST(Group, PlainBuffersOfAnySizePassThroughStaging) {
+  constexpr std::size_t kCount = 3'000'017;
+  for (const Algorithm& algorithm : algorithms()) {
+    run_threads(3, [&](World& world) {
+      std::vector<float> values(kCount);
+      for (std::size_t i = 0; i < kCount; ++i) values[i] = static_cast<float>(contribution(world.rank(), i));
+      world.all_reduce(buffer_of(values), ReduceOp::kSum, {.algorithm = std::string(algorithm.name)}).wait();
+      for (std::size_t i = 0; i < kCount; ++i) ASSERT_EQ(values[i], expected(ReduceOp::kSum, 3, i)) << algorithm.name;
+    });
+  }
+}
+
+TEST(Group, RunsAScheduleFromItsText) {
+  run_threads(2, [](World& world) {
+    const std::string name = world.load_schedule(
+        "lockstep-schedule 1\nname mine\ncollective all_reduce\nranks 2\nchunks 1\nroot 0\n"
+        "step\nreduce 0 from 1 to 0\nstep\ncopy 0 from 0 to 1\nend\n");
+    std::vector<float> values(100, 1.0F);
+    world.all_reduce(buffer_of(values), ReduceOp::kSum, {.algorithm = name}).wait();
+    EXPECT_THAT(values, testing::Each(2.0F));
+    EXPECT_EQ(world.algorithm_for(Collective::kAllReduce, 400, {.algorithm = name}), name);
+    EXPECT_THROW(world.broadcast(buffer_of(values), 0, {.algorithm = name}).wait(), Error);
+  });
+}
+
+TEST(GroupErrors, ASchedulesTextThatDoesNotWorkIsRefused) {
+  run_threads(2, [](World& world) {
+    const std::string head = "lockstep-schedule 1\nname mine\ncollective all_reduce\nranks ";
+    const auto refused = [&](const std::string& text, ErrorCode code, const char* why) {
+      try {
+        world.load_schedule(text);
+        ADD_FAILURE() << "accepted: " << why;
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), code);
+        EXPECT_THAT(error.what(), testing::HasSubstr(why));
+      }
+    };
+    refused("something else", ErrorCode::kRefused, "line 1");
+    refused(head + "2\nchunks 1\nroot 0\nstep\nreduce 0 from 1 to 0\nend\n", ErrorCode::kRefused, "rank 1");
+    refused(head + "1\nchunks 1\nroot 0\nend\n", ErrorCode::kInvalidArgument, "this group has 2");
+  });
+}
+
 TEST(Group, SaysWhatAutoStandsFor) {
   World world = World::alone();
-  EXPECT_EQ(world.algorithm_for(Collective::kAllReduce), "direct");
-  EXPECT_EQ(world.algorithm_for(Collective::kBroadcast, {.algorithm = "tree"}), "tree");
-  EXPECT_THROW(world.algorithm_for(Collective::kAllReduce, {.algorithm = "tere"}), Error);
+  EXPECT_EQ(world.algorithm_for(Collective::kAllReduce, 1 << 20), "direct");
+  EXPECT_EQ(world.algorithm_for(Collective::kBroadcast, 4, {.algorithm = "tree"}), "tree");
+  EXPECT_THROW(world.algorithm_for(Collective::kAllReduce, 4, {.algorithm = "tere"}), Error);
 }
 
 TEST(Group, AWorldOfOneIsComplete) {
@@ -221,15 +264,23 @@ TEST(GroupErrors, DisagreementSaysWhoAskedForWhat) {
     if (world.rank() == 0) world.broadcast(buffer_of(values), 1).wait();
     if (world.rank() == 1) world.barrier().wait();
   });
-  EXPECT_THAT(operations,
-              testing::Each(testing::AllOf(testing::HasSubstr("rank 0: broadcast of 10 float32 from rank 1"),
-                                           testing::HasSubstr("rank 1: barrier"))));
+  EXPECT_THAT(operations, testing::Each(testing::AllOf(testing::HasSubstr("rank 0: broadcast of 10 float32 at root 1"),
+                                                       testing::HasSubstr("rank 1: barrier"))));
   const auto operators = errors_on(2, [](World& world) {
     std::vector<float> values(10);
     world.all_reduce(buffer_of(values), world.rank() == 0 ? ReduceOp::kMin : ReduceOp::kMax).wait();
   });
   EXPECT_THAT(operators,
               testing::Each(testing::AllOf(testing::HasSubstr("(min, direct)"), testing::HasSubstr("(max, direct)"))));
+}
+
+TEST(GroupErrors, RegisteredAndPlainMemoryDoNotMix) {
+  const auto errors = errors_on(2, [](World& world) {
+    const RegisteredMemory memory = world.allocate(4000);
+    std::vector<float> plain(1000);
+    world.all_reduce(buffer_of(world.rank() == 0 ? static_cast<float*>(memory.data()) : plain.data(), 1000)).wait();
+  });
+  EXPECT_THAT(errors, testing::Each(testing::HasSubstr("rank 0: all_reduce of 1000 float32 (sum, direct, registered")));
 }
 
 TEST(GroupErrors, ARankThatLeavesIsNamed) {

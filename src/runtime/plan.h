@@ -7,43 +7,67 @@
 
 namespace lockstep {
 
-/// One rank's view of a schedule, made ready to run where ranks read each other's memory: each transfer is carried out
-/// by the rank that it ends on. What has to be waited for is derived from the schedule:
-///   - before a chunk is read, its rank must have finished the steps before this one;
-///   - before a chunk is written, whoever reads its old value must have finished the step in which it does;
-///   - before the operation ends here, whoever reads from here must have done so.
+/// A transfer that was carried out, in the schedule's words. Tests compare what happened with what was planned.
+struct ExecutedTransfer {
+  int step;
+  Transfer transfer;
+
+  friend bool operator==(const ExecutedTransfer&, const ExecutedTransfer&) = default;
+};
+
+/// One rank's part of a schedule, made ready to run where ranks read each other's memory. Made from the whole schedule:
+/// what has to be waited for is just what the transfers need, derived from them and never typed by a person.
+///
+/// A rank says how far it is in ticks: a tick is a step of the plan all of whose writes are done.
 struct Plan {
-  /// Until `peer` has finished the first `steps` steps.
+  /// Where a value lies: in a rank's buffer, which peers see if it is registered memory, or in its staging area, where
+  /// each version of a chunk that somebody else reads has a place of its own.
+  enum class Memory : std::uint8_t { kInput, kOutput, kStaging };
+  struct Place {
+    int rank;
+    Memory memory;
+    int version;  ///< in staging
+  };
+  /// Until `peer` has done `ticks` ticks.
   struct Wait {
     int peer;
-    int steps;
+    int ticks;
   };
-  /// What one chunk takes in in one step: a copy from one rank, or a reduction of several in the order listed.
+  /// One pass over one chunk: what lies at `operands` is combined (one operand: copied) and goes to every target.
   struct Move {
-    TransferKind kind;
     int chunk;
-    std::vector<int> sources;
-    bool finishes;  ///< a reduction that finishes the chunk: what follows the sum (a mean's division) is done here
+    std::vector<Place> operands;  ///< in ascending order of their ranks
+    std::vector<Place> targets;
+    bool finishes = false;  ///< the chunk is complete now: what follows the sum (a mean's division) is done here
+    std::vector<ExecutedTransfer> transfers;  ///< of the schedule, that this carries out
   };
   struct Step {
-    int index;  ///< in the schedule
+    int ticks_before;  ///< how many ticks this rank has done when it comes to it
     std::vector<Wait> before;
     std::vector<Move> moves;
   };
 
   std::string algorithm;
   int chunks = 1;
-  int step_count = 0;       ///< of the schedule
-  std::vector<Step> steps;  ///< those in which this rank writes
+  int ticks = 0;             ///< of the whole; every rank ends with as many
+  int staging_versions = 0;  ///< how many versions of a chunk the staging area holds; 0: nothing is staged
+  std::vector<Step> steps;   ///< those in which this rank moves or waits
+  /// In place: before the operation ends. Staged: before the staging area is used again.
   std::vector<Wait> after;
 
-  /// The steps this rank has finished once it stands before steps[position].
-  int finished_before(std::size_t position) const {
-    return position < steps.size() ? steps[position].index : step_count;
-  }
+  /// The ticks this rank has done once it stands before steps[position].
+  int ticks_at(std::size_t position) const { return position < steps.size() ? steps[position].ticks_before : ticks; }
 };
 
-/// `schedule` may be the whole or `rank`'s view; it must have been proved.
-Plan make_plan(const Schedule& schedule, int rank);
+/// For buffers that every rank sees (registered memory), and schedules in which no chunk is written in a step in which
+/// it is read: nothing is copied that the schedule does not copy. Where a rank finishes a chunk in one step and sends
+/// it on in the next, and nobody else touches the chunk there meanwhile, the sum goes to all of them in the same pass.
+Plan make_in_place_plan(const Schedule& schedule, int rank);
+/// Whether the schedule admits it.
+bool runs_in_place(const Schedule& schedule);
+
+/// For any memory and any schedule: what peers read is put into the staging area first, and no other rank touches this
+/// rank's buffers.
+Plan make_staged_plan(const Schedule& schedule, int rank);
 
 }  // namespace lockstep

@@ -66,7 +66,7 @@ void BackwardRun::launch_next() {
   report_.buckets.push_back({.index = bucket.gradient().index,
                              .parameters = bucket.gradient().parameters,
                              .bytes = buffer.bytes(),
-                             .algorithm = algorithm(),
+                             .algorithm = algorithm_for(buffer.bytes()),
                              .launched_us = now_us()});
   report_.bytes += buffer.bytes();
   flights_.push_back({options_.communication_hook
@@ -75,9 +75,9 @@ void BackwardRun::launch_next() {
                                               {.algorithm = options_.algorithm, .purpose = bucket.purpose()})});
 }
 
-std::string BackwardRun::algorithm() const {
+std::string BackwardRun::algorithm_for(std::size_t bytes) const {
   if (options_.communication_hook) return "communication_hook";
-  return group_.algorithm_for(Collective::kAllReduce, {.algorithm = options_.algorithm});
+  return group_.algorithm_for(Collective::kAllReduce, bytes, {.algorithm = options_.algorithm});
 }
 
 void BackwardRun::land(std::size_t index) {

@@ -40,7 +40,7 @@ class BackwardRun {
   };
 
   void launch_next();
-  std::string algorithm() const;
+  std::string algorithm_for(std::size_t bytes) const;
   void land(std::size_t index);
 
   Group group_;

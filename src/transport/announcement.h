@@ -13,19 +13,25 @@ namespace lockstep {
 /// What a rank is about to do. Ranks whose announcements under one sequence number differ are told so.
 struct Announcement {
   std::uint64_t sequence = 0;
-  std::uint64_t count = 0;   ///< elements
-  std::uint64_t offset = 0;  ///< of the buffer in this rank's registered memory; ranks may differ
+  std::uint64_t count = 0;  ///< elements
+  /// Of the buffers in this rank's registered memory, where the operation runs in place; ranks may differ.
+  std::uint64_t input_offset = 0;
+  std::uint64_t output_offset = 0;
+  std::uint64_t fingerprint = 0;  ///< of what must agree; see fingerprint_of
   std::int32_t root = 0;
   Collective collective = Collective::kBarrier;
   DataType dtype = DataType::kFloat32;
   ReduceOp op = ReduceOp::kSum;
+  bool in_place = false;  ///< runs on registered memory, with no copy: peers read and write each other's buffers
   std::array<char, 41> algorithm{};  ///< zero-terminated
 
   std::string_view algorithm_name() const { return algorithm.data(); }
-  bool agrees_with(const Announcement& other) const;
   /// As "all_reduce of 12 float32 (sum, ALGORITHM)".
   std::string describe() const;
 };
+/// A number that differs if anything differs that ranks must agree on: all but the sequence and the offsets.
+std::uint64_t fingerprint_of(const Announcement& announcement);
+
 // It crosses process borders as plain bytes.
 static_assert(std::is_trivially_copyable_v<Announcement>);
 

@@ -19,6 +19,13 @@ struct Progress {
   friend auto operator<=>(const Progress&, const Progress&) = default;
 };
 
+/// What a peer says of the operation it is in.
+struct Entry {
+  std::uint64_t fingerprint;
+  std::uint64_t input_offset;
+  std::uint64_t output_offset;
+};
+
 /// Moves bytes between the ranks of a group and tells each how far the others are. One object a rank.
 ///
 /// Before it is used it answers: does it reach this peer, which kinds of memory does it take, can it show me that
@@ -45,10 +52,16 @@ class Transport {
   /// A peer's memory (or our own) at an offset that the peer announced. Only where shows_memory(peer).
   virtual std::byte* memory_of(int peer, std::uint64_t offset) const = 0;
 
+  /// Memory of a fixed size, made with the group, through which plain buffers pass. Only where shows_memory(peer).
+  virtual std::byte* staging_of(int peer) const = 0;
+  virtual std::size_t staging_bytes() const = 0;
+
   /// Publishes what this rank is about to do; precedes the operation's first signal.
   virtual void announce(const Announcement& announcement) = 0;
   /// What a peer announced under that sequence number; none if not yet, or long ago.
   virtual std::optional<Announcement> announcement_of(int peer, std::uint64_t sequence) const = 0;
+  /// The same in short, cheap enough for every operation.
+  virtual std::optional<Entry> entry_of(int peer, std::uint64_t sequence) const = 0;
 
   virtual void signal(Progress progress) = 0;
   virtual Progress progress_of(int peer) const = 0;

@@ -71,17 +71,22 @@ void Arena::give_back(std::size_t offset, std::size_t bytes) noexcept {
   }
 }
 
-std::shared_ptr<void> Arena::allocate(std::size_t bytes) {
+std::pair<std::size_t, std::size_t> Arena::take_pages(std::size_t bytes) {
   if (bytes > mapping_.bytes()) throw out_of_memory(bytes);
   const std::size_t whole = std::max(kPage, (bytes + kPage - 1) / kPage * kPage);
   const std::size_t offset = take_range(whole);
-  std::byte* data = mapping_.data() + offset;
-  if (!populate(data, whole)) {
-    give_back(offset, whole);
-    throw out_of_memory(bytes);
-  }
-  return {data, [self = shared_from_this(), offset, whole](void*) { self->give_back(offset, whole); }};
+  if (populate(mapping_.data() + offset, whole)) return {offset, whole};
+  give_back(offset, whole);
+  throw out_of_memory(bytes);
 }
+
+std::shared_ptr<void> Arena::allocate(std::size_t bytes) {
+  const auto [offset, whole] = take_pages(bytes);
+  return {mapping_.data() + offset,
+          [self = shared_from_this(), offset = offset, whole = whole](void*) { self->give_back(offset, whole); }};
+}
+
+std::byte* Arena::allocate_for_good(std::size_t bytes) { return mapping_.data() + take_pages(bytes).first; }
 
 std::optional<std::uint64_t> Arena::offset_of(const void* data, std::size_t bytes) const {
   const auto begin = reinterpret_cast<std::uintptr_t>(data);

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
 
 namespace lockstep::shm {
 
@@ -23,6 +24,8 @@ class Arena : public std::enable_shared_from_this<Arena> {
 
   /// Zero-filled, page-aligned, its pages present. The arena lives as long as the memory does. Throws kOutOfMemory.
   std::shared_ptr<void> allocate(std::size_t bytes);
+  /// The same, but never given back: peers may read it for as long as they have it mapped.
+  std::byte* allocate_for_good(std::size_t bytes);
 
   /// Where [data, data + bytes) lies in the arena; none if any of it lies outside.
   std::optional<std::uint64_t> offset_of(const void* data, std::size_t bytes) const;
@@ -30,6 +33,8 @@ class Arena : public std::enable_shared_from_this<Arena> {
 
  private:
   explicit Arena(SharedMapping mapping);
+  /// A range of whole pages, all present. Throws kOutOfMemory.
+  std::pair<std::size_t, std::size_t> take_pages(std::size_t bytes);
   std::size_t take_range(std::size_t bytes);
   void give_back(std::size_t offset, std::size_t bytes) noexcept;
 

@@ -69,4 +69,13 @@ TEST(Arena, OutlivesItsHandleWhileMemoryIsHeld) {
   EXPECT_EQ(static_cast<char*>(held.get())[99], 1);
 }
 
+TEST(Arena, WhatIsAllocatedForGoodStays) {
+  const auto arena = Arena::create(16 * 4096);
+  std::byte* kept = arena->allocate_for_good(4096);
+  EXPECT_EQ(arena->offset_of(kept, 4096), 0U);
+  const auto other = arena->allocate(4096);
+  EXPECT_NE(other.get(), kept);
+  EXPECT_THROW(arena->allocate_for_good(16 * 4096), Error);
+}
+
 }  // namespace lockstep::shm

@@ -33,6 +33,10 @@ Error RankSlot::failure() const { return {failure_code_, failure_text_.data(), {
 
 void RankSlot::announce(const Announcement& announcement) {
   announcements_[announcement.sequence % kAnnouncements] = announcement;
+  PublishedEntry& entry = entries_[announcement.sequence % 2];
+  entry.fingerprint.store(announcement.fingerprint, std::memory_order_release);
+  entry.input_offset.store(announcement.input_offset, std::memory_order_release);
+  entry.output_offset.store(announcement.output_offset, std::memory_order_release);
 }
 
 std::optional<Announcement> RankSlot::announcement(std::uint64_t sequence) const {
@@ -40,6 +44,15 @@ std::optional<Announcement> RankSlot::announcement(std::uint64_t sequence) const
   if (progress().sequence < sequence) return std::nullopt;
   const Announcement& entry = announcements_[sequence % kAnnouncements];
   return entry.sequence == sequence ? std::optional(entry) : std::nullopt;
+}
+
+std::optional<Entry> RankSlot::entry(std::uint64_t sequence) const {
+  const PublishedEntry& published = entries_[sequence % 2];
+  const Entry entry{published.fingerprint.load(std::memory_order_acquire),
+                    published.input_offset.load(std::memory_order_acquire),
+                    published.output_offset.load(std::memory_order_acquire)};
+  // A rank that is still in this operation has announced at most the next one.
+  return progress().sequence == sequence ? std::optional(entry) : std::nullopt;
 }
 
 void RankSlot::signal(Progress progress) {

@@ -27,6 +27,7 @@ class RankSlot {
 
   void announce(const Announcement& announcement);
   std::optional<Announcement> announcement(std::uint64_t sequence) const;
+  std::optional<Entry> entry(std::uint64_t sequence) const;
 
   void signal(Progress progress);
   Progress progress() const { return unpack(progress_.load(std::memory_order_acquire)); }
@@ -45,6 +46,14 @@ class RankSlot {
 
   alignas(64) std::atomic<std::uint64_t> progress_{0};
   std::atomic<std::uint32_t> parked_{0};  ///< how many wait in park()
+  /// What peers need of an operation lies in the line that they wait on; under sequence % 2, so that announcing the
+  /// next one leaves the present one readable.
+  struct PublishedEntry {
+    std::atomic<std::uint64_t> fingerprint{0};
+    std::atomic<std::uint64_t> input_offset{0};
+    std::atomic<std::uint64_t> output_offset{0};
+  };
+  std::array<PublishedEntry, 2> entries_;
   alignas(64) std::atomic<RankState> state_{RankState::kAbsent};
   ErrorCode failure_code_{};
   std::int32_t failure_peer_ = 0;

@@ -21,6 +21,8 @@ inline void relax() {
 #endif
 }
 
+constexpr std::size_t kStagingBytes = std::size_t{2} << 20;
+
 /// How long to stay awake before sleeping. Where every rank has a core to itself an answer comes within microseconds,
 /// and spinning for it is cheapest; where ranks share cores, a spinning rank keeps the one it waits for from running.
 struct Patience {
@@ -35,7 +37,10 @@ Patience patience_for(int ranks) {
 
 class ShmTransport final : public Transport {
  public:
-  explicit ShmTransport(Host host) : host_(std::move(host)), patience_(patience_for(size())) { own_slot().enter(); }
+  explicit ShmTransport(Host host) : host_(std::move(host)), patience_(patience_for(size())) {
+    host_.arena->allocate_for_good(kStagingBytes);
+    own_slot().enter();
+  }
   ~ShmTransport() override { own_slot().leave(); }
 
   int rank() const override { return host_.rank; }
@@ -53,10 +58,15 @@ class ShmTransport final : public Transport {
     return host_.memory[static_cast<std::size_t>(peer)] + offset;
   }
 
+  // The first memory that a rank takes from its arena, which is new: it begins at 0 everywhere.
+  std::byte* staging_of(int peer) const override { return host_.memory[static_cast<std::size_t>(peer)]; }
+  std::size_t staging_bytes() const override { return kStagingBytes; }
+
   void announce(const Announcement& announcement) override { own_slot().announce(announcement); }
   std::optional<Announcement> announcement_of(int peer, std::uint64_t sequence) const override {
     return slot(peer).announcement(sequence);
   }
+  std::optional<Entry> entry_of(int peer, std::uint64_t sequence) const override { return slot(peer).entry(sequence); }
   void signal(Progress progress) override { own_slot().signal(progress); }
   Progress progress_of(int peer) const override { return slot(peer).progress(); }
   void fail(const Error& error) noexcept override { own_slot().fail(error); }

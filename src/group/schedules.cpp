@@ -1,0 +1,54 @@
+#include "group/schedules.h"
+
+#include "algorithms/catalog.h"
+#include "base/environment.h"
+#include "schedule/proof.h"
+#include "schedule/text.h"
+
+#include <fmt/format.h>
+#include <lockstep/error.h>
+
+#include <algorithm>
+#include <functional>
+
+namespace lockstep::detail {
+
+int Schedules::number_of(std::string_view asked) {
+  const auto found = std::find(asked_.begin(), asked_.end(), asked);
+  if (found == asked_.end()) return asked_.emplace_back(asked), static_cast<int>(asked_.size()) - 1;
+  return static_cast<int>(found - asked_.begin());
+}
+
+std::string Schedules::load(const std::string& text) {
+  Schedule schedule = parse_schedule(text, "the schedule's text");
+  require_proved(schedule);
+  if (schedule.ranks != ranks_) {
+    throw Error(ErrorCode::kInvalidArgument, fmt::format("The schedule '{}' is for {} ranks; this group has {}.",
+                                                         schedule.name, schedule.ranks, ranks_));
+  }
+  // Ranks that loaded different texts must not take them for the same.
+  schedule.name = fmt::format("{}#{:08x}", schedule.name.substr(0, 24), std::hash<std::string>{}(text)&0xffffffffU);
+  std::string name = schedule.name;
+  loaded_.insert_or_assign(name, std::move(schedule));
+  return name;
+}
+
+std::string Schedules::resolve(std::string_view asked, Collective collective, std::size_t) const {
+  if (loaded_.find(asked) != loaded_.end()) return std::string(asked);
+  const std::string name = asked == "auto" ? environment(kAlgorithmVariable).value_or("auto") : std::string(asked);
+  return std::string(name == "auto" ? default_algorithm(collective).name : find_algorithm(name).name);
+}
+
+const Schedule& Schedules::get(const std::string& name, Collective collective, int root) {
+  if (const auto loaded = loaded_.find(name); loaded != loaded_.end()) {
+    if (loaded->second.collective == collective && loaded->second.root == root) return loaded->second;
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("The schedule '{}' is a {} at root {}, not a {} at root {}.", name,
+                            to_string(loaded->second.collective), loaded->second.root, to_string(collective), root));
+  }
+  const auto [built, is_new] = built_.try_emplace({name, collective, root});
+  if (is_new) built->second = find_algorithm(name).build({.collective = collective, .ranks = ranks_, .root = root});
+  return built->second;
+}
+
+}  // namespace lockstep::detail

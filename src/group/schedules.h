@@ -1,0 +1,42 @@
+#pragma once
+
+#include "schedule/schedule.h"
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+namespace lockstep::detail {
+
+/// The schedules that a group runs, by the name that a caller gives: from the catalogue, or from a text that was
+/// loaded.
+class Schedules {
+ public:
+  explicit Schedules(int ranks) : ranks_(ranks) {}
+
+  /// A small number that stands for what the caller typed: the same text, the same number. Allocates for a new text
+  /// only.
+  int number_of(std::string_view asked);
+  const std::string& text_of(int number) const { return asked_[static_cast<std::size_t>(number)]; }
+
+  /// Proves the text of a schedule and keeps it under a name that no other has, which it returns. Throws Error:
+  /// kRefused with the line or the rank, chunk and step; kInvalidArgument if it is for another number of ranks.
+  std::string load(const std::string& text);
+
+  /// The algorithm for `bytes` bytes that a caller's name stands for; "auto" is chosen here. Throws Error
+  /// (kInvalidArgument).
+  std::string resolve(std::string_view asked, Collective collective, std::size_t bytes) const;
+
+  /// The schedule of a resolved name. Throws Error (kInvalidArgument).
+  const Schedule& get(const std::string& name, Collective collective, int root);
+
+ private:
+  int ranks_;
+  std::vector<std::string> asked_;
+  std::map<std::string, Schedule, std::less<>> loaded_;
+  std::map<std::tuple<std::string, Collective, int>, Schedule> built_;
+};
+
+}  // namespace lockstep::detail

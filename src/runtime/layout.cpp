@@ -1,0 +1,92 @@
+#include "runtime/layout.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace lockstep {
+
+namespace {
+
+constexpr std::size_t kCacheLine = 64;
+
+bool has_blocks(Collective collective) {
+  switch (collective) {
+    case Collective::kReduceScatter:
+    case Collective::kAllGather:
+    case Collective::kGather:
+    case Collective::kScatter: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+Layout::Layout(const Shape& shape) : element_bytes_(size_of(shape.dtype)) {
+  inputs_.reserve(index(shape.chunks));
+  if (shape.collective == Collective::kAllToAll) {
+    place_all_to_all(shape);
+  } else if (has_blocks(shape.collective)) {
+    place_in_blocks(shape);
+  } else {
+    place_by_cache_lines(shape);
+  }
+  std::size_t largest = 0;
+  for (const Span& span : inputs_) largest = std::max(largest, span.count);
+  slice_count_ = (largest * element_bytes_ + kCacheLine - 1) / kCacheLine * kCacheLine / element_bytes_;
+}
+
+void Layout::place_by_cache_lines(const Shape& shape) {
+  const std::size_t unit = kCacheLine / element_bytes_;
+  // count * chunk fits: both are bounded by what a machine holds (2^48 bytes, 2^16 chunks).
+  const auto begin = [&](int chunk) {
+    const std::size_t exact = shape.count * index(chunk) / index(shape.chunks);
+    return std::min(shape.count, (exact + unit - 1) / unit * unit);
+  };
+  for (int chunk = 0; chunk < shape.chunks; ++chunk) {
+    inputs_.push_back({begin(chunk) * element_bytes_, begin(chunk + 1) - begin(chunk)});
+  }
+}
+
+void Layout::place_in_blocks(const Shape& shape) {
+  const std::size_t per_block = index(shape.chunks / shape.ranks);
+  std::size_t block_begin = 0;
+  for (std::size_t block = 0; block < index(shape.ranks); ++block) {
+    const std::size_t count = shape.block_counts.empty() ? shape.count / index(shape.ranks) : shape.block_counts[block];
+    for (std::size_t part = 0; part < per_block; ++part) {
+      const std::size_t begin = count * part / per_block;
+      inputs_.push_back({(block_begin + begin) * element_bytes_, count * (part + 1) / per_block - begin});
+    }
+    block_begin += count;
+  }
+}
+
+void Layout::place_all_to_all(const Shape& shape) {
+  const std::size_t ranks = index(shape.ranks);
+  const std::size_t per_pair = index(shape.chunks) / (ranks * ranks);
+  const std::size_t block = shape.count / ranks;
+  for (std::size_t source = 0; source < ranks; ++source) {
+    for (std::size_t destination = 0; destination < ranks; ++destination) {
+      for (std::size_t part = 0; part < per_pair; ++part) {
+        const std::size_t begin = block * part / per_pair;
+        const std::size_t count = block * (part + 1) / per_pair - begin;
+        inputs_.push_back({(destination * block + begin) * element_bytes_, count});
+        outputs_.push_back({(source * block + begin) * element_bytes_, count});
+      }
+    }
+  }
+}
+
+void Layout::slice(std::size_t slice_bytes) {
+  const std::size_t lines = std::max<std::size_t>(1, slice_bytes / kCacheLine);
+  slice_count_ = std::min(slice_count_, lines * kCacheLine / element_bytes_);
+  pieces_ = 1;
+  if (slice_count_ == 0) return;
+  for (const Span& span : inputs_) pieces_ = std::max(pieces_, (span.count + slice_count_ - 1) / slice_count_);
+}
+
+Layout::Span Layout::cut(const Span& chunk, std::size_t piece) const {
+  const std::size_t begin = std::min(chunk.count, piece * slice_count_);
+  return {chunk.offset_bytes + begin * element_bytes_, std::min(slice_count_, chunk.count - begin)};
+}
+
+}  // namespace lockstep

@@ -1,0 +1,63 @@
+#pragma once
+
+#include "schedule/schedule.h"
+
+#include <lockstep/types.h>
+
+#include <cstddef>
+#include <vector>
+
+namespace lockstep {
+
+/// Where the chunks of an operation's buffers lie, and how they are cut into pieces: piece k of an operation is the
+/// k-th slice of every chunk, so that an operation of any size passes through a staging area of a fixed one.
+///
+/// Chunks of collectives whose blocks belong to ranks have exact cuts (`count` is a multiple of the ranks, or each
+/// block has a count of its own); elsewhere cuts fall on cache lines, so that two ranks never write to the same one.
+/// Chunks may be empty. In an all_to_all chunk (s, d) is block d of what s sends and block s of what d receives.
+class Layout {
+ public:
+  struct Shape {
+    Collective collective = Collective::kAllReduce;
+    DataType dtype = DataType::kFloat32;
+    int ranks = 1;
+    int chunks = 1;
+    std::size_t count = 0;                  ///< elements of the buffer
+    std::vector<std::size_t> block_counts;  ///< elements of each rank's block, where they differ
+  };
+  struct Span {
+    std::size_t offset_bytes;  ///< in the buffer
+    std::size_t count;         ///< elements
+
+    friend bool operator==(const Span&, const Span&) = default;
+  };
+
+  explicit Layout(const Shape& shape);
+
+  /// Cuts chunks into slices of at most this many bytes (rounded down to whole cache lines, at least one).
+  void slice(std::size_t slice_bytes);
+
+  std::size_t pieces() const { return pieces_; }
+  /// Bytes of a slice, a whole number of cache lines: what one chunk takes of a staging area.
+  std::size_t slice_bytes() const { return slice_count_ * element_bytes_; }
+
+  Span input(int chunk, std::size_t piece) const { return cut(inputs_[index(chunk)], piece); }
+  Span output(int chunk, std::size_t piece) const {
+    return cut(outputs_.empty() ? inputs_[index(chunk)] : outputs_[index(chunk)], piece);
+  }
+
+ private:
+  static std::size_t index(int chunk) { return static_cast<std::size_t>(chunk); }
+  Span cut(const Span& chunk, std::size_t piece) const;
+  void place_in_blocks(const Shape& shape);
+  void place_by_cache_lines(const Shape& shape);
+  void place_all_to_all(const Shape& shape);
+
+  std::size_t element_bytes_;
+  std::size_t slice_count_ = 0;
+  std::size_t pieces_ = 1;
+  std::vector<Span> inputs_;
+  std::vector<Span> outputs_;  ///< where they are not the inputs
+};
+
+}  // namespace lockstep

@@ -1,0 +1,181 @@
+#include "runtime/shared_memory_operation.h"
+
+#include "kernels/reduce.h"
+#include "runtime/disagreement.h"
+
+#include <fmt/format.h>
+#include <lockstep/error.h>
+
+#include <algorithm>
+
+namespace lockstep {
+
+namespace {
+
+/// Results of more bytes than this, over all ranks, are written past the caches: they would not stay there.
+constexpr std::size_t kStreamingBytes = std::size_t{48} << 20;
+/// A piece that passes through staging should stay in a core's cache until its readers have it.
+constexpr std::size_t kPieceBytes = std::size_t{256} << 10;
+
+}  // namespace
+
+SharedMemoryOperation::SharedMemoryOperation(Transport& transport, StagingRing& staging, Setup setup)
+    : transport_(transport),
+      staging_(staging),
+      plan_(std::move(setup.plan)),
+      announcement_(setup.announcement),
+      layout_(std::move(setup.layout)),
+      streams_(announcement_.count * size_of(announcement_.dtype) * static_cast<std::size_t>(transport.size()) >
+               kStreamingBytes),
+      peers_(static_cast<std::size_t>(transport.size())) {
+  if (!is_staged()) return;
+  const std::size_t places =
+      static_cast<std::size_t>(plan_->staging_versions) * static_cast<std::size_t>(plan_->chunks);
+  const std::size_t available = staging_.slot_bytes() / places;
+  if (available < 64) {
+    throw Error(
+        ErrorCode::kUnsupported,
+        fmt::format("the schedule '{}' has {} chunks of which {} versions must be staged, more than the staging "
+                    "area of {} bytes has room for",
+                    plan_->algorithm, plan_->chunks, plan_->staging_versions, staging_.slot_bytes()));
+  }
+  layout_.slice(std::min(available, std::max<std::size_t>(64, kPieceBytes / static_cast<std::size_t>(plan_->chunks))));
+}
+
+void SharedMemoryOperation::begin(const Call& call, std::uint64_t sequence) {
+  call_ = call;
+  deadline_.start(call.timeout);
+  announcement_.sequence = sequence;
+  entered_ = false;
+  in_piece_ = false;
+  piece_ = 0;
+}
+
+void SharedMemoryOperation::enter() {
+  for (Peer& peer : peers_) peer.agrees = false;
+  Peer& self = peers_[static_cast<std::size_t>(transport_.rank())];
+  self.agrees = true;
+  if (!is_staged()) {
+    const auto bytes = announcement_.count * size_of(announcement_.dtype);
+    self.input_offset = transport_.offset_of(call_.input, bytes).value_or(0);
+    self.output_offset = transport_.offset_of(call_.output, bytes).value_or(0);
+    announcement_.input_offset = self.input_offset;
+    announcement_.output_offset = self.output_offset;
+  }
+  transport_.announce(announcement_);
+  entered_ = true;
+}
+
+bool SharedMemoryOperation::advance() {
+  if (!entered_) enter();
+  while (piece_ < layout_.pieces()) {
+    if (!in_piece_ && !enter_piece()) return false;
+    while (position_ < plan_->steps.size()) {
+      const Plan::Step& step = plan_->steps[position_];
+      if (!satisfied(step.before, progress_at(0))) return false;
+      for (const Plan::Move& move : step.moves) carry_out(move);
+      transport_.signal(progress_at(plan_->ticks_at(++position_)));
+    }
+    if (!is_staged() && !satisfied(plan_->after, progress_at(0))) return false;
+    in_piece_ = false;
+    ++piece_;
+  }
+  return true;
+}
+
+bool SharedMemoryOperation::enter_piece() {
+  if (is_staged()) {
+    // Only now may the slot be written again. Peers whose old operation that was have told how far they are.
+    const StagingRing::Use& use = staging_.previous_use();
+    if (use.plan != nullptr && !satisfied(use.plan->after, {use.sequence, use.first_tick})) return false;
+    slot_offset_ = staging_.offset_bytes();
+    staging_.take({plan_.get(), announcement_.sequence, progress_at(0).steps});
+  }
+  in_piece_ = true;
+  position_ = 0;
+  transport_.signal(progress_at(plan_->ticks_at(0)));
+  return true;
+}
+
+Progress SharedMemoryOperation::progress_at(int ticks) const {
+  return {announcement_.sequence, static_cast<std::uint32_t>(piece_) * static_cast<std::uint32_t>(plan_->ticks) +
+                                      static_cast<std::uint32_t>(ticks)};
+}
+
+bool SharedMemoryOperation::satisfied(const std::vector<Plan::Wait>& waits, Progress start) {
+  for (const Plan::Wait& wait : waits) {
+    const Progress progress = transport_.progress_of(wait.peer);
+    if (progress.sequence >= announcement_.sequence) check_agreement(wait.peer);
+    const Progress target{start.sequence, start.steps + static_cast<std::uint32_t>(wait.ticks)};
+    if (progress < target) {
+      blocked_on_ = {wait.peer, target};
+      return false;
+    }
+  }
+  blocked_on_.reset();
+  return true;
+}
+
+void SharedMemoryOperation::check_agreement(int index) {
+  Peer& peer = peers_[static_cast<std::size_t>(index)];
+  if (peer.agrees) return;
+  const auto entry = transport_.entry_of(index, announcement_.sequence);
+  // A peer so far ahead that its entry is gone has needed nothing from here but what this rank has given.
+  if (!entry) return;
+  if (entry->fingerprint != announcement_.fingerprint) throw_disagreement(transport_, announcement_);
+  peer = {true, entry->input_offset, entry->output_offset};
+}
+
+void SharedMemoryOperation::carry_out(const Plan::Move& move) {
+  const std::size_t count = layout_.input(move.chunk, piece_).count;
+  if (recorder_ != nullptr && *recorder_ && piece_ == 0) {
+    for (const ExecutedTransfer& transfer : move.transfers) (*recorder_)(transfer);
+  }
+  if (count == 0) return;
+  operands_.clear();
+  for (const Plan::Place& place : move.operands) operands_.push_back(address_of(place, move.chunk));
+  targets_.clear();
+  for (const Plan::Place& place : move.targets) targets_.push_back(address_of(place, move.chunk));
+  const bool divides = move.finishes && announcement_.op == ReduceOp::kMean;
+  kernels::reduce({.targets = targets_.data(),
+                   .target_count = targets_.size(),
+                   .operands = operands_.data(),
+                   .operand_count = operands_.size(),
+                   .count = count,
+                   .dtype = announcement_.dtype,
+                   .op = announcement_.op,
+                   .divide_by = divides ? transport_.size() : 1,
+                   .streaming = streams_ && !is_staged()});
+}
+
+std::byte* SharedMemoryOperation::address_of(const Plan::Place& place, int chunk) const {
+  if (place.memory == Plan::Memory::kStaging) {
+    const std::size_t index = static_cast<std::size_t>(place.version) * static_cast<std::size_t>(plan_->chunks) +
+                              static_cast<std::size_t>(chunk);
+    return transport_.staging_of(place.rank) + slot_offset_ + index * layout_.slice_bytes();
+  }
+  const bool is_input = place.memory == Plan::Memory::kInput;
+  const std::size_t offset = (is_input ? layout_.input(chunk, piece_) : layout_.output(chunk, piece_)).offset_bytes;
+  if (place.rank == transport_.rank()) {
+    // Nothing is ever written to an input that is not the output.
+    void* own = is_input ? const_cast<void*>(call_.input) : call_.output;
+    return static_cast<std::byte*>(own) + offset;
+  }
+  const Peer& peer = peers_[static_cast<std::size_t>(place.rank)];
+  return transport_.memory_of(place.rank, is_input ? peer.input_offset : peer.output_offset) + offset;
+}
+
+void SharedMemoryOperation::wait_for_peer() {
+  if (!blocked_on_) return;
+  const auto [peer, target] = *blocked_on_;
+  // First for the peer to enter the operation, so that disagreement is seen although the peer will come no further.
+  const Progress entering{announcement_.sequence, 0};
+  if (target > entering) {
+    if (!transport_.wait_for(peer, entering, deadline_.get()))
+      throw_late(transport_, announcement_, call_.timeout, peer);
+    check_agreement(peer);
+  }
+  if (!transport_.wait_for(peer, target, deadline_.get())) throw_late(transport_, announcement_, call_.timeout, peer);
+}
+
+}  // namespace lockstep

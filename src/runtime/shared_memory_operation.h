@@ -1,0 +1,78 @@
+#pragma once
+
+#include "runtime/layout.h"
+#include "runtime/plan.h"
+#include "runtime/running_operation.h"
+#include "runtime/staging_ring.h"
+#include "transport/transport.h"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace lockstep {
+
+using TransferRecorder = std::function<void(const ExecutedTransfer&)>;
+
+/// A collective over a transport that shows every peer's memory: runs a plan, in place or through the staging area,
+/// piece after piece.
+class SharedMemoryOperation final : public RunningOperation {
+ public:
+  struct Setup {
+    std::shared_ptr<const Plan> plan;
+    Announcement announcement;  ///< but for sequence and offsets
+    Layout layout;
+  };
+  /// `staging` is the group's; one operation at a time is between begin and the end. Throws Error (kUnsupported) if the
+  /// staging area is too small for the schedule.
+  SharedMemoryOperation(Transport& transport, StagingRing& staging, Setup setup);
+
+  void begin(const Call& call, std::uint64_t sequence) override;
+  bool advance() override;
+  void wait_for_peer() override;
+  const Announcement& announcement() const override { return announcement_; }
+  const Call& call() const override { return call_; }
+
+  void record_transfers(const TransferRecorder* recorder) { recorder_ = recorder; }
+
+ private:
+  struct Peer {
+    bool agrees = false;
+    std::uint64_t input_offset = 0;
+    std::uint64_t output_offset = 0;
+  };
+
+  bool is_staged() const { return plan_->staging_versions > 0; }
+  void enter();
+  bool enter_piece();
+  void finish_piece();
+  bool satisfied(const std::vector<Plan::Wait>& waits, Progress start);
+  void check_agreement(int peer);
+  void carry_out(const Plan::Move& move);
+  std::byte* address_of(const Plan::Place& place, int chunk) const;
+  /// This rank's progress, or a peer's, `ticks` into the present piece.
+  Progress progress_at(int ticks) const;
+
+  Transport& transport_;
+  StagingRing& staging_;
+  std::shared_ptr<const Plan> plan_;
+  Announcement announcement_;
+  Layout layout_;
+  const TransferRecorder* recorder_ = nullptr;
+  bool streams_;  ///< what the last step leaves is larger than the caches
+
+  Call call_;
+  CallDeadline deadline_;
+  std::vector<Peer> peers_;
+  bool entered_ = false;
+  bool in_piece_ = false;
+  std::size_t piece_ = 0;
+  std::size_t position_ = 0;  ///< in the plan's steps
+  std::size_t slot_offset_ = 0;
+  std::optional<std::pair<int, Progress>> blocked_on_;
+  std::vector<const void*> operands_;  ///< of the move at hand
+  std::vector<void*> targets_;
+};
+
+}  // namespace lockstep

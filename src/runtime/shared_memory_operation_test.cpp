@@ -1,0 +1,106 @@
+#include "runtime/shared_memory_operation.h"
+
+#include "algorithms/catalog.h"
+#include "algorithms/every_request_for_tests.h"
+#include "transport/shm/shm_transport.h"
+#include "transport/shm/thread_host.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <thread>
+#include <tuple>
+#include <vector>
+
+namespace lockstep {
+
+namespace {
+
+constexpr std::size_t kCount = 240;
+
+/// Runs the schedule on threads, in place or staged, and returns what all ranks together carried out.
+std::vector<ExecutedTransfer> execute(const Schedule& schedule, bool in_place) {
+  std::vector<std::vector<ExecutedTransfer>> executed(static_cast<std::size_t>(schedule.ranks));
+  std::vector<shm::Host> hosts = shm::thread_hosts(schedule.ranks);
+  const std::size_t count = kCount * static_cast<std::size_t>(schedule.ranks);
+  {
+    std::vector<std::jthread> threads;
+    for (int rank = 0; rank < schedule.ranks; ++rank) {
+      threads.emplace_back([&, rank] {
+        const auto index = static_cast<std::size_t>(rank);
+        const auto transport = shm::create(std::move(hosts[index]));
+        const RegisteredMemory memory = transport->allocate(count * sizeof(float));
+        Announcement announcement;
+        announcement.count = count;
+        announcement.collective = schedule.collective;
+        StagingRing staging(transport->staging_bytes());
+        SharedMemoryOperation operation(
+            *transport, staging,
+            {.plan = std::make_shared<const Plan>(in_place ? make_in_place_plan(schedule, rank)
+                                                           : make_staged_plan(schedule, rank)),
+             .announcement = announcement,
+             .layout = Layout({.collective = schedule.collective,
+                               .ranks = schedule.ranks,
+                               .chunks = schedule.chunks,
+                               .count = count,
+                               .block_counts = {}})});
+        const TransferRecorder recorder = [&](const ExecutedTransfer& one) { executed[index].push_back(one); };
+        operation.record_transfers(&recorder);
+        operation.begin({memory.data(), memory.data(), "", std::chrono::seconds(30)}, 1);
+        while (!operation.advance()) operation.wait_for_peer();
+      });
+    }
+  }
+  std::vector<ExecutedTransfer> all;
+  for (const auto& one : executed) all.insert(all.end(), one.begin(), one.end());
+  return all;
+}
+
+auto key_of(const ExecutedTransfer& one) {
+  const Transfer& transfer = one.transfer;
+  return std::tuple(one.step, transfer.kind, transfer.chunk, transfer.from, transfer.to);
+}
+
+std::vector<ExecutedTransfer> sorted(std::vector<ExecutedTransfer> transfers) {
+  std::sort(transfers.begin(), transfers.end(), [](const auto& a, const auto& b) { return key_of(a) < key_of(b); });
+  return transfers;
+}
+
+std::vector<ExecutedTransfer> planned(const Schedule& schedule) {
+  std::vector<ExecutedTransfer> transfers;
+  for (std::size_t step = 0; step < schedule.steps.size(); ++step) {
+    for (const Transfer& transfer : schedule.steps[step]) transfers.push_back({static_cast<int>(step), transfer});
+  }
+  return transfers;
+}
+
+void expect_executed_as_planned(const Schedule& schedule) {
+  const auto want = sorted(planned(schedule));
+  EXPECT_EQ(sorted(execute(schedule, false)), want) << "staged";
+  if (runs_in_place(schedule)) {
+    EXPECT_EQ(sorted(execute(schedule, true)), want) << "in place";
+  }
+}
+
+}  // namespace
+
+/// What ran is the schedule: nothing more, nothing less, in the planned steps.
+TEST(Execution, CarriesOutTheScheduleAndNothingElse) {
+  for_each_request(8, [](const Algorithm& algorithm, const ScheduleRequest& request) {
+    expect_executed_as_planned(algorithm.build(request));
+  });
+}
+
+/// A schedule that is no algorithm's: the runtime knows none, it runs what it is given.
+TEST(Execution, RunsAScheduleThatNobodyNamed) {
+  expect_executed_as_planned({.name = "by hand",
+                              .collective = Collective::kBroadcast,
+                              .ranks = 3,
+                              .chunks = 2,
+                              .root = 1,
+                              .steps = {{{TransferKind::kCopy, 0, 1, 2}, {TransferKind::kCopy, 1, 1, 0}},
+                                        {{TransferKind::kCopy, 0, 2, 0}, {TransferKind::kCopy, 1, 0, 2}}}});
+}
+
+}  // namespace lockstep
