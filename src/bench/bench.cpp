@@ -114,10 +114,10 @@ std::vector<std::string> names_to_run(const Options& options, int ranks) {
   return names;
 }
 
-std::vector<Candidate> make_candidates(const World& world, const Options& options) {
+std::vector<Candidate> make_candidates(const World& world, const Options& options, std::size_t bytes) {
   std::vector<Candidate> candidates;
   for (const std::string& name : names_to_run(options, world.size())) {
-    candidates.push_back({.ran = world.algorithm_for(options.collective, {.algorithm = name}),
+    candidates.push_back({.ran = world.algorithm_for(options.collective, bytes, {.algorithm = name}),
                           .picked = name == "auto",
                           .subject = std::make_unique<GroupSubject>(world, options, name)});
   }
@@ -165,7 +165,7 @@ Row make_row(const World& world, const Options& options, const Shape& shape, con
 }
 
 std::vector<Row> measure_size(const World& world, const Options& options, Workload workload, const Shape& shape) {
-  std::vector<Candidate> candidates = make_candidates(world, options);
+  std::vector<Candidate> candidates = make_candidates(world, options, shape.bytes());
   warm_up(world, options, workload, candidates);
   for (std::size_t round = 0; round < kRounds; ++round) {
     for (Candidate& candidate : candidates) {
