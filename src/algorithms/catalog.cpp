@@ -13,11 +13,45 @@ namespace lockstep {
 
 const std::vector<Algorithm>& algorithms() {
   using enum Collective;
-  static const std::vector<Collective> kMost{kAllReduce, kReduceScatter, kAllGather, kBroadcast, kBarrier};
   static const std::vector<Algorithm> kAll{
-      {"direct", "everybody sums one chunk from all ranks and sends it to all; 2 steps", kMost, algorithm::direct},
-      {"ring", "chunks travel around a ring, summed on the way, then back out; 2(n-1) steps", kMost, algorithm::ring},
-      {"tree", "sums go up a binomial tree and the result comes down; 2 ceil(log2 n) steps", kMost, algorithm::tree},
+      {"naive", "everybody sends everything to everybody; 1 step", {kAllReduce, kBarrier}, algorithm::naive},
+      {"star",
+       "one rank hears from all and answers all; 2 steps",
+       {kAllReduce, kBroadcast, kReduce, kGather, kScatter, kBarrier},
+       algorithm::star},
+      {"direct",
+       "everybody sums one chunk from all ranks and sends it to all; 2 steps",
+       {kAllReduce, kReduceScatter, kAllGather, kBroadcast, kReduce, kAllToAll, kBarrier},
+       algorithm::direct},
+      {"ring",
+       "chunks travel around a ring, summed on the way, then back out; 2(n-1) steps",
+       {kAllReduce, kReduceScatter, kAllGather, kBroadcast, kReduce, kBarrier},
+       algorithm::ring},
+      {"bidirectional_ring",
+       "two rings, half of each chunk travels each way; 2(n-1) steps",
+       {kAllReduce, kReduceScatter, kAllGather, kBarrier},
+       algorithm::bidirectional_ring},
+      {"tree",
+       "sums go up a binomial tree and the result comes down; 2 ceil(log2 n) steps",
+       {kAllReduce, kReduceScatter, kAllGather, kBroadcast, kReduce, kGather, kScatter, kBarrier},
+       algorithm::tree},
+      {"double_tree",
+       "two trees for half of the data each, no rank inner in both; 2 floor(log2 n) steps",
+       {kAllReduce, kBroadcast, kReduce, kBarrier},
+       algorithm::double_tree},
+      {"recursive_doubling",
+       "partners at distance 1, 2, 4 exchange all they have; log2 n steps",
+       {kAllReduce, kAllGather, kBarrier},
+       algorithm::recursive_doubling},
+      {"halving_doubling",
+       "Rabenseifner's: halves are exchanged and summed, then doubled; 2 log2 n steps",
+       {kAllReduce, kReduceScatter, kAllGather, kBarrier},
+       algorithm::halving_doubling},
+      {"circulant",
+       "Traeff's: least steps and least bytes for any n; 2 ceil(log2 n) steps",
+       {kAllReduce, kReduceScatter, kAllGather, kBroadcast, kBarrier},
+       algorithm::circulant},
+      {"pairwise", "in step k to the rank k places on; n-1 steps", {kAllToAll}, algorithm::pairwise},
   };
   return kAll;
 }
@@ -51,6 +85,9 @@ Algorithm find_algorithm(std::string_view name) {
               fmt::format("There is no algorithm '{}'. {}", name, suggestion(name, names)));
 }
 
-Algorithm default_algorithm(Collective) { return find_algorithm("direct"); }
+Algorithm default_algorithm(Collective collective) {
+  const Algorithm direct = find_algorithm("direct");
+  return direct.supports(collective) ? direct : find_algorithm(algorithms_for(collective).front());
+}
 
 }  // namespace lockstep

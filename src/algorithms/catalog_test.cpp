@@ -57,10 +57,10 @@ TEST(Catalog, AnUnknownNameIsAnsweredWithTheNearest) {
   }
 }
 
-TEST(Catalog, TheDefaultIsDirect) {
-  for (const Collective collective : find_algorithm("ring").collectives) {
-    EXPECT_EQ(default_algorithm(collective).name, "direct");
-  }
+TEST(Catalog, EveryCollectiveHasADefaultWhichIsDirectWhereDirectDoesIt) {
+  for (const Collective collective : kCollectives) EXPECT_TRUE(default_algorithm(collective).supports(collective));
+  EXPECT_EQ(default_algorithm(Collective::kAllReduce).name, "direct");
+  EXPECT_EQ(default_algorithm(Collective::kGather).name, "star");
 }
 
 TEST(Catalog, ACollectiveThatAnAlgorithmDoesNotDoIsAnsweredWithThoseThatDo) {
@@ -70,14 +70,18 @@ TEST(Catalog, ACollectiveThatAnAlgorithmDoesNotDoIsAnsweredWithThoseThatDo) {
     FAIL() << "built";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
-    EXPECT_THAT(error.what(), testing::StartsWith("The algorithm 'ring' does no all_to_all; these do: "));
+    EXPECT_THAT(error.what(), testing::StrEq("The algorithm 'ring' does no all_to_all; these do: direct, pairwise."));
   }
 }
 
 TEST(Catalog, RefusesARootThatIsNotThere) {
   for (const Algorithm& algorithm : algorithms()) {
-    EXPECT_THROW(algorithm.build({.collective = Collective::kBroadcast, .ranks = 3, .root = 3}), Error);
-    EXPECT_THROW(algorithm.build({.ranks = 0}), Error);
+    for (const Collective collective : algorithm.collectives) {
+      EXPECT_THROW(algorithm.build({.collective = collective, .ranks = 0}), Error);
+      if (has_root(collective)) {
+        EXPECT_THROW(algorithm.build({.collective = collective, .ranks = 3, .root = 3}), Error);
+      }
+    }
   }
 }
 

@@ -2,18 +2,38 @@
 
 namespace lockstep::algorithm {
 
+namespace {
+
+/// Everybody sends everybody what it has for it.
+Schedule exchange_all(const ScheduleRequest& request) {
+  const int n = request.ranks;
+  ScheduleBuilder s = begin("direct", request, n * n);
+  for (int from = 0; from < n; ++from) {
+    for (int to = 0; to < n; ++to) {
+      if (from != to) s.copy(from * n + to, {.from = from, .to = to});
+    }
+  }
+  return s.take();
+}
+
+}  // namespace
+
 /// Direct exchange: rank r takes chunk r from everybody and sums it, then sends the result to everybody. Two steps
 /// whatever the number of ranks, and each rank sends 2 (n - 1) / n of the buffer, the least possible.
-/// A broadcast scatters the root's chunks, then does the second half.
+/// A reduce sends the results to the root only; a broadcast scatters the root's chunks, then does the second half. An
+/// all_to_all is one step.
 ///
 /// Source: Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication Operations in MPICH", IJHPCA 19(1),
 /// 2005 (pairwise exchange, and the scatter and all-gather form of a long broadcast); with chunk r summed at one place
 /// in order of the ranks.
+// Cost: 2 alpha + 2 (n - 1) / n bytes beta + (n - 1) / n bytes gamma; reduce_scatter, all_gather and all_to_all half of
+// the first two.
 Schedule direct(const ScheduleRequest& request) {
+  if (request.collective == Collective::kAllToAll) return exchange_all(request);
   const int n = request.ranks;
   const bool broadcasts = request.collective == Collective::kBroadcast;
   ScheduleBuilder s = begin("direct", request, n);
-  if (reduces(request.collective)) {
+  if (is_reduction(request.collective)) {
     for (int owner = 0; owner < n; ++owner) {
       for (int rank = 0; rank < n; ++rank) {
         if (rank != owner) s.reduce(owner, {.from = rank, .to = owner});
@@ -21,12 +41,8 @@ Schedule direct(const ScheduleRequest& request) {
     }
     s.end_step();
   }
-  if (broadcasts) {
-    for (int owner = 0; owner < n; ++owner) {
-      if (owner != request.root) s.copy(owner, {.from = request.root, .to = owner});
-    }
-    s.end_step();
-  }
+  if (request.collective == Collective::kReduce) gather_to_root(s, n, request.root);
+  if (broadcasts) scatter_from_root(s, n, request.root);
   if (distributes(request.collective)) {
     for (int owner = 0; owner < n; ++owner) {
       for (int rank = 0; rank < n; ++rank) {

@@ -32,4 +32,11 @@ TEST(Direct, ABroadcastSendsNothingBackToItsRoot) {
   }
 }
 
+TEST(Direct, AReduceEndsAtItsRoot) {
+  const Schedule schedule = find_algorithm("direct").build({.collective = Collective::kReduce, .ranks = 4, .root = 2});
+  ASSERT_EQ(schedule.steps.size(), 2U);
+  EXPECT_EQ(schedule.steps[1].size(), 3U);
+  for (const Transfer& transfer : schedule.steps[1]) EXPECT_EQ(transfer.to, 2);
+}
+
 }  // namespace lockstep

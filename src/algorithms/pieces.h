@@ -2,6 +2,7 @@
 
 #include "algorithms/catalog.h"
 #include "schedule/builder.h"
+#include "schedule/promise.h"
 
 #include <string_view>
 
@@ -9,29 +10,53 @@
 /// leaves each result somewhere, then a distribution of it; reduce_scatter is the first part, all_gather the second.
 namespace lockstep::algorithm {
 
-inline bool reduces(Collective collective) {
-  return collective == Collective::kAllReduce || collective == Collective::kBarrier ||
-         collective == Collective::kReduceScatter;
+/// Whether everybody is given everything in the end.
+inline bool distributes(Collective collective) {
+  return collective == Collective::kAllReduce || collective == Collective::kAllGather ||
+         collective == Collective::kBroadcast || collective == Collective::kBarrier;
 }
-inline bool distributes(Collective collective) { return collective != Collective::kReduceScatter; }
 /// Whether every rank ends with a reduction.
-inline bool reduces_for_all(Collective collective) { return reduces(collective) && distributes(collective); }
+inline bool reduces_for_all(Collective collective) { return is_reduction(collective) && distributes(collective); }
 
 /// `value` modulo `ranks`, never negative.
 inline int wrapped(int value, int ranks) { return ((value % ranks) + ranks) % ranks; }
 
-/// A builder for `request`, in which only broadcast has a root.
+/// A builder for `request`; a root that the collective does not have is not looked at.
 inline ScheduleBuilder begin(std::string_view name, const ScheduleRequest& request, int chunks) {
   return ScheduleBuilder({.name = std::string(name),
                           .collective = request.collective,
                           .ranks = request.ranks,
                           .chunks = chunks,
-                          .root = request.collective == Collective::kBroadcast ? request.root : 0,
+                          .root = has_root(request.collective) ? request.root : 0,
                           .only_rank = request.only_rank});
 }
 
+/// One step: the root sends every rank its own chunk, of as many as there are ranks.
+inline void scatter_from_root(ScheduleBuilder& s, int ranks, int root) {
+  for (int owner = 0; owner < ranks; ++owner) {
+    if (owner != root) s.copy(owner, {.from = root, .to = owner});
+  }
+  s.end_step();
+}
+
+/// One step: every rank sends its own chunk to the root.
+inline void gather_to_root(ScheduleBuilder& s, int ranks, int root) {
+  for (int owner = 0; owner < ranks; ++owner) {
+    if (owner != root) s.copy(owner, {.from = owner, .to = root});
+  }
+  s.end_step();
+}
+
+Schedule bidirectional_ring(const ScheduleRequest& request);
+Schedule circulant(const ScheduleRequest& request);
 Schedule direct(const ScheduleRequest& request);
+Schedule double_tree(const ScheduleRequest& request);
+Schedule halving_doubling(const ScheduleRequest& request);
+Schedule naive(const ScheduleRequest& request);
+Schedule pairwise(const ScheduleRequest& request);
+Schedule recursive_doubling(const ScheduleRequest& request);
 Schedule ring(const ScheduleRequest& request);
+Schedule star(const ScheduleRequest& request);
 Schedule tree(const ScheduleRequest& request);
 
 }  // namespace lockstep::algorithm

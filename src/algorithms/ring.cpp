@@ -4,14 +4,14 @@ namespace lockstep::algorithm {
 
 namespace {
 
-/// The root's chunks follow each other down the chain root, root + 1, ...: 2 (n - 1) steps for n chunks.
-void pipeline_from_root(ScheduleBuilder& s, int ranks, int root) {
-  const int last_hop = ranks - 2;
-  for (int step = 0; step <= ranks - 1 + last_hop; ++step) {
-    for (int hop = 0; hop <= last_hop; ++hop) {
+/// n chunks follow each other along a chain of n ranks: 2 (n - 1) steps. `pass(chunk, hop)` is one hop of one of them.
+template <class Pass>
+void pipeline(ScheduleBuilder& s, int ranks, const Pass& pass) {
+  const int hops = ranks - 1;
+  for (int step = 0; step < ranks - 1 + hops; ++step) {
+    for (int hop = 0; hop < hops; ++hop) {
       const int chunk = step - hop;
-      if (chunk < 0 || chunk >= ranks) continue;
-      s.copy(chunk, {.from = wrapped(root + hop, ranks), .to = wrapped(root + hop + 1, ranks)});
+      if (chunk >= 0 && chunk < ranks) pass(chunk, hop);
     }
     s.end_step();
   }
@@ -21,20 +21,32 @@ void pipeline_from_root(ScheduleBuilder& s, int ranks, int root) {
 
 /// Ring: partial sums of the chunks travel around, each rank adding its own, until rank r holds the whole of chunk r;
 /// then the results travel around once more. 2 (n - 1) steps; each rank speaks to its two neighbours only and sends
-/// 2 (n - 1) / n of the buffer, the least possible. A broadcast is a pipeline of chunks down the open ring.
+/// 2 (n - 1) / n of the buffer, the least possible. A broadcast is a pipeline of chunks down the open ring, which is
+/// cut before the root; a reduce is one that ends there.
 ///
 /// Source: Patarasuk, Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", JPDC 69(2), 2009.
+// Cost: 2 (n - 1) alpha + 2 (n - 1) / n bytes beta + (n - 1) / n bytes gamma; reduce_scatter and all_gather half of the
+// first two.
 Schedule ring(const ScheduleRequest& request) {
   const int n = request.ranks;
+  const auto next = [n](int rank, int places) { return wrapped(rank + places, n); };
   ScheduleBuilder s = begin("ring", request, n);
   if (request.collective == Collective::kBroadcast) {
-    pipeline_from_root(s, n, request.root);
+    pipeline(s, n, [&](int chunk, int hop) {
+      s.copy(chunk, {.from = next(request.root, hop), .to = next(request.root, hop + 1)});
+    });
     return s.take();
   }
-  if (reduces(request.collective)) {
+  if (request.collective == Collective::kReduce) {
+    pipeline(s, n, [&](int chunk, int hop) {
+      s.reduce(chunk, {.from = next(request.root, hop + 1), .to = next(request.root, hop + 2)});
+    });
+    return s.take();
+  }
+  if (is_reduction(request.collective)) {
     for (int step = 0; step < n - 1; ++step) {
       for (int rank = 0; rank < n; ++rank) {
-        s.reduce(wrapped(rank - step - 1, n), {.from = rank, .to = wrapped(rank + 1, n)});
+        s.reduce(wrapped(rank - step - 1, n), {.from = rank, .to = next(rank, 1)});
       }
       s.end_step();
     }
@@ -42,7 +54,7 @@ Schedule ring(const ScheduleRequest& request) {
   if (distributes(request.collective)) {
     for (int step = 0; step < n - 1; ++step) {
       for (int rank = 0; rank < n; ++rank) {
-        s.copy(wrapped(rank - step, n), {.from = rank, .to = wrapped(rank + 1, n)});
+        s.copy(wrapped(rank - step, n), {.from = rank, .to = next(rank, 1)});
       }
       s.end_step();
     }

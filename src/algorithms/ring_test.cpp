@@ -6,7 +6,8 @@ namespace lockstep {
 
 TEST(Ring, TakesTwiceNMinusOneStepsAndSpeaksToTheNextRankOnly) {
   for (int ranks = 2; ranks <= 9; ++ranks) {
-    for (const Collective collective : {Collective::kAllReduce, Collective::kBroadcast, Collective::kBarrier}) {
+    for (const Collective collective :
+         {Collective::kAllReduce, Collective::kBroadcast, Collective::kReduce, Collective::kBarrier}) {
       const Schedule schedule = find_algorithm("ring").build({.collective = collective, .ranks = ranks});
       EXPECT_EQ(schedule.steps.size(), 2U * (ranks - 1));
       for (const Step& step : schedule.steps) {

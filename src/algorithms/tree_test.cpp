@@ -1,4 +1,4 @@
-#include "algorithms/catalog.h"
+#include "algorithms/shape_for_tests.h"
 
 #include <gtest/gtest.h>
 
@@ -6,22 +6,13 @@
 
 namespace lockstep {
 
-namespace {
-
-std::size_t ceil_log2(int value) {
-  std::size_t bits = 0;
-  while ((1 << bits) < value) ++bits;
-  return bits;
-}
-
-}  // namespace
-
 TEST(Tree, TakesTwiceTheLogarithmForAnyNumberOfRanks) {
   for (int ranks = 2; ranks <= 33; ++ranks) {
     SCOPED_TRACE(ranks);
-    EXPECT_EQ(find_algorithm("tree").build({.ranks = ranks}).steps.size(), 2 * ceil_log2(ranks));
+    EXPECT_EQ(find_algorithm("tree").build({.ranks = ranks}).steps.size(), 2 * shape::ceil_log2(ranks));
     for (const Collective half : {Collective::kReduceScatter, Collective::kAllGather, Collective::kBroadcast}) {
-      EXPECT_EQ(find_algorithm("tree").build({.collective = half, .ranks = ranks}).steps.size(), ceil_log2(ranks));
+      EXPECT_EQ(find_algorithm("tree").build({.collective = half, .ranks = ranks}).steps.size(),
+                shape::ceil_log2(ranks));
     }
   }
 }
@@ -42,6 +33,14 @@ TEST(Tree, InReduceScatterEachRankSendsEachOfTheOthersChunksOnce) {
   for (const auto& [rank_and_chunk, times] : sent) {
     EXPECT_EQ(times, 1);
     EXPECT_NE(rank_and_chunk.first, rank_and_chunk.second);
+  }
+}
+
+TEST(Tree, GatherAndScatterMoveTheBlocksOfAWholeSubtreeTogether) {
+  for (const Collective collective : {Collective::kGather, Collective::kScatter}) {
+    const Schedule schedule = shape::build("tree", 8, collective, 3);
+    EXPECT_EQ(schedule.steps.size(), 3U);
+    EXPECT_EQ(shape::total(schedule), 4 * 1 + 2 * 2 + 4) << "four leaves, two with one below, one with three";
   }
 }
 

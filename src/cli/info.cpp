@@ -42,7 +42,7 @@ std::string info() {
   text += "\nAlgorithms\n";
   for (const Algorithm& algorithm : algorithms()) {
     const bool is_default = algorithm.name == default_algorithm(Collective::kAllReduce).name;
-    fmt::format_to(out, "  {:<8} {}{}\n", algorithm.name, algorithm.description, is_default ? " (auto)" : "");
+    fmt::format_to(out, "  {:<19} {}{}\n", algorithm.name, algorithm.description, is_default ? " (auto)" : "");
   }
   text += "\nEnvironment\n";
   struct Variable {

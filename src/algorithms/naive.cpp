@@ -1,0 +1,21 @@
+#include "algorithms/pieces.h"
+
+namespace lockstep::algorithm {
+
+/// Naive: every rank sends its whole buffer to every other, and each sums for itself. One step, the least there is, and
+/// n - 1 buffers sent by each rank, the most: for a few bytes on a few ranks.
+///
+/// Source: Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication Operations in MPICH", IJHPCA 19(1),
+/// 2005, from which everything better starts; elsewhere "one-shot" all-reduce.
+// Cost: alpha + (n - 1) bytes beta + (n - 1) bytes gamma.
+Schedule naive(const ScheduleRequest& request) {
+  ScheduleBuilder s = begin("naive", request, 1);
+  for (int from = 0; from < request.ranks; ++from) {
+    for (int to = 0; to < request.ranks; ++to) {
+      if (from != to) s.reduce(0, {.from = from, .to = to});
+    }
+  }
+  return s.take();
+}
+
+}  // namespace lockstep::algorithm

@@ -1,0 +1,34 @@
+#include "algorithms/pieces.h"
+
+namespace lockstep::algorithm {
+
+/// Star, the parameter server: everybody sends to one rank, which sums and sends the result back to everybody. Two
+/// steps, and 2 (n - 1) buffers through the links of that one rank. Reduce and gather are its first half, broadcast and
+/// scatter its second; where the collective names no root, rank 0 is the centre.
+///
+/// Source: Li et al., "Scaling Distributed Machine Learning with the Parameter Server", OSDI 2014; in MPI's libraries
+/// the "linear" form of each collective.
+// Cost: 2 alpha + 2 (n - 1) bytes beta + (n - 1) bytes gamma, all at the centre; a half for the halves, and the bytes
+// of one block for gather and scatter.
+Schedule star(const ScheduleRequest& request) {
+  const Collective collective = request.collective;
+  const bool has_blocks = collective == Collective::kGather || collective == Collective::kScatter;
+  const int centre = has_root(collective) ? request.root : 0;
+  ScheduleBuilder s = begin("star", request, has_blocks ? request.ranks : 1);
+  if (collective == Collective::kGather) gather_to_root(s, request.ranks, centre);
+  if (collective == Collective::kScatter) scatter_from_root(s, request.ranks, centre);
+  if (is_reduction(collective)) {
+    for (int rank = 0; rank < request.ranks; ++rank) {
+      if (rank != centre) s.reduce(0, {.from = rank, .to = centre});
+    }
+    s.end_step();
+  }
+  if (distributes(collective)) {
+    for (int rank = 0; rank < request.ranks; ++rank) {
+      if (rank != centre) s.copy(0, {.from = centre, .to = rank});
+    }
+  }
+  return s.take();
+}
+
+}  // namespace lockstep::algorithm

@@ -1,0 +1,73 @@
+#include "schedule/relabelled.h"
+
+#include "schedule/promise.h"
+
+#include <fmt/format.h>
+#include <lockstep/error.h>
+
+#include <algorithm>
+#include <numeric>
+#include <unordered_map>
+
+namespace lockstep {
+
+namespace {
+
+std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+bool names_each_rank_once(const std::vector<int>& order, int ranks) {
+  std::vector<int> sorted = order;
+  std::sort(sorted.begin(), sorted.end());
+  std::vector<int> all(at(ranks));
+  std::iota(all.begin(), all.end(), 0);
+  return sorted == all;
+}
+
+/// The block that takes a block's place when its ranks are renamed.
+int moved_block(const Schedule& schedule, const std::vector<int>& order, int block) {
+  const int ranks = schedule.ranks;
+  const int blocks = blocks_of(schedule.collective, ranks);
+  if (blocks == 1) return block;
+  if (blocks == ranks) return order[at(block)];
+  return order[at(block / ranks)] * ranks + order[at(block % ranks)];
+}
+
+}  // namespace
+
+Schedule relabelled(const Schedule& schedule, const std::vector<int>& order) {
+  if (!names_each_rank_once(order, schedule.ranks)) {
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("The schedule '{}' cannot be relabelled: the order does not name each of its {} ranks once.",
+                    schedule.name, schedule.ranks));
+  }
+  Schedule renamed = schedule;
+  if (has_root(schedule.collective)) renamed.root = order[at(schedule.root)];
+  const int chunks_a_block = schedule.chunks / blocks_of(schedule.collective, schedule.ranks);
+  for (Step& step : renamed.steps) {
+    for (auto& [kind, chunk, from, to] : step) {
+      const int block = moved_block(schedule, order, chunk / chunks_a_block);
+      chunk = block * chunks_a_block + chunk % chunks_a_block;
+      from = order[at(from)];
+      to = order[at(to)];
+    }
+  }
+  return renamed;
+}
+
+std::vector<int> order_by_host(const std::vector<int>& hosts) {
+  std::unordered_map<int, std::size_t> place;  // of each host, as they appear
+  for (const int host : hosts) place.try_emplace(host, place.size());
+  std::vector<int> order(hosts.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return place[hosts[at(a)]] < place[hosts[at(b)]]; });
+  return order;
+}
+
+std::vector<int> inverse_of(const std::vector<int>& order) {
+  std::vector<int> places(order.size());
+  for (std::size_t place = 0; place < order.size(); ++place) places[at(order[place])] = static_cast<int>(place);
+  return places;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "schedule/schedule.h"
+
+#include <vector>
+
+namespace lockstep {
+
+/// The same schedule for other ranks: what rank r did, rank order[r] does. Blocks that belong to ranks go with them, so
+/// it is again a schedule for the same collective, from or to order[root]. Takes one rank's part of a schedule too,
+/// which becomes another rank's. Sums may be made in another order than before. Throws Error (kInvalidArgument) if
+/// `order` does not name each rank once.
+Schedule relabelled(const Schedule& schedule, const std::vector<int>& order);
+
+/// The ranks in an order in which those of a host are neighbours: hosts as they first appear, a host's ranks ascending.
+/// `hosts` says on which host each rank is. A ring relabelled by it crosses from host to host as seldom as a ring can.
+std::vector<int> order_by_host(const std::vector<int>& hosts);
+
+/// Where each rank stands in an order: the order that undoes it.
+std::vector<int> inverse_of(const std::vector<int>& order);
+
+}  // namespace lockstep
