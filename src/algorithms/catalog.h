@@ -25,6 +25,7 @@ struct Algorithm {
   std::string description;
   std::vector<Collective> collectives;
   std::function<Schedule(const ScheduleRequest& request)> write;
+  std::string use;  ///< when to choose it: completes "Use it ...", as the guide does
 
   bool supports(Collective collective) const;
   /// Throws Error (kInvalidArgument) if the algorithm does not do this collective, naming those that do, or if there is

@@ -22,6 +22,13 @@ TEST(Catalog, EveryAlgorithmDeliversEveryCollectiveOnAnyNumberOfRanks) {
   });
 }
 
+TEST(Catalog, EveryAlgorithmSaysWhatItIsAndWhenToUseIt) {
+  for (const Algorithm& algorithm : algorithms()) {
+    EXPECT_NE(algorithm.description, "") << algorithm.name;
+    EXPECT_NE(algorithm.use, "") << algorithm.name;
+  }
+}
+
 TEST(Catalog, OneRankHasNothingToDo) {
   for (const Algorithm& algorithm : algorithms()) {
     for (const Collective collective : algorithm.collectives) {

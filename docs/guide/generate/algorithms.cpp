@@ -1,0 +1,143 @@
+// Writes docs/guide/algorithms.md and its pictures from the catalogue: `algorithms FOLDER`. scripts/generate_guide.sh
+// runs it, and a test compares what it writes with what is in the repository.
+#include "algorithms/catalog.h"
+#include "base/atomic_file.h"
+#include "schedule/drawing.h"
+#include "schedule/promise.h"
+#include "schedule/proof.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <iterator>
+#include <string>
+#include <vector>
+
+namespace lockstep {
+
+namespace {
+
+constexpr int kRanksDrawn = 4;
+
+/// What moves, counted in the schedule: in multiples of the whole buffer, so that it holds for any size.
+struct Cost {
+  std::size_t steps = 0;
+  double sent = 0;     ///< by all ranks together
+  double busiest = 0;  ///< sent by the rank that sends most
+};
+
+Cost cost_of(const Schedule& schedule) {
+  std::vector<int> sends(static_cast<std::size_t>(schedule.ranks));
+  int all = 0;
+  for (const Step& step : schedule.steps) {
+    for (const Transfer& transfer : step) {
+      ++sends[static_cast<std::size_t>(transfer.from)];
+      ++all;
+    }
+  }
+  const double chunks = schedule.chunks;
+  return {schedule.steps.size(), all / chunks, *std::max_element(sends.begin(), sends.end()) / chunks};
+}
+
+/// The collective that an algorithm is shown with: all_reduce, where it does that.
+Collective shown(const Algorithm& algorithm) {
+  return algorithm.supports(Collective::kAllReduce) ? Collective::kAllReduce : algorithm.collectives.front();
+}
+
+std::string_view order_of_summation(const Schedule& schedule) {
+  if (!is_reduction(schedule.collective)) return "nothing is summed";
+  return prove(schedule).canonical ? "canonical" : "its own";
+}
+
+/// "everybody sends" as the beginning of a sentence.
+std::string capitalised(std::string words) {
+  words.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(words.front())));
+  return words;
+}
+
+std::string cost_table(const Algorithm& algorithm) {
+  std::string table =
+      "| ranks | steps | sent in all | sent by the busiest rank | order of summation |\n| --- | --- | --- | --- | --- "
+      "|\n";
+  for (const int ranks : {2, 3, 4, 8, 16}) {
+    const Schedule schedule = algorithm.build({.collective = shown(algorithm), .ranks = ranks});
+    const Cost cost = cost_of(schedule);
+    fmt::format_to(std::back_inserter(table), "| {} | {} | {:.4g} N | {:.4g} N | {} |\n", ranks, cost.steps, cost.sent,
+                   cost.busiest, order_of_summation(schedule));
+  }
+  return table;
+}
+
+/// A name that a file may have: "hierarchical:ring,ring" has characters that some do not like.
+std::string picture_of(const Algorithm& algorithm) {
+  std::string name = algorithm.name;
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return c == ':' || c == ','; }, '-');
+  return fmt::format("pictures/algorithms/{}.svg", name);
+}
+
+std::string section(const Algorithm& algorithm) {
+  std::vector<std::string_view> collectives;
+  for (const Collective collective : algorithm.collectives) collectives.push_back(to_string(collective));
+  return fmt::format(
+      "\n## {0}\n\n{1}.\n\n**Use it** {2}.\n\nIt does: {3}. Here {4} on {5} ranks (`lockstep show {0} -n {5}{6} "
+      "--format svg`):\n\n"
+      "![{0}: {4} on {5} ranks]({7})\n\n{8}",
+      algorithm.name, capitalised(algorithm.description), algorithm.use, fmt::join(collectives, ", "),
+      to_string(shown(algorithm)), kRanksDrawn,
+      shown(algorithm) == Collective::kAllReduce ? "" : fmt::format(" --collective {}", to_string(shown(algorithm))),
+      picture_of(algorithm), cost_table(algorithm));
+}
+
+constexpr std::string_view kBeginning = R"(# The algorithms
+
+*This page and its pictures are written by `scripts/generate_guide.sh` from the catalogue.*
+
+A collective is a schedule: steps of transfers between ranks. Each algorithm below is a way to write one; all of them work
+for any number of ranks n, and tests prove each. In a picture, ranks stand side by side and time goes down. A box is a chunk
+of a rank's buffer; it fills as the ranks' contributions arrive. A solid arrow is a reduce, which adds to what is
+there, a dashed one a copy, which takes its place.
+
+What an algorithm costs is counted in its schedule, for n ranks and a buffer of N bytes. Steps cost latency, bytes cost bandwidth: small
+buffers want few steps, large ones little sent by the busiest rank. `lockstep price` turns both into time on a network. The order
+of summation is *canonical* where all elements are summed along the binary tree over the ranks, whatever the buffer's
+cuts: then the bits are the same as with any other canonical schedule. Elsewhere the ranks still get the same bits as each other.
+)";
+
+std::string page() {
+  std::string text{kBeginning};
+  for (const Algorithm& algorithm : algorithms()) text += section(algorithm);
+  return text;
+}
+
+void write_guide(const std::filesystem::path& folder) {
+  std::filesystem::create_directories(folder / "pictures/algorithms");
+  write_file_atomically(folder / "algorithms.md", page());
+  for (const Algorithm& algorithm : algorithms()) {
+    write_file_atomically(folder / picture_of(algorithm),
+                          draw_svg(algorithm.build({.collective = shown(algorithm), .ranks = kRanksDrawn})));
+  }
+}
+
+}  // namespace
+
+}  // namespace lockstep
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::fputs("One argument is needed: the folder to write the guide into.\n", stderr);
+    return 2;
+  }
+  try {
+    lockstep::write_guide(argv[1]);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "The guide could not be written: %s\n", error.what());
+    return 1;
+  }
+  return 0;
+}
