@@ -101,28 +101,55 @@ struct BFloat16 {
   using BitsTag = hn::RebindToUnsigned<FloatTag>;
   using FloatVector = hn::Vec<FloatTag>;
   using BitsVector = hn::Vec<BitsTag>;
+  using HalfTag = hn::Rebind<std::uint16_t, FloatTag>;
+  using HalfVector = hn::Vec<HalfTag>;
 
-  static FloatVector widen(BitsVector half) { return hn::BitCast(FloatTag(), hn::ShiftLeft<16>(half)); }
+  static FloatVector widen(HalfVector half) {
+    return hn::BitCast(FloatTag(), hn::ShiftLeft<16>(hn::PromoteTo(BitsTag(), half)));
+  }
   /// To nearest even: the last bit kept is added to just under half of it.
-  static BitsVector narrow(FloatVector value) {
+  static HalfVector narrow(FloatVector value) {
     const BitsTag tag;
     const auto bits = hn::BitCast(tag, value);
     const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(tag, 1));
-    return hn::ShiftRight<16>(hn::Add(bits, hn::Add(odd, hn::Set(tag, 0x7fff))));
+    return hn::TruncateTo(HalfTag(), hn::ShiftRight<16>(hn::Add(bits, hn::Add(odd, hn::Set(tag, 0x7fff)))));
   }
 };
 
-/// Without the instructions that not all machines have, and that do not round alike where they are emulated. Source:
-/// Fabian Giesen, "Float->half variants" and "half_to_float_fast5" (public domain),
-/// https://gist.github.com/rygorous/2156668.
+/// By the instructions of x86 from AVX2 on, which round to nearest even whatever else is set; elsewhere, where
+/// Highway's emulations do not all round alike, by integers. Source: Fabian Giesen, "Float->half variants" and
+/// "half_to_float_fast5" (public domain), https://gist.github.com/rygorous/2156668.
 template <class FloatTag>
-struct Float16 {
+class Float16 {
+ public:
   using BitsTag = hn::RebindToUnsigned<FloatTag>;
   using FloatVector = hn::Vec<FloatTag>;
   using BitsVector = hn::Vec<BitsTag>;
+  using HalfTag = hn::Rebind<std::uint16_t, FloatTag>;
+  using HalfVector = hn::Vec<HalfTag>;
+  static constexpr bool kInstructions = HWY_ARCH_X86 && (HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3);
+  using NativeTag = hn::Rebind<hwy::float16_t, FloatTag>;
+
+  static FloatVector widen(HalfVector half) {
+    if constexpr (kInstructions) {
+      return hn::PromoteTo(FloatTag(), hn::BitCast(NativeTag(), half));
+    } else {
+      return widen_by_integers(hn::PromoteTo(BitsTag(), half));
+    }
+  }
+
+  static HalfVector narrow(FloatVector value) {
+    if constexpr (kInstructions) {
+      return hn::BitCast(HalfTag(), hn::DemoteTo(NativeTag(), value));
+    } else {
+      return hn::TruncateTo(HalfTag(), narrow_by_integers(value));
+    }
+  }
+
+ private:
   static constexpr std::uint32_t kRebias = (127 - 15) << 23;
 
-  static FloatVector widen(BitsVector half) {
+  static FloatVector widen_by_integers(BitsVector half) {
     const BitsTag tag;
     const auto magnitude = hn::ShiftLeft<13>(hn::And(half, hn::Set(tag, 0x7fff)));
     const auto sign = hn::ShiftLeft<16>(hn::And(half, hn::Set(tag, 0x8000)));
@@ -138,7 +165,7 @@ struct Float16 {
     return hn::BitCast(FloatTag(), hn::Or(bits, sign));
   }
 
-  static BitsVector narrow(FloatVector value) {
+  static BitsVector narrow_by_integers(FloatVector value) {
     const BitsTag tag;
     const auto bits = hn::BitCast(tag, value);
     const auto sign = hn::And(bits, hn::Set(tag, 0x80000000U));
@@ -170,12 +197,8 @@ struct HalfLanes {
 
   explicit HalfLanes(int divisor) : divided(divisor) {}
 
-  static Vector widen(hn::Vec<StoredTag> half) {
-    return Format<Tag>::widen(hn::PromoteTo(hn::RebindToUnsigned<Tag>(), half));
-  }
-  hn::Vec<StoredTag> finish(Vector value) const {
-    return hn::TruncateTo(StoredTag(), Format<Tag>::narrow(divided(value)));
-  }
+  static Vector widen(hn::Vec<StoredTag> half) { return Format<Tag>::widen(half); }
+  hn::Vec<StoredTag> finish(Vector value) const { return Format<Tag>::narrow(divided(value)); }
 
   FloatFinish<Tag> divided;
 };

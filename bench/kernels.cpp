@@ -1,0 +1,231 @@
+// How fast the kernels of local memory are: the cost of a small call, the traffic of 2 to 8 operands warm and cold, and
+// where streaming begins to win when two ranks reduce each other's buffers at once.
+// `build/release/bin/kernels_speed [calls|traffic|pair]...`, alone on the machine. Rates are what the kernel reads and
+// writes, not what the caches make of it.
+#include "kernels/reduce.h"
+#include "kernels/stream.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <barrier>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <new>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using namespace lockstep;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kKi = 1024;
+constexpr std::size_t kMi = kKi * kKi;
+
+/// Page-aligned, touched.
+class Buffer {
+ public:
+  explicit Buffer(std::size_t bytes) : data_(std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096)) {
+    if (data_ == nullptr) throw std::bad_alloc();
+    std::memset(data_, 0, bytes);
+  }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  ~Buffer() { std::free(data_); }
+  void* at(std::size_t byte) const { return static_cast<char*>(data_) + byte; }
+
+ private:
+  void* data_;
+};
+
+void pin(int cpu) {
+  cpu_set_t cpus;
+  CPU_ZERO(&cpus);
+  CPU_SET(cpu, &cpus);
+  sched_setaffinity(0, sizeof cpus, &cpus);
+}
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+/// The median of some times of one call, each over as many calls as take about 2 ms.
+double seconds_of(const std::function<void()>& call) {
+  call();
+  auto start = Clock::now();
+  call();
+  const int calls = static_cast<int>(std::clamp(0.002 / seconds_since(start), 1.0, 1e6));
+  std::vector<double> times;
+  for (int round = 0; round < 11; ++round) {
+    start = Clock::now();
+    for (int i = 0; i < calls; ++i) call();
+    times.push_back(seconds_since(start) / calls);
+  }
+  std::sort(times.begin(), times.end());
+  return times[times.size() / 2];
+}
+
+kernels::ReduceArguments sum_of(const std::vector<void*>& targets, const std::vector<const void*>& operands,
+                                std::size_t elements, DataType dtype = DataType::kFloat32) {
+  return {.targets = targets.data(),
+          .target_count = targets.size(),
+          .operands = operands.data(),
+          .operand_count = operands.size(),
+          .count = elements,
+          .dtype = dtype,
+          .op = ReduceOp::kSum};
+}
+
+void print_calls() {
+  const Buffer memory(64 * kKi);
+  fmt::print("One call of float32 in the first cache, in ns: elements, operands, targets\n");
+  for (const std::size_t elements : {1U, 4U, 16U, 17U, 64U, 256U}) {
+    for (const std::size_t operands : {2U, 4U, 8U}) {
+      std::vector<const void*> from;
+      for (std::size_t s = 0; s < operands; ++s) from.push_back(memory.at(s * 4 * kKi));
+      const std::vector<void*> to = {memory.at(0), memory.at(4 * kKi)};
+      const auto arguments = sum_of(to, from, elements);
+      fmt::print("  {:4} {} {}: {:.1f}\n", elements, operands, to.size(),
+                 1e9 * seconds_of([&] { kernels::reduce(arguments); }));
+    }
+  }
+}
+
+struct Place {
+  std::string_view name;
+  std::size_t bytes;  ///< of all arrays together
+};
+constexpr Place kPlaces[] = {{"warm, 512 KiB together", 512 * kKi}, {"cold, 512 MiB together", 512 * kMi}};
+
+void print_copies(std::size_t bytes, const Buffer& memory) {
+  const std::size_t each = bytes / 2;
+  const auto rate = [&](const std::function<void()>& call) {
+    return 2e-9 * static_cast<double>(each) / seconds_of(call);
+  };
+  fmt::print("  memcpy {:.1f}, streamed copy {:.1f}, copy by reduce {:.1f} GB/s\n",
+             rate([&] { std::memcpy(memory.at(each), memory.at(0), each); }),
+             rate([&] { kernels::stream_pass(memory.at(each), memory.at(0), each); }), rate([&] {
+               const std::vector<void*> to = {memory.at(each)};
+               const std::vector<const void*> from = {memory.at(0)};
+               kernels::reduce(sum_of(to, from, each / 4));
+             }));
+}
+
+void print_traffic() {
+  for (const Place& place : kPlaces) {
+    const Buffer memory(place.bytes + 64 * kKi);
+    fmt::print("{}: GB/s\n", place.name);
+    print_copies(place.bytes, memory);
+    for (const DataType dtype : {DataType::kFloat32, DataType::kBFloat16, DataType::kFloat16}) {
+      for (std::size_t operands = 2; operands <= 9; ++operands) {
+        // One target more than there are operands, and not on the same lines of a cache's set.
+        const std::size_t each = place.bytes / (operands + 1) / 4096 * 4096;
+        std::vector<const void*> from;
+        for (std::size_t s = 0; s < operands; ++s) from.push_back(memory.at(s * (each + 256)));
+        const std::vector<void*> to = {memory.at(operands * (each + 256))};
+        auto arguments = sum_of(to, from, each / size_of(dtype), dtype);
+        double rates[2];
+        for (const bool streaming : {false, true}) {
+          arguments.streaming = streaming;
+          rates[streaming] =
+              1e-9 * static_cast<double>(each * (operands + 1)) / seconds_of([&] { kernels::reduce(arguments); });
+        }
+        fmt::print("  {:8} {} operands: stored {:.1f}, streamed {:.1f}\n", to_string(dtype), operands, rates[0],
+                   rates[1]);
+      }
+    }
+  }
+}
+
+/// `work(rank)` on a pinned thread for each of two ranks, again and again in step: the median time of a round.
+double seconds_of_pair(int rounds, const std::function<void(int)>& work) {
+  std::barrier barrier(2);
+  std::vector<double> times;
+  const auto run = [&](int rank) {
+    pin(rank);
+    for (int round = 0; round < rounds + 2; ++round) {
+      barrier.arrive_and_wait();
+      const auto start = Clock::now();
+      work(rank);
+      barrier.arrive_and_wait();
+      if (rank == 0 && round >= 2) times.push_back(seconds_since(start));
+    }
+  };
+  std::thread other(run, 1);
+  std::thread one(run, 0);
+  one.join();
+  other.join();
+  std::sort(times.begin(), times.end());
+  return times[times.size() / 2];
+}
+
+/// What two ranks do with their halves of two buffers, as a step of a collective over mapped memory does.
+struct Shape {
+  std::string_view name;
+  bool in_place;  ///< the sum is written to both buffers (`direct`); otherwise to one that was not read
+  bool used;      ///< each rank then reads and writes what it ended with, as an optimizer would
+};
+constexpr Shape kShapes[] = {
+    {"into both buffers, again and again", true, false},
+    {"into both buffers, then each works through its own", true, true},
+    {"into a third, again and again", false, false},
+    {"into a third, then each works through its part", false, true},
+};
+
+double seconds_of_shape(const Shape& shape, std::size_t bytes, bool streaming) {
+  const Buffer buffers[] = {Buffer(bytes), Buffer(bytes), Buffer(bytes)};
+  const std::size_t half = bytes / 2;
+  const int rounds = static_cast<int>(std::clamp<std::size_t>(512 * kMi / bytes, 9, 2001));
+  return seconds_of_pair(rounds, [&](int rank) {
+    const std::size_t begin = static_cast<std::size_t>(rank) * half;
+    const std::vector<const void*> from = {buffers[0].at(begin), buffers[1].at(begin)};
+    std::vector<void*> to = {buffers[0].at(begin), buffers[1].at(begin)};
+    if (!shape.in_place) to = {buffers[2].at(begin)};
+    auto arguments = sum_of(to, from, half / 4);
+    arguments.streaming = streaming;
+    kernels::reduce(arguments);
+    if (!shape.used) return;
+    const std::vector<void*> own = {shape.in_place ? buffers[rank].at(0) : to[0]};
+    const std::vector<const void*> twice(2, own[0]);
+    kernels::reduce(sum_of(own, twice, (shape.in_place ? bytes : half) / 4));
+  });
+}
+
+void print_pair() {
+  fmt::print("Two ranks at once, each sums its half of two buffers, us\n");
+  for (const Shape& shape : kShapes) {
+    fmt::print(" {}\n", shape.name);
+    for (std::size_t bytes = 64 * kKi; bytes <= 128 * kMi; bytes *= 4) {
+      fmt::print("  {:7} KiB: stored {:.1f}, streamed {:.1f}\n", bytes / kKi,
+                 1e6 * seconds_of_shape(shape, bytes, false), 1e6 * seconds_of_shape(shape, bytes, true));
+    }
+  }
+  const std::size_t bytes = 128 * kMi;
+  const Buffer memory[] = {Buffer(2 * bytes), Buffer(2 * bytes)};
+  const double limit =
+      seconds_of_pair(9, [&](int rank) { kernels::stream_pass(memory[rank].at(bytes), memory[rank].at(0), bytes); });
+  fmt::print("limit: {:.1f} GB/s of two streaming threads\n", 4e-9 * static_cast<double>(bytes) / limit);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::vector<std::string_view> parts(argv + 1, argv + argc);
+  if (parts.empty()) parts = {"calls", "traffic", "pair"};
+  for (const std::string_view part : parts) {
+    pin(0);
+    if (part == "calls")
+      print_calls();
+    else if (part == "traffic")
+      print_traffic();
+    else if (part == "pair")
+      print_pair();
+    else {
+      fmt::print(stderr, "There is no part '{}'; the parts are calls, traffic and pair.\n", part);
+      return 2;
+    }
+  }
+}
