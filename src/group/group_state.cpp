@@ -9,53 +9,11 @@
 
 namespace lockstep::detail {
 
-namespace {
-
-/// What a Pending holds: an operation of the group's queue.
-class QueuedOperation final : public Operation {
- public:
-  QueuedOperation(std::shared_ptr<GroupState> group, std::uint64_t sequence)
-      : group_(std::move(group)), sequence_(sequence) {}
-  bool advance() override {
-    if (!group_->is_complete(sequence_)) group_->progress();
-    return group_->is_complete(sequence_);
-  }
-  void wait() override { group_->finish(sequence_); }
-
- private:
-  std::shared_ptr<GroupState> group_;
-  std::uint64_t sequence_;
-};
-
-/// Allocates from memory that lives as long as anything in it: a handle may outlive its group.
-template <class T>
-class HandleAllocator {
- public:
-  using value_type = T;
-
-  explicit HandleAllocator(std::shared_ptr<std::pmr::memory_resource> memory) : memory_(std::move(memory)) {}
-  template <class U>
-  HandleAllocator(const HandleAllocator<U>& other)
-      : memory_(other.memory()) {}  // NOLINT: a conversion, as allocators have
-
-  T* allocate(std::size_t count) { return static_cast<T*>(memory_->allocate(count * sizeof(T), alignof(T))); }
-  void deallocate(T* data, std::size_t count) { memory_->deallocate(data, count * sizeof(T), alignof(T)); }
-  const std::shared_ptr<std::pmr::memory_resource>& memory() const { return memory_; }
-
-  friend bool operator==(const HandleAllocator& a, const HandleAllocator& b) { return a.memory_ == b.memory_; }
-
- private:
-  std::shared_ptr<std::pmr::memory_resource> memory_;
-};
-
-}  // namespace
-
 GroupState::GroupState(Identity identity, std::unique_ptr<Transport> transport)
     : identity_(std::move(identity)),
       transport_(std::move(transport)),
       schedules_(identity_.size),
       operations_(*transport_, schedules_),
-      handles_(std::make_shared<std::pmr::unsynchronized_pool_resource>()),
       default_timeout_(environment_duration(kTimeoutVariable, std::chrono::minutes(10))) {}
 
 GroupState::~GroupState() {
@@ -74,8 +32,12 @@ Pending GroupState::start(const Task& task, const OperationOptions& options) {
   queue_.push(operation, {task.input_data(), task.buffer.data, options.purpose, timeout}, ++sequence_);
   progress();
   if (is_complete(sequence_)) return {};
-  return Pending(
-      std::allocate_shared<QueuedOperation>(HandleAllocator<QueuedOperation>(handles_), shared_from_this(), sequence_));
+  return {shared_from_this(), sequence_};
+}
+
+bool GroupState::advance_to(std::uint64_t sequence) {
+  if (!is_complete(sequence)) progress();
+  return is_complete(sequence);
 }
 
 bool GroupState::progress() {
@@ -95,7 +57,7 @@ bool GroupState::progress() {
   return true;
 }
 
-void GroupState::finish(std::uint64_t sequence) {
+void GroupState::wait_until(std::uint64_t sequence) {
   while (!is_complete(sequence)) {
     progress();
     if (is_complete(sequence)) return;

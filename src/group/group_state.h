@@ -8,10 +8,10 @@
 #include "transport/transport.h"
 
 #include <lockstep/group.h>
+#include <lockstep/pending.h>
 
 #include <exception>
 #include <memory>
-#include <memory_resource>
 #include <string>
 #include <typeindex>
 #include <unordered_map>
@@ -20,10 +20,10 @@ namespace lockstep::detail {
 
 /// What a Group's handles share: the transport, the operations under way in the order they were asked for, and the
 /// first error, after which nothing more is attempted.
-class GroupState : public std::enable_shared_from_this<GroupState> {
+class GroupState final : public Awaited, public std::enable_shared_from_this<GroupState> {
  public:
   GroupState(Identity identity, std::unique_ptr<Transport> transport);
-  ~GroupState();
+  ~GroupState() override;
 
   const Identity& identity() const { return identity_; }
   Transport& transport() { return *transport_; }
@@ -32,8 +32,9 @@ class GroupState : public std::enable_shared_from_this<GroupState> {
   Pending start(const Task& task, const OperationOptions& options);
   /// Moves the queue as far as it goes; true when it is empty. Throws the group's error.
   bool progress();
-  /// Makes progress until the operation of that number is complete.
-  void finish(std::uint64_t sequence);
+  /// A ticket is the operation's sequence number.
+  bool advance_to(std::uint64_t sequence) override;
+  void wait_until(std::uint64_t sequence) override;
   /// Operations complete in the order they were asked for.
   bool is_complete(std::uint64_t sequence) const { return sequence <= completed_; }
 
@@ -54,7 +55,6 @@ class GroupState : public std::enable_shared_from_this<GroupState> {
   OperationQueue queue_;
   std::uint64_t sequence_ = 0;   ///< of the operation asked for last
   std::uint64_t completed_ = 0;  ///< and of the one completed last
-  std::shared_ptr<std::pmr::memory_resource> handles_;
   std::unordered_map<std::type_index, std::shared_ptr<void>> attributes_;
   std::exception_ptr error_;
   std::chrono::milliseconds default_timeout_;

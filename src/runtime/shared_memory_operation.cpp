@@ -93,7 +93,9 @@ bool SharedMemoryOperation::enter_piece() {
   }
   in_piece_ = true;
   position_ = 0;
-  transport_.signal(progress_at(plan_->ticks_at(0)));
+  // A step that waits for nobody signals in a moment anyway.
+  const bool starts_at_once = !plan_->steps.empty() && plan_->steps.front().before.empty();
+  if (!starts_at_once) transport_.signal(progress_at(plan_->ticks_at(0)));
   return true;
 }
 
@@ -168,6 +170,7 @@ std::byte* SharedMemoryOperation::address_of(const Plan::Place& place, int chunk
 void SharedMemoryOperation::wait_for_peer() {
   if (!blocked_on_) return;
   const auto [peer, target] = *blocked_on_;
+  if (transport_.await_briefly(peer, target)) return;
   // First for the peer to enter the operation, so that disagreement is seen although the peer will come no further.
   const Progress entering{announcement_.sequence, 0};
   if (target > entering) {

@@ -65,6 +65,8 @@ class Transport {
 
   virtual void signal(Progress progress) = 0;
   virtual Progress progress_of(int peer) const = 0;
+  /// Looks for it as long as staying awake is cheaper than sleeping; true if the peer has come that far.
+  virtual bool await_briefly(int peer, Progress progress) = 0;
   /// Waits until the peer has come that far; false if the deadline passed first.
   virtual bool wait_for(int peer, Progress progress, std::chrono::steady_clock::time_point deadline) = 0;
   /// Tells the peers that this rank can go no further, and why. Whoever waits, for anyone, throws the same.

@@ -1,5 +1,7 @@
 #include "transport/shm/board.h"
 
+#include "transport/shm/asymmetric_fence.h"
+
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -58,8 +60,9 @@ std::optional<Entry> RankSlot::entry(std::uint64_t sequence) const {
 void RankSlot::signal(Progress progress) {
   // Ordered before the look at parked_, as park() orders its increment before its look at progress_: one of the two
   // sees the other.
-  progress_.store(pack(progress), std::memory_order_seq_cst);
-  if (parked_.load(std::memory_order_seq_cst) != 0) wake();
+  progress_.store(pack(progress), std::memory_order_release);
+  light_fence();
+  if (parked_.load(std::memory_order_relaxed) != 0) wake();
 }
 
 void RankSlot::wake() {
@@ -68,6 +71,7 @@ void RankSlot::wake() {
 
 void RankSlot::park(Progress seen, std::chrono::milliseconds slice) {
   parked_.fetch_add(1, std::memory_order_seq_cst);
+  heavy_fence();
   const std::uint64_t packed = pack(seen);
   if (progress_.load(std::memory_order_seq_cst) == packed) {
     const timespec timeout{slice.count() / 1000, slice.count() % 1000 * 1'000'000};

@@ -71,8 +71,8 @@ class ShmTransport final : public Transport {
   Progress progress_of(int peer) const override { return slot(peer).progress(); }
   void fail(const Error& error) noexcept override { own_slot().fail(error); }
 
-  bool wait_for(int peer, Progress target, steady_clock::time_point deadline) override {
-    RankSlot& awaited = slot(peer);
+  bool await_briefly(int peer, Progress target) override {
+    const RankSlot& awaited = slot(peer);
     for (int i = 0; i < patience_.spins; ++i) {
       if (awaited.progress() >= target) return true;
       relax();
@@ -81,6 +81,11 @@ class ShmTransport final : public Transport {
       if (awaited.progress() >= target) return true;
       ::sched_yield();
     }
+    return awaited.progress() >= target;
+  }
+
+  bool wait_for(int peer, Progress target, steady_clock::time_point deadline) override {
+    RankSlot& awaited = slot(peer);
     while (true) {
       const Progress seen = awaited.progress();
       if (seen >= target) return true;
