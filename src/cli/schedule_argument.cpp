@@ -35,6 +35,7 @@ std::vector<std::string_view> algorithm_names() {
 
 std::vector<std::string_view> collective_names() {
   std::vector<std::string_view> names;
+  names.reserve(kCollectives.size());
   for (const Collective collective : kCollectives) names.push_back(to_string(collective));
   return names;
 }
