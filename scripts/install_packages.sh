@@ -12,6 +12,7 @@ declare -A packages=(
   [tests]="libgtest-dev libgmock-dev clang-format clang-tidy openmpi-bin chromium fonts-dejavu-core tmux"
   [wheel]="python3-venv"
   [fuzz]="clang libclang-rt-dev"
+  [compare]="openmpi-bin libopenmpi-dev libgloo-dev iproute2"
 )
 declare -A reasons=(
   [build]="to compile Lockstep"
@@ -20,6 +21,7 @@ declare -A reasons=(
   [tests]="for the tests: frameworks, style, mpirun, a browser and a terminal to look at what is shown"
   [fuzz]="for libFuzzer, which gcc has not"
   [wheel]="for the environment that PyTorch's wheel goes into"
+  [compare]="what Lockstep is measured beside, and to shape a line"
 )
 
 is_installed() { [[ $(dpkg-query --show --showformat='${db:Status-Status}' "$1" 2>/dev/null) == installed ]]; }

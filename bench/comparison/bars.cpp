@@ -1,0 +1,81 @@
+#include "bench/comparison/bars.h"
+
+#include "base/units.h"
+
+#include <fmt/format.h>
+
+#include <set>
+
+namespace lockstep::compare {
+
+namespace {
+
+constexpr std::size_t kKiB = 1024;
+constexpr std::size_t kMiB = 1024 * kKiB;
+constexpr double kLineBytesPerSecond = 125e6;  // 1 Gbit/s, as bench/compare shapes it
+
+std::set<std::size_t> sizes_of(const SectionResult& result) {
+  std::set<std::size_t> sizes;
+  for (const Cell& cell : result.cells) sizes.insert(cell.bytes);
+  return sizes;
+}
+
+}  // namespace
+
+std::vector<Bar> bars_of(const SectionResult& result) {
+  if (result.cold || result.shaped) return {};
+  if (result.tcp) {
+    return {{"Lockstep, TCP", "Open MPI, TCP", 0, 64 * kMiB, 1}, {"Lockstep, TCP", "Gloo", 0, 64 * kMiB, 2}};
+  }
+  std::vector<Bar> bars{{"Lockstep, registered", "Open MPI", 0, 8 * kKiB, 1},
+                        {"Lockstep, registered", "Open MPI", 16 * kKiB, 64 * kMiB, 4},
+                        {"Lockstep, registered", "Gloo", 16 * kKiB, 64 * kMiB, 10}};
+  if (result.ranks <= 4) bars.push_back({"Lockstep, plain", "Open MPI", 256 * kKiB, 64 * kMiB, 2});
+  return bars;
+}
+
+std::optional<double> times_as_fast(const SectionResult& result, const Bar& bar, std::size_t bytes) {
+  const Cell* ours = result.find(bar.ours, bytes);
+  const Cell* peer = result.find(bar.peer, bytes);
+  if (ours == nullptr || peer == nullptr) return std::nullopt;
+  return peer->median_us / ours->median_us;
+}
+
+double limit_bar(const SectionResult& result) {
+  if (result.cold) return 1.3;
+  return result.shaped ? 1 / 0.9 : 0;
+}
+
+double limit_us(const SectionResult& result, std::size_t bytes) {
+  const double ranks = result.ranks;
+  const auto n = static_cast<double>(bytes);
+  if (result.shaped) return 2 * (ranks - 1) * n / kLineBytesPerSecond * 1e6;
+  return 2 * ranks * n / (result.limit_gb_per_s * 1e9) * 1e6;
+}
+
+std::vector<std::string> shortfalls(const std::vector<SectionResult>& results) {
+  std::vector<std::string> sentences;
+  for (const SectionResult& result : results) {
+    for (const Bar& bar : bars_of(result)) {
+      for (const std::size_t bytes : sizes_of(result)) {
+        if (bytes < bar.from_bytes || bytes > bar.to_bytes) continue;
+        const auto times = times_as_fast(result, bar, bytes);
+        if (!times || *times >= bar.times) continue;
+        sentences.push_back(fmt::format("{} ranks, {}: {} is {:.2f} times as fast as {}; it should be {:g}.",
+                                        result.ranks, format_bytes(bytes), bar.ours, *times, bar.peer, bar.times));
+      }
+    }
+    for (const Cell& cell : result.cells) {
+      const double bar = limit_bar(result);
+      if (bar == 0 || cell.subject.find("Lockstep") != 0 || cell.subject == "Lockstep, plain") continue;
+      const double share = cell.median_us / limit_us(result, cell.bytes);
+      if (share <= bar) continue;
+      sentences.push_back(fmt::format(
+          "{} ranks, {}, {}: {} takes {:.2f} times what the limit allows; it should be {:.2f}.", result.ranks,
+          format_bytes(cell.bytes), result.cold ? "cold" : "shaped line", cell.subject, share, bar));
+    }
+  }
+  return sentences;
+}
+
+}  // namespace lockstep::compare

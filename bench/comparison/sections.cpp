@@ -1,0 +1,242 @@
+#include "bench/comparison/sections.h"
+
+#include "base/atomic_file.h"
+#include "base/units.h"
+#include "bench/cache.h"
+#include "bench/comparison/conductor.h"
+#include "bench/rounds.h"
+#include "bench/statistics.h"
+#include "topology/cpus.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+namespace lockstep::compare {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::size_t kRounds = 5;
+constexpr std::size_t kFewestIterations = 10;
+constexpr std::size_t kMostIterations = 5000;
+
+std::vector<std::size_t> sizes_from(std::size_t first, std::size_t last, std::size_t factor) {
+  std::vector<std::size_t> sizes;
+  for (std::size_t bytes = first; bytes <= last; bytes *= factor) sizes.push_back(bytes);
+  return sizes;
+}
+
+std::vector<Subject> shared_memory_subjects() {
+  return {{"Lockstep, registered", "lockstep", false},
+          {"Lockstep, plain", "lockstep", true},
+          {"Open MPI", "open_mpi", true},
+          {"Gloo", "gloo", true}};
+}
+
+std::vector<Subject> tcp_subjects() {
+  return {{"Lockstep, TCP", "lockstep", false}, {"Open MPI, TCP", "open_mpi", true}, {"Gloo", "gloo", true}};
+}
+
+PeerPlan plan_for(const std::string& program, const Section& section, const fs::path& programs) {
+  const std::string ranks = std::to_string(section.ranks);
+  const std::string path = (programs / ("compare_" + program)).string();
+  if (program != "open_mpi") {
+    PeerPlan plan{program, {(programs / "lockstep").string(), "run", "-n", ranks}, {}, section.ranks};
+    // Its two threads do not get on on one core: 4 ms an operation instead of 0.1.
+    if (program == "gloo") plan.command.push_back("--no-pin");
+    plan.command.push_back(path);
+    if (program == "lockstep")
+      plan.environment.push_back(section.tcp ? "LOCKSTEP_TRANSPORT=tcp" : "LOCKSTEP_TRANSPORT=auto");
+    return plan;
+  }
+  PeerPlan plan{program, {"mpirun", "-n", ranks, "--allow-run-as-root", "--oversubscribe"}, {}, section.ranks};
+  const bool share_cores = section.ranks > available_cpus().cores;
+  const auto add = [&](const std::vector<std::string>& words) {
+    plan.command.insert(plan.command.end(), words.begin(), words.end());
+  };
+  add({"--bind-to", share_cores ? "none" : "core", "--mca", "mpi_yield_when_idle", share_cores ? "1" : "0"});
+  if (section.tcp) add({"--mca", "btl", "tcp,self", "--mca", "pml", "ob1"});
+  add({path});
+  return plan;
+}
+
+/// A folder that is gone when this is.
+class ScratchFolder {
+ public:
+  ScratchFolder() {
+    std::string pattern = (fs::temp_directory_path() / "lockstep-compare-XXXXXX").string();
+    path_ = ::mkdtemp(pattern.data());
+  }
+  ~ScratchFolder() { fs::remove_all(path_); }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+/// A program's ranks; subjects that differ only in memory share them.
+struct RunningWorld {
+  std::string program;
+  std::unique_ptr<ScratchFolder> folder;
+  std::unique_ptr<PeerWorld> world;
+};
+
+struct Runner {
+  const Subject* subject;
+  PeerWorld* world;
+  std::size_t batch = 1;
+  std::size_t iterations = 0;
+  std::vector<double> seconds{};
+  std::uint64_t wrong = 0;
+
+  /// Asks for a round; a subject that has stopped answering is passed over. Returns what this took, in seconds.
+  double run(const Section& section, std::size_t bytes, const bench::Round& round) {
+    constexpr std::chrono::seconds kPatience(20);
+    const auto start = std::chrono::steady_clock::now();
+    const auto answer = world->ask(
+        fmt::format("measure {} {:d} {:d} {} {}", bytes, section.cold, subject->plain, round.iterations, round.batch),
+        kPatience);
+    if (!answer) return 0;
+    seconds.insert(seconds.end(), answer->seconds.begin(), answer->seconds.end());
+    wrong += answer->wrong;
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+};
+
+void warm_up(const Section& section, std::size_t bytes, const RunOptions& options, Runner& runner) {
+  constexpr std::size_t kProbes = 3;
+  const bench::Layout layout =
+      bench::make_layout(bench::Pattern({.ranks = section.ranks, .count = bytes / sizeof(float)}), section.cold,
+                         bench::last_level_cache_bytes());
+  runner.run(section, bytes, {.iterations = 1, .batch = section.cold ? layout.slots : 1});
+  runner.seconds.clear();
+  runner.run(section, bytes, {.iterations = kProbes});
+  runner.batch = bench::choose_batch(bench::median(runner.seconds), layout);
+  const double taken = runner.run(section, bytes, {.iterations = kProbes, .batch = runner.batch});
+  runner.seconds.clear();
+  const double wanted = options.min_seconds * kProbes / std::max(taken, 1e-6) / kRounds;
+  runner.iterations =
+      std::clamp(static_cast<std::size_t>(wanted), kFewestIterations / kRounds, kMostIterations / kRounds);
+}
+
+std::vector<Cell> measure_size(const Section& section, std::size_t bytes, const RunOptions& options,
+                               std::vector<Runner> runners) {
+  for (Runner& runner : runners) warm_up(section, bytes, options, runner);
+  for (std::size_t round = 0; round < kRounds; ++round) {
+    for (Runner& runner : runners) runner.run(section, bytes, {runner.iterations, runner.batch});
+  }
+  std::vector<Cell> cells;
+  for (const Runner& runner : runners) {
+    const bool silent = !runner.world->failure().empty();
+    const std::vector<double> seconds = silent ? std::vector<double>() : runner.seconds;
+    cells.push_back({runner.subject->label, bytes, bench::median(seconds) * 1e6, bench::percentile(seconds, 0.99) * 1e6,
+                     runner.wrong, seconds.size()});
+    fmt::print("{:>8} {:>10} {:<22} {:>12.2f} us {:>12.2f} us{}\n", section.name, format_bytes(bytes),
+               runner.subject->label, cells.back().median_us, cells.back().p99_us, runner.wrong > 0 ? "  WRONG" : "");
+  }
+  std::fflush(stdout);
+  return cells;
+}
+
+}  // namespace
+
+std::vector<Section> all_sections() {
+  constexpr std::size_t kMiB = 1 << 20;
+  std::vector<Section> sections;
+  std::vector<std::size_t> sizes = sizes_from(4, 4096, 4);
+  sizes.push_back(8192);
+  for (const std::size_t bytes : sizes_from(16384, 64 * kMiB, 4)) sizes.push_back(bytes);
+  for (const int ranks : {2, 4, 8}) {
+    sections.push_back(
+        {.name = fmt::format("shm-{}", ranks), .ranks = ranks, .sizes = sizes, .subjects = shared_memory_subjects()});
+  }
+  sections.push_back({.name = "cold-2",
+                      .cold = true,
+                      .sizes = sizes_from(16 * kMiB, 64 * kMiB, 2),
+                      .subjects = shared_memory_subjects()});
+  for (const int ranks : {2, 4}) {
+    sections.push_back({.name = fmt::format("tcp-{}", ranks),
+                        .ranks = ranks,
+                        .tcp = true,
+                        .sizes = sizes,
+                        .subjects = tcp_subjects()});
+  }
+  sections.push_back({.name = "shaped-2",
+                      .tcp = true,
+                      .shaped = true,
+                      .sizes = sizes_from(16 * kMiB, 64 * kMiB, 4),
+                      .subjects = tcp_subjects()});
+  return sections;
+}
+
+std::vector<Section> quick_sections() {
+  return {{.name = "quick-2", .sizes = {4, 16384}, .subjects = shared_memory_subjects()},
+          {.name = "quick-cold-2", .cold = true, .sizes = {1 << 20}, .subjects = {shared_memory_subjects().front()}}};
+}
+
+const Cell* SectionResult::find(const std::string& subject, std::size_t bytes) const {
+  for (const Cell& cell : cells) {
+    if (cell.subject == subject && cell.bytes == bytes && cell.median_us > 0) return &cell;
+  }
+  return nullptr;
+}
+
+SectionResult run_section(const Section& section, const RunOptions& options) {
+  std::vector<RunningWorld> worlds;
+  std::vector<Runner> runners;
+  SectionResult result{section.name, section.ranks, section.tcp, section.cold, section.shaped};
+  for (const Subject& subject : section.subjects) {
+    if (!fs::exists(options.programs / ("compare_" + subject.program))) {
+      result.silent.push_back(subject.label + ": not built here");
+      continue;
+    }
+    auto found = std::find_if(worlds.begin(), worlds.end(),
+                              [&](const RunningWorld& world) { return world.program == subject.program; });
+    if (found == worlds.end()) {
+      auto folder = std::make_unique<ScratchFolder>();
+      auto world = std::make_unique<PeerWorld>(plan_for(subject.program, section, options.programs), folder->path());
+      worlds.push_back({subject.program, std::move(folder), std::move(world)});
+      found = worlds.end() - 1;
+    }
+    runners.push_back({&subject, found->world.get()});
+  }
+  if (const auto copies = worlds.front().world->ask("copy 9", std::chrono::seconds(60))) {
+    const double traffic = 2.0 * static_cast<double>(bench::last_level_cache_bytes()) * section.ranks;
+    result.limit_gb_per_s = traffic / bench::median(copies->seconds) / 1e9;
+  }
+  for (const std::size_t bytes : section.sizes) {
+    for (Cell& cell : measure_size(section, bytes, options, runners)) result.cells.push_back(std::move(cell));
+  }
+  for (const Runner& runner : runners) {
+    if (!runner.world->failure().empty())
+      result.silent.push_back(runner.subject->label + ": " + runner.world->failure());
+  }
+  return result;
+}
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Cell, subject, bytes, median_us, p99_us, wrong, iterations)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SectionResult, section, ranks, tcp, cold, shaped, limit_gb_per_s, silent, cells)
+
+void save(const SectionResult& result, const fs::path& folder) {
+  fs::create_directories(folder);
+  write_file_atomically(folder / (result.section + ".json"), nlohmann::json(result).dump(1) + "\n");
+}
+
+std::vector<SectionResult> load(const std::vector<Section>& sections, const fs::path& folder) {
+  std::vector<SectionResult> results;
+  for (const Section& section : sections) {
+    const fs::path file = folder / (section.name + ".json");
+    if (fs::exists(file)) results.push_back(nlohmann::json::parse(read_file(file)).get<SectionResult>());
+  }
+  return results;
+}
+
+}  // namespace lockstep::compare
