@@ -98,6 +98,28 @@ class Group {
   /// `buffer.count` must be a multiple of size(); block r comes from rank r.
   Pending all_gather(Buffer buffer, const OperationOptions& options = {}) const;
   Pending broadcast(Buffer buffer, int root = 0, const OperationOptions& options = {}) const;
+  /// The root's buffer ends with the reduction; the others' are as they were, or hold partial sums.
+  Pending reduce(Buffer buffer, int root = 0, ReduceOp op = ReduceOp::kSum, const OperationOptions& options = {}) const;
+  /// Every rank's own block ends in its place in the root's buffer. The buffers of all ranks have size() blocks; of the
+  /// others' only their own block matters.
+  Pending gather(Buffer buffer, int root = 0, const OperationOptions& options = {}) const;
+  /// Block r of the root's buffer ends in its place on rank r.
+  Pending scatter(Buffer buffer, int root = 0, const OperationOptions& options = {}) const;
+  /// Block d of rank s's `input` ends as block s of rank d's `output`. Both have `output.count` elements, a multiple of
+  /// size(), and do not overlap.
+  Pending all_to_all(const void* input, Buffer output, const OperationOptions& options = {}) const;
+
+  /// The same with blocks of different sizes: `counts[r]` elements for rank r, one after the other, `buffer.count` in
+  /// all. Every rank gives the same counts.
+  Pending reduce_scatter_v(Buffer buffer, const std::vector<std::size_t>& counts, ReduceOp op = ReduceOp::kSum,
+                           const OperationOptions& options = {}) const;
+  Pending all_gather_v(Buffer buffer, const std::vector<std::size_t>& counts,
+                       const OperationOptions& options = {}) const;
+  Pending gather_v(Buffer buffer, const std::vector<std::size_t>& counts, int root = 0,
+                   const OperationOptions& options = {}) const;
+  Pending scatter_v(Buffer buffer, const std::vector<std::size_t>& counts, int root = 0,
+                    const OperationOptions& options = {}) const;
+
   Pending barrier(const OperationOptions& options = {}) const;
 
   /// The name of the algorithm that this operation would run on a buffer of so many bytes: what "auto" stands for

@@ -14,16 +14,56 @@ Pending Group::all_reduce(Buffer buffer, ReduceOp op, const OperationOptions& op
 }
 
 Pending Group::reduce_scatter(Buffer buffer, ReduceOp op, const OperationOptions& options) const {
-  return state_->start({.collective = Collective::kReduceScatter, .buffer = buffer, .op = op, .block_counts = {}},
-                       options);
+  return reduce_scatter_v(buffer, {}, op, options);
 }
 
 Pending Group::all_gather(Buffer buffer, const OperationOptions& options) const {
-  return state_->start({.collective = Collective::kAllGather, .buffer = buffer, .block_counts = {}}, options);
+  return all_gather_v(buffer, {}, options);
 }
 
 Pending Group::broadcast(Buffer buffer, int root, const OperationOptions& options) const {
   return state_->start({.collective = Collective::kBroadcast, .buffer = buffer, .root = root, .block_counts = {}},
+                       options);
+}
+
+Pending Group::reduce(Buffer buffer, int root, ReduceOp op, const OperationOptions& options) const {
+  return state_->start(
+      {.collective = Collective::kReduce, .buffer = buffer, .op = op, .root = root, .block_counts = {}}, options);
+}
+
+Pending Group::gather(Buffer buffer, int root, const OperationOptions& options) const {
+  return gather_v(buffer, {}, root, options);
+}
+
+Pending Group::scatter(Buffer buffer, int root, const OperationOptions& options) const {
+  return scatter_v(buffer, {}, root, options);
+}
+
+Pending Group::all_to_all(const void* input, Buffer output, const OperationOptions& options) const {
+  return state_->start({.collective = Collective::kAllToAll, .buffer = output, .input = input, .block_counts = {}},
+                       options);
+}
+
+Pending Group::reduce_scatter_v(Buffer buffer, const std::vector<std::size_t>& counts, ReduceOp op,
+                                const OperationOptions& options) const {
+  return state_->start({.collective = Collective::kReduceScatter, .buffer = buffer, .op = op, .block_counts = counts},
+                       options);
+}
+
+Pending Group::all_gather_v(Buffer buffer, const std::vector<std::size_t>& counts,
+                            const OperationOptions& options) const {
+  return state_->start({.collective = Collective::kAllGather, .buffer = buffer, .block_counts = counts}, options);
+}
+
+Pending Group::gather_v(Buffer buffer, const std::vector<std::size_t>& counts, int root,
+                        const OperationOptions& options) const {
+  return state_->start({.collective = Collective::kGather, .buffer = buffer, .root = root, .block_counts = counts},
+                       options);
+}
+
+Pending Group::scatter_v(Buffer buffer, const std::vector<std::size_t>& counts, int root,
+                         const OperationOptions& options) const {
+  return state_->start({.collective = Collective::kScatter, .buffer = buffer, .root = root, .block_counts = counts},
                        options);
 }
 

@@ -9,6 +9,19 @@
 
 namespace lockstep::detail {
 
+namespace {
+
+/// What a rank sends to itself goes through no schedule.
+void copy_own_block(const Task& task, const Identity& identity) {
+  const std::size_t block = task.buffer.bytes() / static_cast<std::size_t>(identity.size);
+  const std::size_t begin = block * static_cast<std::size_t>(identity.rank);
+  if (block == 0) return;
+  std::memcpy(static_cast<std::byte*>(task.buffer.data) + begin, static_cast<const std::byte*>(task.input) + begin,
+              block);
+}
+
+}  // namespace
+
 GroupState::GroupState(Identity identity, std::unique_ptr<Transport> transport)
     : identity_(std::move(identity)),
       transport_(std::move(transport)),
@@ -24,10 +37,8 @@ Pending GroupState::start(const Task& task, const OperationOptions& options) {
   throw_if_failed();
   RunningOperation& operation = operations_.find(task, options.algorithm);
   validate(task, identity_.rank, identity_.size);
-  if (identity_.size == 1) {
-    if (task.input != nullptr && task.buffer.count > 0) std::memcpy(task.buffer.data, task.input, task.buffer.bytes());
-    return {};
-  }
+  if (task.input != nullptr) copy_own_block(task, identity_);
+  if (identity_.size == 1) return {};
   const auto timeout = options.timeout.count() > 0 ? options.timeout : default_timeout_;
   queue_.push(operation, {task.input_data(), task.buffer.data, options.purpose, timeout}, ++sequence_);
   progress();

@@ -29,6 +29,14 @@ void validate(const Task& task, int rank, int size) {
   };
   const std::size_t count = task.buffer.count;
   if (task.buffer.data == nullptr && count > 0) refuse("the buffer is a null pointer.");
+  if (task.collective == Collective::kAllToAll && count > 0) {
+    const auto* input = static_cast<const std::byte*>(task.input);
+    const auto* output = static_cast<const std::byte*>(task.buffer.data);
+    if (input == nullptr) refuse("the input is a null pointer.");
+    if (input < output + task.buffer.bytes() && output < input + task.buffer.bytes()) {
+      refuse("input and output overlap; give it two buffers.");
+    }
+  }
   if (task.buffer.device != Device::kHost) refuse("no transport here takes device memory.");
   if (task.root < 0 || task.root >= size) refuse(fmt::format("the root is {} in a group of {}.", task.root, size));
   if (!task.block_counts.empty()) {
