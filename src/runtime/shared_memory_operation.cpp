@@ -1,5 +1,6 @@
 #include "runtime/shared_memory_operation.h"
 
+#include "kernels/copy.h"
 #include "kernels/reduce.h"
 #include "runtime/disagreement.h"
 
@@ -15,7 +16,7 @@ namespace {
 /// Results of more bytes than this, over all ranks, are written past the caches: they would not stay there.
 constexpr std::size_t kStreamingBytes = std::size_t{48} << 20;
 /// A piece that passes through staging should stay in a core's cache until its readers have it.
-constexpr std::size_t kPieceBytes = std::size_t{256} << 10;
+constexpr std::size_t kPieceBytes = std::size_t{512} << 10;
 
 }  // namespace
 
@@ -138,6 +139,11 @@ void SharedMemoryOperation::carry_out(const Plan::Move& move) {
   for (const Plan::Place& place : move.operands) operands_.push_back(address_of(place, move.chunk));
   targets_.clear();
   for (const Plan::Place& place : move.targets) targets_.push_back(address_of(place, move.chunk));
+  if (operands_.size() == 1 && targets_.size() == 1) {
+    const bool comes_home = move.targets.front().memory == Plan::Memory::kOutput;
+    kernels::copy(targets_.front(), operands_.front(), count * size_of(announcement_.dtype), streams_ && comes_home);
+    return;
+  }
   const bool divides = move.finishes && announcement_.op == ReduceOp::kMean;
   kernels::reduce({.targets = targets_.data(),
                    .target_count = targets_.size(),

@@ -21,7 +21,7 @@ inline void relax() {
 #endif
 }
 
-constexpr std::size_t kStagingBytes = std::size_t{2} << 20;
+constexpr std::size_t kStagingBytes = std::size_t{4} << 20;
 
 /// How long to stay awake before sleeping. Where every rank has a core to itself an answer comes within microseconds,
 /// and spinning for it is cheapest; where ranks share cores, a spinning rank keeps the one it waits for from running.
