@@ -4,6 +4,11 @@ find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 
+# Its package would link a shared library; the headers alone do.
+find_path(LOCKSTEP_TOML_INCLUDE_DIR toml++/toml.h REQUIRED)
+add_library(lockstep_toml INTERFACE)
+target_include_directories(lockstep_toml SYSTEM INTERFACE "${LOCKSTEP_TOML_INCLUDE_DIR}")
+
 # SIMD and topology are better with these, and there without them: a stub file stands in. So it does for what proves over TCP
 # who somebody is.
 find_package(hwy QUIET)

@@ -6,7 +6,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/common.sh
 
 declare -A packages=(
-  [build]="g++ cmake ninja-build pkg-config ccache libhwloc-dev libhwy-dev libssl-dev nlohmann-json3-dev libcli11-dev libfmt-dev"
+  [build]="g++ cmake ninja-build pkg-config ccache libhwloc-dev libhwy-dev libssl-dev nlohmann-json3-dev libtomlplusplus-dev libcli11-dev libfmt-dev"
   [libtorch]="libtorch-dev"
   [training]="libopenblas0-pthread libicu-dev"
   [tests]="libgtest-dev libgmock-dev clang-format clang-tidy openmpi-bin chromium fonts-dejavu-core tmux"

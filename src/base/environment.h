@@ -17,6 +17,7 @@ inline constexpr const char* kPortVariable = "LOCKSTEP_PORT";                   
 inline constexpr const char* kSecretDescriptorVariable = "LOCKSTEP_SECRET_FD";  ///< holds the job's secret
 inline constexpr const char* kSecretFileVariable = "LOCKSTEP_SECRET_FILE";      ///< holds the job's secret
 inline constexpr const char* kAlgorithmVariable = "LOCKSTEP_ALGORITHM";         ///< what "auto" stands for
+inline constexpr const char* kAlgorithmsVariable = "LOCKSTEP_ALGORITHMS";       ///< which algorithm at which size
 
 /// A variable's value; none if unset or empty.
 std::optional<std::string> environment(const char* name);

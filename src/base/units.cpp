@@ -28,6 +28,13 @@ constexpr std::array<Unit, 10> kByteUnits{{{"", 1},
                                            {"MB", 1e6},
                                            {"GB", 1e9}}};
 constexpr std::array<Unit, 5> kTimeUnits{{{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"min", 60e9}}};
+constexpr std::array<Unit, 6> kBandwidthUnits{{{"GB/s", 1e9},
+                                               {"GiB/s", 1024.0 * 1024 * 1024},
+                                               {"MB/s", 1e6},
+                                               {"MiB/s", 1024.0 * 1024},
+                                               {"Gbit/s", 1.25e8},
+                                               {"Mbit/s", 1.25e5}}};
+constexpr std::array<Unit, 3> kPerByteUnits{{{"ns/B", 1e-9}, {"us/B", 1e-6}, {"ps/B", 1e-12}}};
 
 template <std::size_t N>
 double parse_with_unit(std::string_view text, const std::array<Unit, N>& units, std::string_view what) {
@@ -53,6 +60,38 @@ std::uint64_t parse_bytes(std::string_view text) {
 std::chrono::nanoseconds parse_duration(std::string_view text) {
   return std::chrono::nanoseconds(
       static_cast<std::int64_t>(parse_with_unit(text, kTimeUnits, "a time; write it like 5us, 2ms or 10s")));
+}
+
+double parse_seconds(std::string_view text) {
+  return 1e-9 * parse_with_unit(text, kTimeUnits, "a time; write it like 5us, 2ms or 10s");
+}
+
+double parse_bandwidth(std::string_view text) {
+  constexpr std::string_view kWhat = "a bandwidth above 0; write it like 10GB/s or 100Gbit/s";
+  const double value = parse_with_unit(text, kBandwidthUnits, kWhat);
+  if (value > 0) return value;
+  throw Error(ErrorCode::kInvalidArgument, fmt::format("'{}' is not {}.", text, kWhat));
+}
+
+double parse_seconds_per_byte(std::string_view text) {
+  return parse_with_unit(text, kPerByteUnits, "a time a byte; write it like 0.1ns/B");
+}
+
+std::string format_seconds(double seconds) {
+  struct Step {
+    double unit;
+    const char* name;
+  };
+  static constexpr std::array<Step, 3> kSteps{{{1e-9, "ns"}, {1e-6, "us"}, {1e-3, "ms"}}};
+  Step chosen{1, "s"};
+  for (const Step& step : kSteps) {
+    if (seconds >= 999.5 * step.unit) continue;
+    chosen = step;
+    break;
+  }
+  const double value = seconds / chosen.unit;
+  const int decimals = value == 0 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
+  return fmt::format("{:.{}f} {}", value, decimals, chosen.name);
 }
 
 std::string format_bytes(std::uint64_t bytes) {

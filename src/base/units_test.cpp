@@ -33,6 +33,26 @@ TEST(Units, PrintsForPeople) {
   EXPECT_EQ(format_count(12), "12");
 }
 
+TEST(Units, ReadsWhatNetworksCost) {
+  EXPECT_DOUBLE_EQ(parse_seconds("0.25ns"), 0.25e-9);
+  EXPECT_DOUBLE_EQ(parse_bandwidth("10GB/s"), 1e10);
+  EXPECT_DOUBLE_EQ(parse_bandwidth("100Gbit/s"), 12.5e9);
+  EXPECT_DOUBLE_EQ(parse_seconds_per_byte("0.1ns/B"), 1e-10);
+  for (const char* text : {"0GB/s", "10", "10GB", "-1GB/s", "infGB/s"})
+    EXPECT_THROW(parse_bandwidth(text), Error) << text;
+  EXPECT_THROW(parse_seconds("5"), Error);
+  EXPECT_THROW(parse_seconds_per_byte("5ns"), Error);
+}
+
+TEST(Units, PrintsSecondsInThreeDigits) {
+  EXPECT_EQ(format_seconds(0), "0 ns");
+  EXPECT_EQ(format_seconds(1.234e-9), "1.23 ns");
+  EXPECT_EQ(format_seconds(12.34e-6), "12.3 us");
+  EXPECT_EQ(format_seconds(999.4e-6), "999 us");
+  EXPECT_EQ(format_seconds(999.6e-6), "1.00 ms");
+  EXPECT_EQ(format_seconds(2), "2.00 s");
+}
+
 TEST(Units, CountsThings) {
   EXPECT_EQ(counted(0, "step"), "0 steps");
   EXPECT_EQ(counted(1, "step"), "1 step");

@@ -311,11 +311,66 @@ TEST_F(Cli, BenchWritesAFile) {
   EXPECT_THAT(read(file), HasSubstr("\"collective\": \"barrier\""));
 }
 
+TEST_F(Cli, PriceSaysWhatAlgorithmsCost) {
+  const Result all = lockstep_with({"price", "all", "-n", "24576", "--bytes", "8MiB"});
+  EXPECT_EQ(all.code, 0);
+  EXPECT_THAT(all.output, AllOf(HasSubstr("closed form"), HasSubstr("simulated"), HasSubstr("by ranks")));
+  EXPECT_THAT(lockstep_with({"price", "ring", "-n", "4", "--bytes", "1MiB", "--format", "json"}).output,
+              AllOf(StartsWith("{"), HasSubstr(R"("most_sent_bytes": 1572864.0)")));
+  EXPECT_THAT(lockstep_with({"price", "ring", "tree", "-n", "4", "--bytes", "1MiB", "--format", "svg"}).output,
+              AllOf(StartsWith("<svg"), HasSubstr(">tree</text>")));
+  const std::string topology = write("net.toml", "name = \"mine\"\n[[host]]\nranks = 4\n", kPlain);
+  EXPECT_THAT(lockstep_with({"price", "ring", "--bytes", "1MiB", "--topology", topology}).output,
+              HasSubstr("on 4 ranks: mine"));
+  const std::string file = folder_ / "ring.txt";
+  EXPECT_EQ(lockstep_with({"show", "ring", "-n", "3", "--format", "schedule", "-o", file}).code, 0);
+  EXPECT_THAT(lockstep_with({"price", file, "--bytes", "1MiB"}).output, HasSubstr("of 1 MiB on 3 ranks"));
+}
+
+TEST_F(Cli, PriceAnswersBadUsageInOneSentence) {
+  expect_usage_error({"price"}, "An algorithm, all, or a file with a schedule is needed");
+  expect_usage_error({"price", "rign", "-n", "4", "--bytes", "1MiB"}, "Did you mean 'ring'?");
+  expect_usage_error({"price", "ring", "-n", "4"}, "--bytes says how much is moved");
+  expect_usage_error({"price", "ring", "--bytes", "1MiB"}, "needs a number of ranks");
+  expect_usage_error({"price", "ring", "-n", "4", "--bytes", "much"}, "'much' is not a size");
+  expect_usage_error({"price", "ring", "-n", "9999999", "--bytes", "1"}, "at most 1,048,576 ranks");
+  expect_usage_error({"price", "ring", "-n", "4", "--bytes", "1", "--alpha", "5"}, "'5' is not a time");
+  expect_usage_error({"price", "ring", "-n", "4", "--bytes", "1", "--bandwidth", "0GB/s"}, "above 0");
+  expect_usage_error({"price", "ring", "-n", "4", "--bytes", "1", "--format", "tabel"}, "Did you mean 'table'?");
+  expect_usage_error({"price", "ring", "-n", "4", "--bytes", "1", "--over", "time"}, "takes bytes or ranks");
+  expect_usage_error({"price", "ring", "-n", "4", "--bytes", "1", "--topology", "no/file"}, "no file 'no/file'");
+  const std::string topology = write("net.toml", "[[host]]\nranks = 4\n", kPlain);
+  expect_usage_error({"price", "ring", "-n", "5", "--bytes", "1", "--topology", topology}, "ask for at most 4");
+  expect_usage_error({"price", "ring", "--bytes", "1", "--topology", topology, "--alpha", "5us"}, "leave out --alpha");
+  const std::string wrong = write("wrong.toml", "[[host]]\nrank = 4\n", kPlain);
+  expect_usage_error({"price", "ring", "--bytes", "1", "--topology", wrong}, "line 2: there is no key 'rank' here");
+}
+
+TEST_F(Cli, CalibrationIsStoredAndUsed) {
+  const std::string cache = "XDG_CACHE_HOME=" + folder_.string();
+  const Result result = lockstep_with({"calibrate", "-n", "2", "--fast"}, {cache});
+  EXPECT_EQ(result.code, 0) << result.errors;
+  EXPECT_THAT(result.output, AllOf(HasSubstr("GB/s of memory traffic"), HasSubstr("auto on 2 ranks: all_reduce: 0-")));
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "lockstep" / "calibration.json"));
+  EXPECT_THAT(lockstep_with({"info"}, {cache}).output, HasSubstr("(calibrated here)"));
+  EXPECT_EQ(lockstep_with({"calibrate", "-n", "1"}, {cache}).code, 2);
+  const std::string file = write("file", "", kPlain);
+  const Result nowhere = lockstep_with({"calibrate", "-n", "2", "--fast"}, {"XDG_CACHE_HOME=" + file});
+  EXPECT_EQ(nowhere.code, 1);
+  EXPECT_THAT(nowhere.errors, HasSubstr("cannot be made"));
+}
+
 TEST(CliInfo, ListsWhatThereIs) {
   const Result result = lockstep_with({"info"}, {"LOCKSTEP_ALGORITHM=ring"});
   EXPECT_EQ(result.code, 0);
   EXPECT_THAT(result.output, AllOf(HasSubstr("shm      "), HasSubstr("\n  direct "), HasSubstr("\n  tree "),
                                    testing::ContainsRegex("LOCKSTEP_ALGORITHM +ring ")));
+  const Result chosen = lockstep_with({"info"}, {"LOCKSTEP_ALGORITHMS=all_reduce: 0-4KiB tree, 4KiB- ring"});
+  EXPECT_THAT(chosen.output,
+              AllOf(HasSubstr("all_reduce: 0-4KiB tree, 4KiB- ring;"), HasSubstr("LOCKSTEP_ALGORITHMS")));
+  const Result wrong = lockstep_with({"info"}, {"LOCKSTEP_ALGORITHMS=all_reduce: rign"});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_THAT(wrong.errors, HasSubstr("LOCKSTEP_ALGORITHMS, at 'rign': There is no algorithm 'rign'."));
 }
 
 }  // namespace lockstep

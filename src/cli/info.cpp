@@ -2,6 +2,7 @@
 #include "base/environment.h"
 #include "cli/command.h"
 #include "cli/schedule_argument.h"
+#include "planner/in_force.h"
 #include "topology/cpus.h"
 #include "transport/shm/arena.h"
 
@@ -9,6 +10,7 @@
 #include <lockstep/error.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <iterator>
 #include <string>
@@ -44,13 +46,17 @@ std::string info() {
     const bool is_default = algorithm.name == default_algorithm(Collective::kAllReduce).name;
     fmt::format_to(out, "  {:<19} {}{}\n", algorithm.name, algorithm.description, is_default ? " (auto)" : "");
   }
+  const int ranks = std::max(2, available_cpus().cores);
+  const auto [selection, source] = selection_in_force(ranks);
+  fmt::format_to(out, "\nauto, on {} ranks ({})\n  {}\n", ranks, source, selection.to_text());
   text += "\nEnvironment\n";
   struct Variable {
     const char* name;
     const char* meaning;
   };
-  constexpr std::array<Variable, 4> kVariables{
+  constexpr std::array<Variable, 5> kVariables{
       {{kAlgorithmVariable, "what 'auto' stands for"},
+       {kAlgorithmsVariable, "the same by size, as the text above"},
        {kTimeoutVariable, "how long an operation waits for its peers"},
        {kJoinTimeoutVariable, "how long ranks wait for each other at the start"},
        {kJobVariable, "identity of the job, made by the launcher"}}};

@@ -73,6 +73,8 @@ int main(int argc, char** argv) {
   add_train(program);
   add_show(program);
   add_prove(program);
+  add_price(program);
+  add_calibrate(program);
   add_info(program);
   add_bench(program);
   try {

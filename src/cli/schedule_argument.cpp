@@ -94,14 +94,18 @@ Schedule ScheduleArgument::build() const {
   return find_algorithm(what_).build(request);
 }
 
-Schedule ScheduleArgument::load_file() const {
+Schedule load_schedule(const std::string& path) {
   std::error_code error;
-  const auto status = std::filesystem::status(what_, error);
+  const auto status = std::filesystem::status(path, error);
   if (!std::filesystem::exists(status)) {
-    bad_usage(fmt::format("There is no algorithm and no file '{}'. {}", what_, suggestion(what_, algorithm_names())));
+    bad_usage(fmt::format("There is no algorithm and no file '{}'. {}", path, suggestion(path, algorithm_names())));
   }
-  if (!std::filesystem::is_regular_file(status)) bad_usage(fmt::format("'{}' is not a file with a schedule.", what_));
-  Schedule schedule = parse_schedule(read_file(what_, kMostTextBytes + 1), what_);
+  if (!std::filesystem::is_regular_file(status)) bad_usage(fmt::format("'{}' is not a file with a schedule.", path));
+  return parse_schedule(read_file(path, kMostTextBytes + 1), path);
+}
+
+Schedule ScheduleArgument::load_file() const {
+  Schedule schedule = load_schedule(what_);
   if (!ranks_.empty() && parse_ranks(ranks_) != schedule.ranks) {
     bad_usage(fmt::format("'{}' is a schedule for {} ranks, not {}; leave out -n.", what_, schedule.ranks, ranks_));
   }

@@ -30,6 +30,10 @@ class ScheduleArgument {
   std::string root_;
 };
 
+/// Reads a file with a schedule, which is not proved here. Throws Error: kInvalidArgument if there is no such file,
+/// kRefused if it holds no schedule.
+Schedule load_schedule(const std::string& path);
+
 /// Writes to a file, which never holds half of it, or to stdout where there is none. Throws Error (kIo).
 void write_output(const std::string& file, const std::string& content);
 

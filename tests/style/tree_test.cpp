@@ -22,6 +22,7 @@ const LayerArrows& arrows() {
       {"schedule", {"base"}},
       {"algorithms", {"base", "schedule"}},
       {"topology", {"base"}},
+      {"planner", {"base", "schedule", "algorithms", "topology"}},
       {"transport", {"base", "topology"}},
       {"runtime", {"base", "kernels", "schedule", "transport"}},
       {"group", {"base", "kernels", "schedule", "algorithms", "topology", "transport", "runtime"}},
@@ -30,7 +31,7 @@ const LayerArrows& arrows() {
       {"bench", {"base", "kernels", "algorithms", "group"}},
       {"train", {"base", "group"}},
       {"lab", {"base", "report", "topology", "train"}},
-      {"cli", {"base", "schedule", "algorithms", "topology", "transport", "launch", "bench"}},
+      {"cli", {"base", "schedule", "algorithms", "topology", "planner", "transport", "launch", "bench"}},
   };
   return kArrows;
 }

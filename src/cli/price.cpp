@@ -1,0 +1,188 @@
+#include "algorithms/catalog.h"
+#include "base/atomic_file.h"
+#include "base/nearest.h"
+#include "base/units.h"
+#include "cli/command.h"
+#include "cli/ranks.h"
+#include "cli/schedule_argument.h"
+#include "planner/price_plot.h"
+#include "planner/price_report.h"
+#include "schedule/proof.h"
+#include "schedule/text.h"
+
+#include <fmt/format.h>
+#include <lockstep/error.h>
+
+#include <filesystem>
+#include <memory>
+
+namespace lockstep::cli {
+
+namespace {
+
+constexpr int kMostPricedRanks = 1 << 20;
+// A network card of today: used where nothing else is said, and printed.
+constexpr FlatCost kUsualCost{.alpha_s = 5e-6, .beta_s = 1e-10, .gamma_s = 1e-10};
+
+struct PriceOptions {
+  std::vector<std::string> what;
+  std::string ranks;
+  std::string bytes;
+  std::string collective;
+  std::string topology;
+  std::string alpha;
+  std::string bandwidth;
+  std::string gamma;
+  std::string over = "bytes";
+  std::string format = "table";
+  std::string output;
+  bool links = false;
+};
+
+[[noreturn]] void bad_usage(const std::string& sentence) { throw Error(ErrorCode::kInvalidArgument, sentence); }
+
+PricedNetwork network_of(const PriceOptions& options) {
+  const bool is_flat = !options.alpha.empty() || !options.bandwidth.empty() || !options.gamma.empty();
+  if (options.topology.empty()) {
+    FlatCost cost = kUsualCost;
+    if (!options.alpha.empty()) cost.alpha_s = parse_seconds(options.alpha);
+    if (!options.bandwidth.empty()) cost.beta_s = 1 / parse_bandwidth(options.bandwidth);
+    if (!options.gamma.empty()) cost.gamma_s = parse_seconds_per_byte(options.gamma);
+    return {.flat = cost, .description = {}};
+  }
+  if (is_flat) bad_usage("--topology FILE describes the network; leave out --alpha, --bandwidth and --gamma.");
+  if (!std::filesystem::is_regular_file(options.topology)) {
+    bad_usage(fmt::format("There is no file '{}' with a topology.", options.topology));
+  }
+  return {.flat = {}, .description = parse_network(read_file(options.topology), options.topology)};
+}
+
+PriceRequest request_of(const PriceOptions& options, const PricedNetwork& network) {
+  PriceRequest request;
+  if (options.bytes.empty()) bad_usage("--bytes says how much is moved, as in: --bytes 8MiB");
+  request.bytes = static_cast<double>(parse_bytes(options.bytes));
+  if (!options.collective.empty()) request.collective = parse_collective(options.collective);
+  if (!options.ranks.empty()) {
+    request.ranks = parse_ranks(options.ranks);
+  } else if (network.description) {
+    request.ranks = network.description->ranks;
+  } else {
+    bad_usage("A price needs a number of ranks, as in: lockstep price all -n 8 --bytes 8MiB");
+  }
+  if (request.ranks > kMostPricedRanks) {
+    bad_usage(
+        fmt::format("Prices are for at most {} ranks; -n says {}.", format_count(kMostPricedRanks), request.ranks));
+  }
+  return request;
+}
+
+bool is_algorithm(std::string_view word) {
+  for (const Algorithm& algorithm : algorithms()) {
+    if (algorithm.name == word) return true;
+  }
+  return false;
+}
+
+std::vector<std::string> chosen_algorithms(const PriceOptions& options) {
+  const Collective collective =
+      options.collective.empty() ? Collective::kAllReduce : parse_collective(options.collective);
+  std::vector<std::string> names;
+  for (const std::string& word : options.what) {
+    if (word == "all") {
+      for (const std::string_view name : algorithms_for(collective)) names.emplace_back(name);
+    } else {
+      names.emplace_back(find_algorithm(word).name);
+    }
+  }
+  return names;
+}
+
+PriceReport report_on_file(const PriceOptions& options) {
+  const Schedule schedule = load_schedule(options.what.front());
+  require_proved(schedule);
+  PricedNetwork network = network_of(options);
+  PriceOptions filled = options;
+  if (filled.ranks.empty()) filled.ranks = std::to_string(schedule.ranks);
+  PriceRequest request = request_of(filled, network);
+  if (request.ranks != schedule.ranks) {
+    bad_usage(fmt::format("'{}' is a schedule for {} ranks, not {}; leave out -n.", options.what.front(),
+                          schedule.ranks, request.ranks));
+  }
+  request.collective = schedule.collective;
+  const Wiring wiring(network.of(request.ranks));
+  return {request, std::move(network), {price_schedule(schedule, request.bytes, wiring)}, {}};
+}
+
+PriceReport report_on_algorithms(const PriceOptions& options) {
+  const std::vector<std::string> names = chosen_algorithms(options);
+  PricedNetwork network = network_of(options);
+  const PriceRequest request = request_of(options, network);
+  PriceReport report{request, std::move(network), {}, {}};
+  const bool is_picture = options.format == "svg";
+  for (const std::string& name : names) {
+    if (!is_picture) report.prices.push_back(price_algorithm(name, request, report.network));
+  }
+  for (const auto& [axis, word] : {std::pair{Sweep::Axis::kBytes, "bytes"}, {Sweep::Axis::kRanks, "ranks"}}) {
+    if (is_picture ? options.over == word : names.size() > 1) {
+      report.sweeps.push_back(sweep(axis, names, request, report.network));
+    }
+  }
+  return report;
+}
+
+std::string plot_of(const PriceReport& report) {
+  if (report.sweeps.empty()) bad_usage("A schedule from a file has a price, no picture; use --format table or json.");
+  const Sweep& sweep = report.sweeps.front();
+  const std::string where =
+      sweep.axis == Sweep::Axis::kBytes
+          ? fmt::format("on {} ranks", format_count(static_cast<std::uint64_t>(report.request.ranks)))
+          : "of " + format_bytes(static_cast<std::uint64_t>(report.request.bytes));
+  const FlatCost flat = report.network.flat.value_or(FlatCost{});
+  const std::string network = report.network.description
+                                  ? report.network.description->name
+                                  : fmt::format("alpha {}, {:g} GB/s, gamma {:g} ns/B", format_seconds(flat.alpha_s),
+                                                1e-9 / flat.beta_s, 1e9 * flat.gamma_s);
+  return price_plot(sweep, fmt::format("{} {}: {}", to_string(report.request.collective), where, network));
+}
+
+void price(const PriceOptions& options) {
+  if (options.what.empty())
+    bad_usage("An algorithm, all, or a file with a schedule is needed: lockstep price all -n 8 --bytes 8MiB");
+  if (options.format != "table" && options.format != "json" && options.format != "svg") {
+    bad_usage(fmt::format("There is no format '{}'. {}", options.format,
+                          suggestion(options.format, {"table", "json", "svg"})));
+  }
+  if (options.over != "bytes" && options.over != "ranks") {
+    bad_usage(fmt::format("--over takes bytes or ranks; '{}' is neither.", options.over));
+  }
+  const std::string& first = options.what.front();
+  const bool is_file = first != "all" && !is_algorithm(first) && std::filesystem::exists(first);
+  if (is_file && options.what.size() > 1) bad_usage("A schedule from a file is priced alone.");
+  const PriceReport report = is_file ? report_on_file(options) : report_on_algorithms(options);
+  if (options.format == "svg") return write_output(options.output, plot_of(report));
+  write_output(options.output, options.format == "json" ? price_json(report) : price_table(report, options.links));
+}
+
+}  // namespace
+
+void add_price(Program& program) {
+  CLI::App* command = program.app.add_subcommand(
+      "price", "Say what algorithms cost: steps, bytes, how busy links are, the time, and who is the fastest where");
+  auto options = std::make_shared<PriceOptions>();
+  command->add_option("what", options->what, "Algorithms (`lockstep info` lists them), all, or a file with a schedule")
+      ->type_name("ALGORITHM|all|FILE");
+  command->add_option("-n,--ranks", options->ranks, "Ranks (default: those of the topology)")->type_name("N");
+  command->add_option("--bytes", options->bytes, "Size of the whole buffer, as 8MiB")->type_name("B");
+  command->add_option("--collective", options->collective, "The collective (default: all_reduce)");
+  command->add_option("--topology", options->topology, "A file that describes hosts and links")->type_name("FILE");
+  command->add_option("--alpha", options->alpha, "Flat network: a message's time (default: 5us)")->type_name("TIME");
+  command->add_option("--bandwidth", options->bandwidth, "Flat network: of each port, each way (default: 10GB/s)");
+  command->add_option("--gamma", options->gamma, "Flat network: the time to reduce a byte (default: 0.1ns/B)");
+  command->add_option("--over", options->over, "What a picture goes over: bytes (default) or ranks");
+  command->add_flag("--links", options->links, "List how much of the time each link is in use");
+  command->add_option("--format", options->format, "table (default), json, or svg: a picture");
+  command->add_option("-o,--output", options->output, "Write to a file instead")->type_name("FILE");
+  command->callback([options] { price(*options); });
+}
+
+}  // namespace lockstep::cli

@@ -1,0 +1,141 @@
+#include "planner/calibration.h"
+
+#include "algorithms/catalog.h"
+#include "base/atomic_file.h"
+#include "base/environment.h"
+#include "schedule/promise.h"
+#include "schedule/text.h"
+
+#include <fmt/format.h>
+#include <lockstep/error.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+namespace lockstep {
+
+namespace {
+
+constexpr int kVersion = 1;
+
+/// One algorithm's schedule is built once for all sizes.
+struct Candidate {
+  std::string name;
+  Schedule schedule;
+};
+
+std::vector<Candidate> candidates(Collective collective, int ranks) {
+  std::vector<Candidate> found;
+  // What is built in comes first: where nothing is better by more than noise, it stays.
+  const std::string first = select(built_in_selection(ranks), collective, 0);
+  for (const std::string_view name : algorithms_for(collective)) {
+    const auto place = name == first ? found.begin() : found.end();
+    found.insert(place, {std::string(name), find_algorithm(name).build({.collective = collective, .ranks = ranks})});
+  }
+  return found;
+}
+
+}  // namespace
+
+std::optional<std::filesystem::path> calibration_file() {
+  const auto file = [](const std::filesystem::path& cache) { return cache / "lockstep" / "calibration.json"; };
+  if (const auto cache = environment("XDG_CACHE_HOME")) return file(*cache);
+  if (const auto home = environment("HOME")) return file(std::filesystem::path(*home) / ".cache");
+  return std::nullopt;
+}
+
+std::string to_json(const Calibration& calibration) {
+  nlohmann::json samples = nlohmann::json::array();
+  for (const HostSample& sample : calibration.samples) {
+    samples.push_back({{"collective", to_string(sample.collective)},
+                       {"algorithm", sample.algorithm},
+                       {"ranks", sample.ranks},
+                       {"bytes", sample.bytes},
+                       {"seconds", sample.seconds}});
+  }
+  const Machine& machine = calibration.machine;
+  const nlohmann::json json{
+      {"version", kVersion},
+      {"machine",
+       {{"processor", machine.processor},
+        {"cores", machine.cores},
+        {"memory_bytes", machine.memory_bytes},
+        {"cache_bytes_a_core", machine.cache_bytes_a_core},
+        {"cache_bytes_shared", machine.cache_bytes_shared}}},
+      {"memory_bytes_per_second", calibration.memory_bytes_per_second},
+      {"shm_seconds", calibration.shm.seconds},
+      {"held_back", {{"median_error", calibration.held_back.median}, {"worst_error", calibration.held_back.worst}}},
+      {"samples", samples}};
+  return json.dump(1) + "\n";
+}
+
+Calibration parse_calibration(std::string_view text, const std::string& source_name) {
+  try {
+    const nlohmann::json json = nlohmann::json::parse(text);
+    if (json.at("version") != kVersion) throw std::runtime_error("it was written by another version");
+    const nlohmann::json& machine = json.at("machine");
+    Calibration calibration{.machine = {.processor = machine.at("processor"),
+                                        .cores = machine.at("cores"),
+                                        .memory_bytes = machine.at("memory_bytes"),
+                                        .cache_bytes_a_core = machine.at("cache_bytes_a_core"),
+                                        .cache_bytes_shared = machine.at("cache_bytes_shared")},
+                            .shm = {.seconds = json.at("shm_seconds")},
+                            .memory_bytes_per_second = json.at("memory_bytes_per_second"),
+                            .held_back = {.median = json.at("held_back").at("median_error"),
+                                          .worst = json.at("held_back").at("worst_error")},
+                            .samples = {}};
+    for (const nlohmann::json& sample : json.at("samples")) {
+      calibration.samples.push_back({.collective = parse_collective(sample.at("collective").get<std::string>()),
+                                     .algorithm = sample.at("algorithm"),
+                                     .ranks = sample.at("ranks"),
+                                     .bytes = sample.at("bytes"),
+                                     .seconds = sample.at("seconds"),
+                                     .features = {}});
+    }
+    return calibration;
+  } catch (const std::exception& error) {
+    throw Error(ErrorCode::kRefused,
+                fmt::format("{} is no calibration ({}); measure again with `lockstep calibrate`, or remove it.",
+                            source_name, error.what()));
+  }
+}
+
+std::optional<Calibration> stored_calibration(const Machine& machine) {
+  const auto file = calibration_file();
+  if (!file || !std::filesystem::is_regular_file(*file)) return std::nullopt;
+  Calibration calibration = parse_calibration(read_file(*file), file->string());
+  if (calibration.machine != machine) return std::nullopt;
+  return calibration;
+}
+
+double predicted_seconds(const Calibration& calibration, const Schedule& schedule, double bytes) {
+  return calibration.shm.predict(features_of(schedule, bytes, calibration.machine));
+}
+
+Selection selection_by(const Calibration& calibration, int ranks) {
+  constexpr std::uint64_t kFirstBytes = 64;
+  constexpr std::uint64_t kLastBytes = std::uint64_t{1} << 30;
+  constexpr double kBetter = 0.97;
+  Selection selection;
+  for (const Collective collective : kCollectives) {
+    const std::vector<Candidate> all = candidates(collective, ranks);
+    if (all.empty()) continue;
+    std::vector<Selection::Range> ranges;
+    const Candidate* chosen = &all.front();
+    for (std::uint64_t bytes = kFirstBytes; bytes <= kLastBytes; bytes *= 2) {
+      const auto size = collective == Collective::kBarrier ? 0.0 : static_cast<double>(bytes);
+      double least = kBetter * predicted_seconds(calibration, chosen->schedule, size);
+      for (const Candidate& candidate : all) {
+        const double seconds = predicted_seconds(calibration, candidate.schedule, size);
+        if (seconds >= least) continue;
+        least = seconds;
+        chosen = &candidate;
+      }
+      ranges.push_back({ranges.empty() ? 0 : bytes, chosen->name});
+    }
+    selection.set(collective, ranges);
+  }
+  return selection;
+}
+
+}  // namespace lockstep

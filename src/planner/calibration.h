@@ -1,0 +1,41 @@
+#pragma once
+
+#include "planner/host_model.h"
+#include "planner/selection.h"
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lockstep {
+
+/// What was measured on a machine, and what follows from it.
+struct Calibration {
+  Machine machine;
+  HostModel shm;                       ///< ranks that share the host's memory
+  double memory_bytes_per_second = 0;  ///< that all cores together copy, read and written counted
+  PredictionError held_back;           ///< of predictions of measurements that the fit has not seen
+  std::vector<HostSample> samples;     ///< everything measured; without their features when read from a file
+};
+
+/// $XDG_CACHE_HOME/lockstep/calibration.json, where XDG_CACHE_HOME is unset ~/.cache; none where neither is known.
+std::optional<std::filesystem::path> calibration_file();
+
+/// The JSON form; parse_calibration() gives the same model back. docs/guide/cost.md lists its keys.
+std::string to_json(const Calibration& calibration);
+/// Throws Error (kRefused) with `source_name` and what is wrong: measure again with `lockstep calibrate`.
+Calibration parse_calibration(std::string_view json, const std::string& source_name);
+
+/// What is stored for this machine: none if nothing is, or if it was measured on another one. Throws as parse.
+std::optional<Calibration> stored_calibration(const Machine& machine);
+
+/// The seconds that an algorithm takes by this calibration.
+double predicted_seconds(const Calibration& calibration, const Schedule& schedule, double bytes);
+
+/// For every collective the algorithm that is predicted to be the fastest, by size, for so many ranks of the host. An
+/// algorithm must be 3 % faster to take over, so that noise makes no ranges.
+Selection selection_by(const Calibration& calibration, int ranks);
+
+}  // namespace lockstep

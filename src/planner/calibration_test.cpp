@@ -1,0 +1,91 @@
+#include "planner/calibration.h"
+
+#include "algorithms/catalog.h"
+#include "base/atomic_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <lockstep/error.h>
+
+#include <cstdlib>
+
+namespace lockstep {
+
+namespace {
+
+/// Steps are dear and bytes cheap, or the other way round.
+Calibration with(double step_s, double copied_s, double reduced_s) {
+  Calibration calibration{.machine = {.processor = "test", .cores = 4, .memory_bytes = 1e9},
+                          .shm = {},
+                          .memory_bytes_per_second = 1e10,
+                          .held_back = {.median = 0.05, .worst = 0.2},
+                          .samples = {{.algorithm = "ring", .ranks = 2, .bytes = 4, .seconds = 1e-6}}};
+  calibration.shm.seconds[2] = step_s;
+  for (std::size_t level = 0; level < HostModel::kLevels; ++level) {
+    calibration.shm.seconds[HostModel::kOtherFeatures + level] = copied_s;
+    calibration.shm.seconds[HostModel::kOtherFeatures + HostModel::kLevels + level] = reduced_s;
+  }
+  return calibration;
+}
+
+}  // namespace
+
+TEST(Calibration, ComesBackFromItsJson) {
+  const Calibration written = with(1e-6, 1e-10, 3e-10);
+  const Calibration read = parse_calibration(to_json(written), "written");
+  EXPECT_EQ(read.machine, written.machine);
+  EXPECT_EQ(read.shm.seconds, written.shm.seconds);
+  EXPECT_EQ(read.held_back.worst, 0.2);
+  ASSERT_EQ(read.samples.size(), 1U);
+  EXPECT_EQ(read.samples[0].algorithm, "ring");
+}
+
+TEST(Calibration, WhatIsNoneIsRefusedWithWhatToDo) {
+  for (const char* text : {"", "{}", "[]", R"({"version":2})", R"({"version":1,"machine":3})"}) {
+    try {
+      (void)parse_calibration(text, "file.json");
+      FAIL() << text;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kRefused);
+      EXPECT_THAT(error.what(), testing::StartsWith("file.json is no calibration ("));
+      EXPECT_THAT(error.what(), testing::HasSubstr("`lockstep calibrate`"));
+    }
+  }
+}
+
+TEST(Calibration, IsFoundForItsMachineOnly) {
+  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "lockstep_calibration_test";
+  ASSERT_EQ(::setenv("XDG_CACHE_HOME", folder.c_str(), 1), 0);
+  EXPECT_EQ(calibration_file(), folder / "lockstep" / "calibration.json");
+  const Calibration calibration = with(1e-6, 1e-10, 1e-10);
+  EXPECT_FALSE(stored_calibration(calibration.machine).has_value());
+  std::filesystem::create_directories(folder / "lockstep");
+  write_file_atomically(folder / "lockstep" / "calibration.json", to_json(calibration));
+  EXPECT_TRUE(stored_calibration(calibration.machine).has_value());
+  Machine other = calibration.machine;
+  other.cores = 3;
+  EXPECT_FALSE(stored_calibration(other).has_value());
+  std::filesystem::remove_all(folder);
+  ASSERT_EQ(::unsetenv("XDG_CACHE_HOME"), 0);
+}
+
+TEST(Calibration, TheSelectionFollowsThePredictions) {
+  const Selection selection = selection_by(with(1e-6, 1e-10, 1e-10), 4);
+  for (double bytes = 64; bytes <= (1 << 30); bytes *= 4) {
+    const Calibration calibration = with(1e-6, 1e-10, 1e-10);
+    const auto seconds = [&](std::string_view name) {
+      return predicted_seconds(calibration, find_algorithm(name).build({.ranks = 4}), bytes);
+    };
+    const double chosen = seconds(selection.select(Collective::kAllReduce, static_cast<std::uint64_t>(bytes)));
+    for (const std::string_view name : algorithms_for(Collective::kAllReduce)) {
+      EXPECT_LE(chosen, seconds(name) / 0.97) << name << " at " << bytes;
+    }
+  }
+}
+
+TEST(Calibration, ASelectionIsWrittenAndReadAsText) {
+  const std::string text = selection_by(with(5e-6, 1e-10, 3e-10), 8).to_text();
+  EXPECT_EQ(Selection::parse(text, "text").to_text(), text);
+}
+
+}  // namespace lockstep

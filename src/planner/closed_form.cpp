@@ -1,0 +1,154 @@
+#include "planner/closed_form.h"
+
+#include <cmath>
+
+namespace lockstep {
+
+namespace {
+
+/// `steps` messages after one another of `bytes` each, of which `reduced_steps` are reduced on arrival.
+double rounds(double steps, double bytes, double reduced_steps, const FlatCost& cost) {
+  return steps * (cost.alpha_s + bytes * cost.beta_s) + reduced_steps * bytes * cost.gamma_s;
+}
+
+double levels(double p) { return std::ceil(std::log2(p) - 1e-9); }
+
+Estimate naive(double p, double n, const FlatCost& cost) {
+  return {rounds(p - 1, n, p - 1, cost), p > 1 ? 1.0 : 0.0, p * (p - 1), p * (p - 1) * n, (p - 1) * n};
+}
+
+Estimate star(double p, double n, const FlatCost& cost) {
+  return {rounds(2 * (p - 1), n, p - 1, cost), p > 1 ? 2.0 : 0.0, 2 * (p - 1), 2 * (p - 1) * n, (p - 1) * n};
+}
+
+/// One half of an exchange of n/p with everybody, all at once or around a ring.
+Estimate half(double p, double n, double steps, double reduced, const FlatCost& cost) {
+  return {rounds(p - 1, n / p, reduced * (p - 1), cost), steps, p * (p - 1), (p - 1) * n, (p - 1) / p * n};
+}
+
+Estimate twice(const Estimate& first, const Estimate& second) {
+  return {first.seconds + second.seconds, first.steps + second.steps, first.messages + second.messages,
+          first.bytes + second.bytes, first.most_sent_bytes + second.most_sent_bytes};
+}
+
+double one_step(double p) { return p > 1 ? 1 : 0; }
+
+Estimate direct_reduce_scatter(double p, double n, const FlatCost& cost) { return half(p, n, one_step(p), 1, cost); }
+Estimate direct_all_gather(double p, double n, const FlatCost& cost) { return half(p, n, one_step(p), 0, cost); }
+Estimate direct(double p, double n, const FlatCost& cost) {
+  return twice(direct_reduce_scatter(p, n, cost), direct_all_gather(p, n, cost));
+}
+
+Estimate ring_reduce_scatter(double p, double n, const FlatCost& cost) { return half(p, n, p - 1, 1, cost); }
+Estimate ring_all_gather(double p, double n, const FlatCost& cost) { return half(p, n, p - 1, 0, cost); }
+Estimate ring(double p, double n, const FlatCost& cost) {
+  return twice(ring_reduce_scatter(p, n, cost), ring_all_gather(p, n, cost));
+}
+
+/// The whole buffer down a binomial tree: the root sends one message a level.
+Estimate tree_broadcast(double p, double n, const FlatCost& cost) {
+  const double h = levels(p);
+  return {rounds(h, n, 0, cost), h, p - 1, (p - 1) * n, h * n};
+}
+Estimate tree(double p, double n, const FlatCost& cost) {
+  const double h = levels(p);
+  return {rounds(h, n, 0, cost) + rounds(h, n, h, cost), 2 * h, 2 * (p - 1), 2 * (p - 1) * n, h * n};
+}
+
+/// ceil(log2 p) rounds at the least volume, whatever the number of ranks.
+Estimate log_half(double p, double n, double reduced, const FlatCost& cost) {
+  const double h = levels(p);
+  const double moved = (p - 1) / p * n;
+  return {h * cost.alpha_s + moved * (cost.beta_s + reduced * cost.gamma_s), h, p * h, (p - 1) * n, moved};
+}
+Estimate log_reduce_scatter(double p, double n, const FlatCost& cost) { return log_half(p, n, 1, cost); }
+Estimate log_all_gather(double p, double n, const FlatCost& cost) { return log_half(p, n, 0, cost); }
+
+Estimate log_both(double p, double n, const FlatCost& cost) {
+  return twice(log_reduce_scatter(p, n, cost), log_all_gather(p, n, cost));
+}
+
+/// Two rings, half of each chunk each way: on a network with one port a rank both messages of a step share it.
+Estimate bidirectional_ring(double p, double n, const FlatCost& cost) {
+  Estimate estimate = ring(p, n, cost);
+  if (p <= 2) return estimate;  // both ways lead to the same neighbour
+  estimate.seconds += 2 * (p - 1) * cost.alpha_s;
+  estimate.messages *= 2;
+  return estimate;
+}
+
+/// The largest power of two of the ranks exchanges; the others hand in first, and are handed the result.
+struct Core {
+  explicit Core(double p) : size(std::exp2(std::floor(std::log2(p) + 1e-9))), behind(p - size) {}
+  double size;
+  double behind;
+  double levels() const { return std::log2(size); }
+
+  Estimate with_others(Estimate core, double n, const FlatCost& cost) const {
+    if (behind < 0.5) return core;
+    return twice(core, {rounds(2, n, 1, cost), 2, 2 * behind, 2 * behind * n, n});
+  }
+};
+
+Estimate recursive_doubling(double p, double n, const FlatCost& cost) {
+  const Core core(p);
+  const double h = core.levels();
+  return core.with_others({rounds(h, n, h, cost), h, core.size * h, core.size * h * n, h * n}, n, cost);
+}
+
+Estimate halving_doubling(double p, double n, const FlatCost& cost) {
+  const Core core(p);
+  return core.with_others(log_both(core.size, n, cost), n, cost);
+}
+
+constexpr std::string_view kThakur = "Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005";
+constexpr std::string_view kChan = "Chan, Heimlich, Purkayastha, van de Geijn, CCPE 19(13), 2007";
+constexpr std::string_view kTraeff = "Traeff, arXiv:2410.14234, 2024";
+constexpr std::string_view kRabenseifner = "Rabenseifner, Traeff, EuroPVM/MPI 2004";
+constexpr std::string_view kJain = "Jain, Sabharwal, ICS 2010, on one port";
+constexpr std::string_view kPatarasuk = "Patarasuk, Yuan, JPDC 69(2), 2009";
+constexpr std::string_view kBruck = "Bruck et al., IEEE TPDS 8(11), 1997";
+
+constexpr std::string_view kExchangeHalf = "(p-1)(alpha + n/p beta)";
+constexpr std::string_view kExchangeReduced = "(p-1)(alpha + n/p beta + n/p gamma)";
+constexpr std::string_view kExchangeBoth = "2(p-1)(alpha + n/p beta) + (p-1)/p n gamma";
+
+}  // namespace
+
+const std::vector<ClosedForm>& closed_forms() {
+  static const std::vector<ClosedForm> kAll{
+      {"naive", Collective::kAllReduce, "(p-1)(alpha + n beta + n gamma)", kThakur, naive},
+      {"star", Collective::kAllReduce, "2(p-1)(alpha + n beta) + (p-1) n gamma", kChan, star},
+      {"direct", Collective::kAllReduce, kExchangeBoth, kThakur, direct},
+      {"direct", Collective::kReduceScatter, kExchangeReduced, kThakur, direct_reduce_scatter},
+      {"direct", Collective::kAllGather, kExchangeHalf, kThakur, direct_all_gather},
+      {"ring", Collective::kAllReduce, kExchangeBoth, kPatarasuk, ring},
+      {"ring", Collective::kReduceScatter, kExchangeReduced, kPatarasuk, ring_reduce_scatter},
+      {"ring", Collective::kAllGather, kExchangeHalf, kPatarasuk, ring_all_gather},
+      {"tree", Collective::kAllReduce, "2h(alpha + n beta) + h n gamma", kThakur, tree},
+      {"tree", Collective::kBroadcast, "h(alpha + n beta)", kThakur, tree_broadcast},
+      {"tree", Collective::kReduceScatter, "h alpha + (p-1)/p n (beta + gamma)", kBruck, log_reduce_scatter},
+      {"tree", Collective::kAllGather, "h alpha + (p-1)/p n beta", kBruck, log_all_gather},
+      {"bidirectional_ring", Collective::kAllReduce, "2(p-1)(2 alpha + n/p beta) + (p-1)/p n gamma", kJain,
+       bidirectional_ring},
+      {"recursive_doubling", Collective::kAllReduce,
+       "H(alpha + n beta + n gamma), H = floor(log2 p); unless p = 2^H, 2 alpha + 2 n beta + n gamma more",
+       kRabenseifner, recursive_doubling},
+      {"halving_doubling", Collective::kAllReduce,
+       "2H alpha + 2(q-1)/q n beta + (q-1)/q n gamma, q = 2^H <= p; unless p = q, 2 alpha + 2 n beta + n gamma more",
+       kRabenseifner, halving_doubling},
+      {"circulant", Collective::kAllReduce, "2h alpha + 2(p-1)/p n beta + (p-1)/p n gamma", kTraeff, log_both},
+      {"circulant", Collective::kReduceScatter, "h alpha + (p-1)/p n (beta + gamma)", kTraeff, log_reduce_scatter},
+      {"circulant", Collective::kAllGather, "h alpha + (p-1)/p n beta", kTraeff, log_all_gather},
+  };
+  return kAll;
+}
+
+const ClosedForm* find_closed_form(std::string_view algorithm, Collective collective) {
+  for (const ClosedForm& form : closed_forms()) {
+    if (form.algorithm == algorithm && form.collective == collective) return &form;
+  }
+  return nullptr;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,74 @@
+#include "planner/closed_form.h"
+
+#include "algorithms/catalog.h"
+#include "planner/count.h"
+#include "planner/simulate.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace lockstep {
+
+namespace {
+
+constexpr FlatCost kCosts[] = {
+    {.alpha_s = 5e-6, .beta_s = 1e-10, .gamma_s = 1e-10},
+    {.alpha_s = 1e-6, .beta_s = 8e-11, .gamma_s = 0},
+    {.alpha_s = 0, .beta_s = 1e-9, .gamma_s = 2e-10},
+};
+
+void expect_within_one_percent(double expected, double actual, const std::string& what) {
+  EXPECT_NEAR(actual, expected, 0.01 * expected) << what;
+}
+
+void expect_agreement(const ClosedForm& form, int ranks) {
+  const Schedule schedule = find_algorithm(form.algorithm).build({.collective = form.collective, .ranks = ranks});
+  for (const FlatCost& cost : kCosts) {
+    const Wiring wiring(flat_network(ranks, cost));
+    for (const double bytes : {1.0, 1024.0, 1e6, 1e9}) {
+      const std::string what = fmt::format("{} {} on {} ranks, {} bytes, alpha {}", form.algorithm,
+                                           to_string(form.collective), ranks, bytes, cost.alpha_s);
+      const Estimate estimate = form.evaluate(ranks, bytes, cost);
+      expect_within_one_percent(estimate.seconds, simulate(schedule, bytes, wiring).seconds, what);
+      const Counts counts = count(schedule, bytes);
+      EXPECT_EQ(estimate.steps, static_cast<double>(counts.steps)) << what;
+      EXPECT_EQ(estimate.messages, static_cast<double>(counts.messages)) << what;
+      expect_within_one_percent(estimate.bytes, counts.bytes, what);
+      expect_within_one_percent(estimate.most_sent_bytes, counts.most_sent_bytes, what);
+    }
+  }
+}
+
+}  // namespace
+
+bool is_there(std::string_view name) {
+  for (const Algorithm& algorithm : algorithms()) {
+    if (algorithm.name == name) return true;
+  }
+  return false;
+}
+
+TEST(ClosedForm, TheSimulatedSchedulesAgreeWithTheLiterature) {
+  for (const ClosedForm& form : closed_forms()) {
+    if (!is_there(form.algorithm)) continue;
+    for (int ranks = 1; ranks <= 17; ++ranks) expect_agreement(form, ranks);
+    for (const int ranks : {32, 48, 64, 100}) expect_agreement(form, ranks);
+  }
+}
+
+TEST(ClosedForm, EachHasASourceAndStandsInTheCatalogueOnce) {
+  for (const ClosedForm& form : closed_forms()) {
+    EXPECT_FALSE(form.source.empty());
+    EXPECT_EQ(find_closed_form(form.algorithm, form.collective), &form);
+  }
+  EXPECT_EQ(find_closed_form("nobody's", Collective::kAllReduce), nullptr);
+}
+
+TEST(ClosedForm, TextbookNumbers) {
+  const FlatCost cost{.alpha_s = 1e-6, .beta_s = 8e-11, .gamma_s = 0};
+  // 1 MiB on 64 ranks, alpha 1 us, 12.5 GB/s: a ring takes 126 messages of 16 KiB after one another.
+  EXPECT_NEAR(find_closed_form("ring", Collective::kAllReduce)->evaluate(64, 1 << 20, cost).seconds, 291.15e-6, 1e-8);
+  EXPECT_NEAR(find_closed_form("tree", Collective::kAllReduce)->evaluate(64, 1 << 20, cost).seconds, 1018.6e-6, 1e-7);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,62 @@
+#include "planner/in_force.h"
+
+#include "base/atomic_file.h"
+#include "planner/calibration.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <lockstep/error.h>
+
+#include <cstdlib>
+
+namespace lockstep {
+
+/// With a cache of its own, so that what is calibrated on this machine does not matter.
+class InForce : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::create_directories(file().parent_path());
+    ASSERT_EQ(::setenv("XDG_CACHE_HOME", folder_.c_str(), 1), 0);
+    ASSERT_EQ(::unsetenv("LOCKSTEP_ALGORITHMS"), 0);
+  }
+  void TearDown() override {
+    std::filesystem::remove_all(folder_);
+    ASSERT_EQ(::unsetenv("XDG_CACHE_HOME"), 0);
+    ASSERT_EQ(::unsetenv("LOCKSTEP_ALGORITHMS"), 0);
+  }
+  std::filesystem::path file() const { return folder_ / "lockstep" / "calibration.json"; }
+
+  std::filesystem::path folder_ = std::filesystem::path(testing::TempDir()) / "lockstep_in_force_test";
+};
+
+TEST_F(InForce, WithoutAnythingItIsBuiltIn) {
+  const SelectionInForce found = selection_in_force(4);
+  EXPECT_EQ(found.source, "built in");
+  EXPECT_EQ(found.selection, built_in_selection(4));
+}
+
+TEST_F(InForce, TheEnvironmentOverridesWhatItNames) {
+  ASSERT_EQ(::setenv("LOCKSTEP_ALGORITHMS", "all_reduce: 0-64 tree, 64- ring", 1), 0);
+  const SelectionInForce found = selection_in_force(4);
+  EXPECT_EQ(found.source, "built in, then LOCKSTEP_ALGORITHMS");
+  EXPECT_EQ(select(found.selection, Collective::kAllReduce, 63), "tree");
+  EXPECT_EQ(select(found.selection, Collective::kAllReduce, 64), "ring");
+  EXPECT_EQ(select(found.selection, Collective::kBroadcast, 64),
+            select(built_in_selection(4), Collective::kBroadcast, 64));
+  ASSERT_EQ(::setenv("LOCKSTEP_ALGORITHMS", "all_reduce: rign", 1), 0);
+  EXPECT_THROW(selection_in_force(4), Error);
+}
+
+TEST_F(InForce, WhatWasMeasuredHereIsUsedHere) {
+  Calibration calibration{.machine = this_machine(), .shm = {}, .held_back = {}, .samples = {}};
+  calibration.shm.seconds[2] = 1;  // only steps cost anything
+  write_file_atomically(file(), to_json(calibration));
+  const SelectionInForce found = selection_in_force(4);
+  EXPECT_EQ(found.source, "calibrated here");
+  EXPECT_EQ(found.selection, selection_by(calibration, 4));
+  calibration.machine.processor = "another";
+  write_file_atomically(file(), to_json(calibration));
+  EXPECT_EQ(selection_in_force(4).source, "built in");
+}
+
+}  // namespace lockstep

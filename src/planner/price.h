@@ -1,0 +1,82 @@
+#pragma once
+
+#include "planner/closed_form.h"
+#include "planner/count.h"
+#include "planner/simulate.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace lockstep {
+
+/// Where prices are asked for: a flat network, or one that a file describes.
+struct PricedNetwork {
+  std::optional<FlatCost> flat;                   ///< of as many ranks as are asked for
+  std::optional<NetworkDescription> description;  ///< where it is not flat
+
+  /// Its first `ranks` ranks. Throws Error (kInvalidArgument) if it has fewer.
+  NetworkDescription of(int ranks) const;
+};
+
+/// A schedule of more transfers than this is not simulated.
+inline constexpr double kMostSimulatedTransfers = 4e6;
+
+/// Links of larger networks are not listed one by one.
+inline constexpr std::size_t kMostNamedLinks = 4096;
+
+struct PriceRequest {
+  Collective collective = Collective::kAllReduce;
+  int ranks = 1;
+  int root = 0;
+  double bytes = 0;
+  double most_transfers = kMostSimulatedTransfers;
+};
+
+/// How much of the time the links of one kind are in use.
+struct LinkUse {
+  Wiring::Kind kind;
+  double mean = 0;
+  double most = 0;
+  std::string busiest;  ///< the link that is used the most
+};
+
+/// How much of the time one link is in use.
+struct NamedUse {
+  std::string link;
+  double use;
+};
+
+/// What an algorithm costs.
+struct Price {
+  enum class Source : std::uint8_t { kSimulated, kClosedForm, kNone };
+
+  std::string algorithm;
+  Source source = Source::kNone;
+  std::string note;  ///< the formula and where it is from, or why there is no price
+  Estimate estimate;
+  std::optional<Counts> counts;     ///< where the schedule was built
+  std::vector<LinkUse> links;       ///< by kind, those that carry something, where it was simulated
+  std::vector<NamedUse> each_link;  ///< the same one by one, of at most kMostNamedLinks
+};
+
+/// "simulated", "closed form", "none": as tables and JSON say it.
+std::string_view to_string(Price::Source source);
+/// "out", "memory": as tables and JSON name a kind of link.
+std::string_view to_string(Wiring::Kind kind);
+
+/// A whole schedule, simulated.
+Price price_schedule(const Schedule& schedule, double bytes, const Wiring& wiring);
+
+/// An algorithm of the catalogue: simulated if its schedule is small enough, else by its closed form if there is one
+/// and the network is flat.
+Price price_algorithm(std::string_view algorithm, const PriceRequest& request, const PricedNetwork& network);
+
+/// The algorithm's schedule for the request.
+Schedule schedule_for(std::string_view algorithm, const PriceRequest& request);
+
+/// The number of transfers that an algorithm's schedule would have, without building it: exact to a few percent.
+double estimated_transfers(std::string_view algorithm, Collective collective, int ranks);
+
+}  // namespace lockstep

@@ -1,0 +1,61 @@
+#include "planner/price_report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace lockstep {
+
+namespace {
+
+using testing::HasSubstr;
+
+PriceReport report_on(const std::vector<std::string>& algorithms, double most_transfers) {
+  PriceReport report{{.ranks = 4, .bytes = 1 << 20, .most_transfers = most_transfers},
+                     {.flat = FlatCost{.alpha_s = 1e-6, .beta_s = 1e-9, .gamma_s = 0}, .description = {}},
+                     {},
+                     {}};
+  for (const std::string& name : algorithms) {
+    report.prices.push_back(price_algorithm(name, report.request, report.network));
+  }
+  if (algorithms.size() > 1) {
+    report.sweeps.push_back(sweep(Sweep::Axis::kBytes, algorithms, report.request, report.network));
+    report.sweeps.push_back(sweep(Sweep::Axis::kRanks, algorithms, report.request, report.network));
+  }
+  return report;
+}
+
+}  // namespace
+
+TEST(PriceReport, ATableSaysWhatWhereAndHow) {
+  const std::string table = price_table(report_on({"ring", "tree"}, 1e6), false);
+  EXPECT_THAT(table, HasSubstr("all_reduce of 1 MiB on 4 ranks: flat network, alpha 1.00 us a message, 1 GB/s"));
+  EXPECT_THAT(table, HasSubstr("simulated"));
+  EXPECT_THAT(table, HasSubstr("out 100/100%, in 100/100%"));
+  EXPECT_THAT(table, HasSubstr("At 4 ranks, by bytes: 64 B-"));
+  EXPECT_THAT(table, HasSubstr("is faster"));
+}
+
+TEST(PriceReport, AClosedFormIsPrintedWithItsSource) {
+  EXPECT_THAT(price_table(report_on({"ring"}, 1), false),
+              testing::AllOf(HasSubstr("closed form"), HasSubstr("ring: 2(p-1)(alpha + n/p beta)"), HasSubstr("2009")));
+}
+
+TEST(PriceReport, EachLinkIsListedOnRequest) {
+  EXPECT_THAT(price_table(report_on({"ring"}, 1e6), true), HasSubstr("host3: into card 0    100.0%"));
+}
+
+TEST(PriceReport, JsonHasTheSameNumbers) {
+  const auto json = nlohmann::json::parse(price_json(report_on({"ring", "tree"}, 1e6)));
+  EXPECT_EQ(json["world_size"], 4);
+  EXPECT_EQ(json["rows"][0]["algorithm"], "ring");
+  EXPECT_EQ(json["rows"][0]["steps"], 6);
+  EXPECT_EQ(json["rows"][0]["bytes"], 6 << 20);
+  EXPECT_EQ(json["rows"][0]["by_rank"].size(), 4U);
+  EXPECT_NEAR(json["rows"][0]["link_use"]["out"]["mean"].get<double>(), 1, 1e-9);
+  EXPECT_EQ(json["over_bytes"]["points"].size(), json["over_bytes"]["seconds"]["tree"].size());
+  EXPECT_EQ(json["over_bytes"]["crossings"][0]["above"], "ring");
+}
+
+}  // namespace lockstep

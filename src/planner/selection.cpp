@@ -1,0 +1,196 @@
+#include "planner/selection.h"
+
+#include "algorithms/catalog.h"
+#include "base/units.h"
+#include "schedule/promise.h"
+#include "schedule/text.h"
+
+#include <fmt/format.h>
+#include <lockstep/error.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+namespace lockstep {
+
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// "4KiB", which parse_bytes reads back as the same number.
+std::string exact_bytes(std::uint64_t bytes) {
+  constexpr std::array<std::string_view, 4> kUnits{"", "KiB", "MiB", "GiB"};
+  std::size_t unit = 0;
+  while (bytes != 0 && bytes % 1024 == 0 && unit + 1 < kUnits.size()) {
+    bytes /= 1024;
+    ++unit;
+  }
+  return fmt::format("{}{}", bytes, kUnits[unit]);
+}
+
+class Parser {
+ public:
+  Parser(std::string_view text, std::string_view source_name) : text_(text), source_name_(source_name) {}
+
+  Selection parse() {
+    Selection selection;
+    std::string_view rest = text_;
+    while (!trimmed(rest).empty()) {
+      const std::size_t end = std::min(rest.find(';'), rest.size());
+      read_collective(trimmed(rest.substr(0, end)), selection);
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    return selection;
+  }
+
+ private:
+  [[noreturn]] void fail(std::string_view part, const std::string& sentence) const {
+    throw Error(ErrorCode::kInvalidArgument, fmt::format("{}, at '{}': {}", source_name_, part, sentence));
+  }
+
+  /// What a parser of words or numbers says, with the place.
+  template <class Parse>
+  auto read(std::string_view part, const Parse& parse) const {
+    try {
+      return parse();
+    } catch (const Error& error) {
+      fail(part, error.what());
+    }
+  }
+
+  void read_collective(std::string_view part, Selection& selection) const {
+    const std::size_t colon = part.find(':');
+    if (part.empty() || colon == std::string_view::npos) {
+      fail(part, "A collective and its algorithms are written like 'all_reduce: 0-4KiB direct, 4KiB- ring'.");
+    }
+    const Collective collective = read(part, [&] { return parse_collective(trimmed(part.substr(0, colon))); });
+    if (!selection.select(collective, 0).empty()) fail(part, "This collective stands here twice.");
+    std::vector<Selection::Range> ranges;
+    std::uint64_t next = 0;
+    bool is_closed = true;  // the last range says where it ends
+    for (const std::string_view entry : entries(part.substr(colon + 1))) {
+      if (!is_closed) fail(entry, "The range before has no end, so none can follow.");
+      ranges.push_back({next, ""});
+      std::string_view algorithm = entry;
+      if (is_digit(entry.front())) {
+        const std::optional<std::uint64_t> end = read_range(entry, next, algorithm);
+        is_closed = end.has_value();
+        next = end.value_or(0);
+      } else {
+        is_closed = false;
+      }
+      check_algorithm(entry, algorithm, collective);
+      ranges.back().algorithm = algorithm;
+    }
+    if (is_closed) fail(part, "The last range has no upper end, as in '4KiB- ring'.");
+    selection.set(collective, ranges);
+  }
+
+  /// Entries are parted by commas, but so are the halves of an algorithm's name: a new one starts with a number.
+  std::vector<std::string_view> entries(std::string_view text) const {
+    std::vector<std::string_view> found;
+    std::size_t begin = 0;
+    for (std::size_t comma = text.find(','); comma != std::string_view::npos; comma = text.find(',', comma + 1)) {
+      const std::string_view after = trimmed(text.substr(comma + 1));
+      if (!after.empty() && !is_digit(after.front())) continue;
+      found.push_back(trimmed(text.substr(begin, comma - begin)));
+      begin = comma + 1;
+    }
+    found.push_back(trimmed(text.substr(begin)));
+    for (const std::string_view entry : found) {
+      if (entry.empty()) fail(text, "An algorithm is missing; write one like '4KiB- ring'.");
+    }
+    return found;
+  }
+
+  /// "0-4KiB direct": its end, none where it is open; the rest is the algorithm.
+  std::optional<std::uint64_t> read_range(std::string_view entry, std::uint64_t next,
+                                          std::string_view& algorithm) const {
+    const std::size_t space = std::min(entry.find(' '), entry.size());
+    const std::string_view range = entry.substr(0, space);
+    algorithm = trimmed(entry.substr(space));
+    const std::size_t dash = range.find('-');
+    if (dash == std::string_view::npos) fail(entry, "A range is written like '0-4KiB' or '4KiB-'.");
+    const std::uint64_t from = read(entry, [&] { return parse_bytes(range.substr(0, dash)); });
+    if (from != next) {
+      fail(entry, fmt::format("Ranges follow each other from 0 on; this one has to start at {}.", exact_bytes(next)));
+    }
+    if (dash + 1 == range.size()) return std::nullopt;
+    const std::uint64_t end = read(entry, [&] { return parse_bytes(range.substr(dash + 1)); });
+    if (end <= from) fail(entry, "A range ends above its start.");
+    return end;
+  }
+
+  void check_algorithm(std::string_view entry, std::string_view name, Collective collective) const {
+    if (name.empty()) fail(entry, "An algorithm is missing; write one like '4KiB- ring'.");
+    const Algorithm algorithm = read(entry, [&] { return find_algorithm(name); });
+    if (algorithm.supports(collective)) return;
+    fail(entry, fmt::format("{} does not do {}.", name, to_string(collective)));
+  }
+
+  std::string_view text_;
+  std::string_view source_name_;
+};
+
+}  // namespace
+
+Selection Selection::parse(std::string_view text, std::string_view source_name) {
+  return Parser(text, source_name).parse();
+}
+
+std::string Selection::to_text() const {
+  std::string text;
+  for (const auto& [collective, ranges] : ranges_) {
+    text += fmt::format("{}{}:", text.empty() ? "" : "; ", to_string(collective));
+    for (std::size_t i = 0; i < ranges.size(); ++i) {
+      text += fmt::format("{} {}-{} {}", i == 0 ? "" : ",", exact_bytes(ranges[i].from_bytes),
+                          i + 1 < ranges.size() ? exact_bytes(ranges[i + 1].from_bytes) : "", ranges[i].algorithm);
+    }
+  }
+  return text;
+}
+
+std::string_view Selection::select(Collective collective, std::uint64_t bytes) const {
+  const auto ranges = ranges_.find(collective);
+  if (ranges == ranges_.end()) return {};
+  const auto after = std::upper_bound(ranges->second.begin(), ranges->second.end(), bytes,
+                                      [](std::uint64_t size, const Range& range) { return size < range.from_bytes; });
+  return after == ranges->second.begin() ? std::string_view{} : std::string_view((after - 1)->algorithm);
+}
+
+void Selection::set(Collective collective, const std::vector<Range>& ranges) {
+  std::vector<Range>& joined = ranges_[collective];
+  joined.clear();
+  for (const Range& range : ranges) {
+    if (joined.empty() || joined.back().algorithm != range.algorithm) joined.push_back(range);
+  }
+}
+
+void Selection::override_with(const Selection& other) {
+  for (const auto& [collective, ranges] : other.ranges_) ranges_[collective] = ranges;
+}
+
+Selection built_in_selection(int) {
+  Selection selection;
+  for (const Collective collective : kCollectives) {
+    const std::vector<std::string_view> names = algorithms_for(collective);
+    if (names.empty()) continue;
+    const std::string usual(default_algorithm(collective).name);
+    const bool does_it = std::find(names.begin(), names.end(), usual) != names.end();
+    selection.set(collective, {{0, does_it ? usual : std::string(names.front())}});
+  }
+  return selection;
+}
+
+std::string select(const Selection& selection, Collective collective, std::uint64_t bytes) {
+  return std::string(selection.select(collective, bytes));
+}
+
+}  // namespace lockstep

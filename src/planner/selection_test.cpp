@@ -1,0 +1,76 @@
+#include "planner/selection.h"
+
+#include "algorithms/catalog.h"
+#include "schedule/promise.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <lockstep/error.h>
+
+namespace lockstep {
+
+namespace {
+
+void expect_refused(const std::string& text, const std::string& sentence) {
+  SCOPED_TRACE(text);
+  try {
+    (void)Selection::parse(text, "LOCKSTEP_ALGORITHMS");
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+    EXPECT_THAT(error.what(), testing::StartsWith("LOCKSTEP_ALGORITHMS, at '"));
+    EXPECT_THAT(error.what(), testing::HasSubstr(sentence));
+  }
+}
+
+}  // namespace
+
+TEST(Selection, ASizeBelongsToTheRangeAtItOrBelow) {
+  const Selection selection = Selection::parse("all_reduce: 0-4KiB tree, 4KiB-1MiB direct, 1MiB- ring", "text");
+  EXPECT_EQ(selection.select(Collective::kAllReduce, 0), "tree");
+  EXPECT_EQ(selection.select(Collective::kAllReduce, 4095), "tree");
+  EXPECT_EQ(selection.select(Collective::kAllReduce, 4096), "direct");
+  EXPECT_EQ(selection.select(Collective::kAllReduce, 1 << 20), "ring");
+  EXPECT_EQ(selection.select(Collective::kBroadcast, 1), "");
+}
+
+TEST(Selection, TheTextComesBack) {
+  for (const char* text : {"all_reduce: 0-1000 direct, 1000-4KiB tree, 4KiB- ring; broadcast: 0- tree",
+                           "all_reduce: 0-3MiB direct, 3MiB- ring", ""}) {
+    EXPECT_EQ(Selection::parse(text, "text").to_text(), text);
+  }
+  EXPECT_EQ(Selection::parse(" broadcast :tree ; ", "text").to_text(), "broadcast: 0- tree");
+  EXPECT_EQ(Selection::parse("all_reduce: 0-1KiB ring, 1KiB- ring", "text").to_text(), "all_reduce: 0- ring");
+}
+
+TEST(Selection, EachMistakeHasItsPlaceAndWhatToWrite) {
+  expect_refused("ring", "written like 'all_reduce: 0-4KiB direct, 4KiB- ring'");
+  expect_refused("allreduce: ring", "Did you mean 'all_reduce'?");
+  expect_refused("all_reduce: rign", "Did you mean 'ring'?");
+  expect_refused("all_reduce: 0-4KiB ring", "The last range has no upper end");
+  expect_refused("all_reduce: 1KiB- ring", "this one has to start at 0");
+  expect_refused("all_reduce: 0-4KiB ring, 8KiB- tree", "this one has to start at 4KiB");
+  expect_refused("all_reduce: 0- ring, 8KiB- tree", "none can follow");
+  expect_refused("all_reduce: 0-0 ring", "A range ends above its start.");
+  expect_refused("all_reduce: 0-4KB5 ring", "is not a size");
+  expect_refused("all_reduce: 04KiB ring", "A range is written like");
+  expect_refused("all_reduce: 0-", "An algorithm is missing");
+  expect_refused("all_reduce:", "An algorithm is missing");
+  expect_refused("all_reduce: 0-1KiB ring,", "An algorithm is missing");
+  expect_refused("all_reduce: ring; all_reduce: tree", "stands here twice");
+}
+
+TEST(Selection, EveryCollectiveHasOneBuiltIn) {
+  for (const int ranks : {1, 2, 8, 100}) {
+    const Selection selection = built_in_selection(ranks);
+    for (const Collective collective : kCollectives) {
+      if (algorithms_for(collective).empty()) continue;
+      for (const std::uint64_t bytes : {std::uint64_t{0}, std::uint64_t{4096}, std::uint64_t{1} << 30}) {
+        const std::string name = select(selection, collective, bytes);
+        EXPECT_TRUE(find_algorithm(name).supports(collective)) << name;
+      }
+    }
+  }
+}
+
+}  // namespace lockstep

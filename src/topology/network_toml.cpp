@@ -1,0 +1,212 @@
+// The text form of a network. Every mistake is answered with its line and with what to write.
+#include "base/nearest.h"
+#include "base/units.h"
+#include "topology/network.h"
+
+#include <fmt/format.h>
+#include <lockstep/error.h>
+
+#include <toml++/toml.h>
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+
+namespace lockstep {
+
+namespace {
+
+constexpr std::int64_t kMostNetworkRanks = 1 << 20;
+
+class Reader {
+ public:
+  Reader(std::string_view text, const std::string& source_name) : source_name_(source_name) {
+    try {
+      root_ = toml::parse(text, source_name);
+    } catch (const toml::parse_error& error) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  fmt::format("{}, line {}: this is not TOML: {}.", source_name, error.source().begin.line,
+                              std::string_view(error.description())));
+    }
+  }
+
+  NetworkDescription read() {
+    check_keys(root_, {"name", "gamma", "host", "rack"});
+    network_.name = text(root_, "name").value_or(source_name_);
+    if (const auto gamma = text(root_, "gamma")) {
+      network_.gamma_s = converted(root_, "gamma", [&] { return parse_seconds_per_byte(*gamma); });
+    }
+    for_each_table("rack", [&](const toml::table& table) { read_rack(table); });
+    for_each_table("host", [&](const toml::table& table) { read_host(table); });
+    if (network_.hosts.empty()) {
+      fail(root_, "there is no host; write at least one, as in: [[host]] and below it ranks = 4");
+    }
+    check_ranks();
+    return std::move(network_);
+  }
+
+ private:
+  [[noreturn]] void fail(const toml::node& where, const std::string& what) const {
+    const bool has_end = what.ends_with('.') || what.ends_with('?');
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{}, line {}: {}{}", source_name_, std::max(1U, where.source().begin.line), what,
+                            has_end ? "" : "."));
+  }
+
+  void check_keys(const toml::table& table, const std::vector<std::string_view>& known) const {
+    for (const auto& [key, value] : table) {
+      if (std::find(known.begin(), known.end(), key.str()) != known.end()) continue;
+      fail(value, fmt::format("there is no key '{}' here. {}", key.str(), suggestion(key.str(), known)));
+    }
+  }
+
+  template <class Use>
+  void for_each_table(const char* key, const Use& use) const {
+    const toml::node* node = root_.get(key);
+    if (node == nullptr) return;
+    const toml::array* array = node->as_array();
+    if (array == nullptr || !array->is_homogeneous(toml::node_type::table)) {
+      fail(*node, fmt::format("'{0}' is a list of tables; write [[{0}]] above each", key));
+    }
+    for (const toml::node& entry : *array) use(*entry.as_table());
+  }
+
+  std::optional<std::string> text(const toml::table& table, const char* key) const {
+    const toml::node* node = table.get(key);
+    if (node == nullptr) return std::nullopt;
+    if (!node->is_string()) fail(*node, fmt::format("'{}' is a text in quotes", key));
+    return **node->as_string();
+  }
+
+  int number(const toml::table& table, const char* key, int fallback) const {
+    const toml::node* node = table.get(key);
+    if (node == nullptr) return fallback;
+    const auto value = node->value_exact<std::int64_t>();
+    if (!value || *value < 1 || *value > kMostNetworkRanks) {
+      fail(*node, fmt::format("'{}' is a whole number from 1 to {}", key, kMostNetworkRanks));
+    }
+    return static_cast<int>(*value);
+  }
+
+  /// What a parser of units says, with the line.
+  template <class Parse>
+  double converted(const toml::table& table, const char* key, const Parse& parse) const {
+    try {
+      return parse();
+    } catch (const Error& error) {
+      fail(*table.get(key), fmt::format("{}: {}", key, error.what()));
+    }
+  }
+
+  LinkCost link(const toml::table& table, const char* key) const {
+    LinkCost cost;
+    const toml::node* node = table.get(key);
+    if (node == nullptr) return cost;
+    const toml::table* entries = node->as_table();
+    if (entries == nullptr) {
+      fail(*node,
+           fmt::format("'{}' is written {{ bandwidth = \"25GB/s\", message = \"1us\", latency = \"1us\" }}", key));
+    }
+    check_keys(*entries, {"bandwidth", "message", "latency"});
+    const auto seconds = [&](const char* name) {
+      const auto value = text(*entries, name);
+      if (!value) return 0.0;
+      return converted(*entries, name, [&] { return parse_seconds(*value); });
+    };
+    cost.message_s = seconds("message");
+    cost.latency_s = seconds("latency");
+    if (const auto value = text(*entries, "bandwidth")) {
+      cost.bytes_per_second = converted(*entries, "bandwidth", [&] { return parse_bandwidth(*value); });
+    }
+    return cost;
+  }
+
+  void read_rack(const toml::table& table) {
+    check_keys(table, {"name", "uplink"});
+    const auto name = text(table, "name");
+    if (!name) fail(table, "a rack needs a name, which hosts refer to, as in: name = \"left\"");
+    if (!rack_numbers_.emplace(*name, static_cast<int>(network_.racks.size())).second) {
+      fail(table, fmt::format("there are two racks '{}'; names differ", *name));
+    }
+    network_.racks.push_back({*name, link(table, "uplink")});
+  }
+
+  void read_host(const toml::table& table) {
+    check_keys(table, {"name", "count", "ranks", "sockets", "nics", "rack", "core", "memory", "socket_link", "nic"});
+    HostDescription host{.name = text(table, "name").value_or("host"),
+                         .ranks = {},
+                         .sockets = number(table, "sockets", 1),
+                         .nics = number(table, "nics", 1),
+                         .rack = rack_of(table),
+                         .core = link(table, "core"),
+                         .memory = link(table, "memory"),
+                         .socket_link = link(table, "socket_link"),
+                         .nic = link(table, "nic")};
+    const toml::node* ranks = table.get("ranks");
+    const int count = number(table, "count", 1);
+    if (ranks != nullptr && ranks->is_array()) {
+      if (count > 1) fail(*ranks, "hosts with count take a number of ranks each; a list of ranks is for one host");
+      for (const toml::node& rank : *ranks->as_array()) {
+        const auto value = rank.value_exact<std::int64_t>();
+        if (!value || *value < 0 || *value >= kMostNetworkRanks) fail(rank, "a rank is a whole number from 0 up");
+        host.ranks.push_back(static_cast<int>(*value));
+      }
+      next_rank_ += static_cast<int>(host.ranks.size());
+      has_list_ = true;
+      return network_.hosts.push_back(std::move(host));
+    }
+    has_number_ = true;
+    if (has_list_) fail(table, "either every host lists its ranks or none does");
+    const int ranks_each = number(table, "ranks", 1);
+    if (std::int64_t{count} * ranks_each + next_rank_ > kMostNetworkRanks) {
+      fail(table, fmt::format("that makes more than {} ranks", kMostNetworkRanks));
+    }
+    for (int i = 0; i < count; ++i) {
+      HostDescription& added = network_.hosts.emplace_back(host);
+      if (count > 1 || !table.contains("name")) added.name += std::to_string(network_.hosts.size() - 1);
+      for (int rank = 0; rank < ranks_each; ++rank) added.ranks.push_back(next_rank_++);
+    }
+  }
+
+  int rack_of(const toml::table& table) const {
+    const auto name = text(table, "rack");
+    if (!name) return -1;
+    const auto rack = rack_numbers_.find(*name);
+    if (rack == rack_numbers_.end()) {
+      fail(*table.get("rack"), fmt::format("there is no rack '{0}'; write [[rack]] and name = \"{0}\"", *name));
+    }
+    return rack->second;
+  }
+
+  /// Every rank from 0 up is on exactly one host.
+  void check_ranks() {
+    network_.ranks = next_rank_;
+    if (has_list_ && has_number_) fail(root_, "either every host lists its ranks or none does");
+    std::vector<bool> placed(static_cast<std::size_t>(next_rank_));
+    for (const HostDescription& host : network_.hosts) {
+      for (const int rank : host.ranks) {
+        if (rank >= next_rank_ || placed[static_cast<std::size_t>(rank)]) {
+          fail(*root_.get("host"), fmt::format("hosts list {} ranks, so each of 0 to {} stands once; {} does not",
+                                               next_rank_, next_rank_ - 1, rank));
+        }
+        placed[static_cast<std::size_t>(rank)] = true;
+      }
+    }
+  }
+
+  std::string source_name_;
+  toml::table root_;
+  NetworkDescription network_;
+  std::map<std::string, int> rack_numbers_;
+  int next_rank_ = 0;
+  bool has_list_ = false;
+  bool has_number_ = false;
+};
+
+}  // namespace
+
+NetworkDescription parse_network(std::string_view text, const std::string& source_name) {
+  return Reader(text, source_name).read();
+}
+
+}  // namespace lockstep

@@ -1,0 +1,89 @@
+#include "topology/network.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <lockstep/error.h>
+
+namespace lockstep {
+
+namespace {
+
+void expect_refused(const std::string& text, const std::string& sentence) {
+  SCOPED_TRACE(text);
+  try {
+    (void)parse_network(text, "net.toml");
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+    EXPECT_THAT(error.what(), testing::StartsWith("net.toml, line "));
+    EXPECT_THAT(error.what(), testing::HasSubstr(sentence));
+    EXPECT_THAT(error.what(), testing::AnyOf(testing::EndsWith("."), testing::EndsWith("?")));
+  }
+}
+
+}  // namespace
+
+TEST(NetworkToml, ReadsHostsAndRacks) {
+  const NetworkDescription network = parse_network(R"(
+name = "cluster"
+gamma = "0.1ns/B"
+[[rack]]
+name = "left"
+uplink = { bandwidth = "100Gbit/s", latency = "1us" }
+[[host]]
+name = "node"
+count = 2
+ranks = 4
+sockets = 2
+nics = 2
+rack = "left"
+memory = { bandwidth = "60GB/s" }
+socket_link = { bandwidth = "30GB/s", latency = "80ns" }
+core = { bandwidth = "12GB/s", message = "100ns" }
+nic = { bandwidth = "25GB/s", message = "0.5us", latency = "2us" }
+[[host]]
+)",
+                                                   "cluster.toml");
+  EXPECT_EQ(network.name, "cluster");
+  EXPECT_EQ(network.ranks, 9);
+  ASSERT_EQ(network.hosts.size(), 3U);
+  EXPECT_EQ(network.hosts[1].name, "node1");
+  EXPECT_THAT(network.hosts[1].ranks, testing::ElementsAre(4, 5, 6, 7));
+  EXPECT_EQ(network.hosts[1].rack, 0);
+  EXPECT_DOUBLE_EQ(network.hosts[1].nic.message_s, 0.5e-6);
+  EXPECT_DOUBLE_EQ(network.racks[0].uplink.bytes_per_second, 12.5e9);
+  EXPECT_EQ(network.hosts[2].rack, -1);
+}
+
+TEST(NetworkToml, RanksMayBeListed) {
+  const NetworkDescription network = parse_network("[[host]]\nranks = [0, 2]\n[[host]]\nranks = [3, 1]\n", "listed");
+  EXPECT_EQ(network.ranks, 4);
+  EXPECT_THAT(network.hosts[1].ranks, testing::ElementsAre(3, 1));
+}
+
+TEST(NetworkToml, EachMistakeHasItsLineAndWhatToWrite) {
+  expect_refused("[[host]\n", "line 1: this is not TOML");
+  expect_refused("name = \"empty\"\n", "there is no host; write at least one");
+  expect_refused("[[host]]\nranks = 2\n\nskockets = 2\n",
+                 "line 4: there is no key 'skockets' here. Did you mean 'sockets'?");
+  expect_refused("[[host]]\nranks = 0\n", "line 2: 'ranks' is a whole number from 1");
+  expect_refused("[[host]]\nranks = \"two\"\n", "line 2: 'ranks' is a whole number");
+  expect_refused("[[host]]\ncount = 1048576\nranks = 1048576\n", "more than 1048576 ranks");
+  expect_refused("[[host]]\nrack = \"left\"\n", "line 2: there is no rack 'left'; write [[rack]]");
+  expect_refused("[[rack]]\n[[host]]\n", "line 1: a rack needs a name");
+  expect_refused("[[rack]]\nname = \"a\"\n[[rack]]\nname = \"a\"\n[[host]]\n", "line 3: there are two racks 'a'");
+  expect_refused("[[host]]\nnic = \"25GB/s\"\n", "line 2: 'nic' is written { bandwidth");
+  expect_refused("[[host]]\nnic = { bandwidth = \"fast\" }\n", "line 2: bandwidth: 'fast' is not a bandwidth");
+  expect_refused("[[host]]\nnic = { bandwidth = \"0GB/s\" }\n", "is not a bandwidth above 0");
+  expect_refused("[[host]]\nnic = { message = \"5\" }\n", "line 2: message: '5' is not a time");
+  expect_refused("[[host]]\nnic = { bandwidth = 10 }\n", "line 2: 'bandwidth' is a text in quotes");
+  expect_refused("gamma = \"1us\"\n[[host]]\n", "line 1: gamma: '1us' is not a time a byte");
+  expect_refused("host = 4\n", "line 1: 'host' is a list of tables; write [[host]] above each");
+  expect_refused("[[host]]\nranks = [0, 0]\n", "hosts list 2 ranks, so each of 0 to 1 stands once; 0 does not");
+  expect_refused("[[host]]\nranks = [0]\n[[host]]\nranks = 2\n", "either every host lists its ranks or none does");
+  expect_refused("[[host]]\nranks = 2\n[[host]]\nranks = [2]\n", "either every host lists its ranks or none does");
+  expect_refused("[[host]]\ncount = 2\nranks = [0, 1]\n", "a list of ranks is for one host");
+  expect_refused("[[host]]\nranks = [-1]\n", "a rank is a whole number from 0 up");
+}
+
+}  // namespace lockstep

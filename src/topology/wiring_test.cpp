@@ -1,0 +1,52 @@
+#include "topology/wiring.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace lockstep {
+
+namespace {
+
+std::vector<std::string> way(const Wiring& wiring, int from, int to) {
+  std::vector<std::string> names;
+  const Wiring::Path path = wiring.path(from, to);
+  for (std::size_t i = 0; i < path.use_count; ++i) names.push_back(wiring.name_of(path.uses[i].resource));
+  return names;
+}
+
+}  // namespace
+
+TEST(Wiring, APathCrossesWhatLiesBetween) {
+  const Wiring wiring(parse_network(R"(
+[[rack]]
+name = "left"
+uplink = { bandwidth = "9GB/s" }
+[[host]]
+ranks = 4
+sockets = 2
+nics = 2
+rack = "left"
+core = { bandwidth = "1GB/s" }
+memory = { bandwidth = "2GB/s", latency = "5ns" }
+socket_link = { bandwidth = "3GB/s", latency = "7ns" }
+nic = { message = "1us", latency = "2us" }
+[[host]]
+ranks = 1
+nic = { message = "1us", latency = "3us" }
+)",
+                                    "net"));
+  EXPECT_THAT(way(wiring, 0, 1), testing::ElementsAre("rank 1: core", "host0: memory 0"));
+  EXPECT_THAT(way(wiring, 1, 2),
+              testing::ElementsAre("rank 2: core", "host0: memory 0", "host0: socket 0 to 1", "host0: memory 1"));
+  EXPECT_THAT(way(wiring, 3, 4),
+              testing::ElementsAre("host0: memory 1", "host0: out of card 1", "rack left: up", "host1: into card 0"));
+  EXPECT_THAT(way(wiring, 4, 0),
+              testing::ElementsAre("host1: out of card 0", "rack left: down", "host0: into card 0", "host0: memory 0"));
+  EXPECT_DOUBLE_EQ(wiring.path(0, 1).latency_s, 5e-9);
+  EXPECT_DOUBLE_EQ(wiring.path(0, 4).latency_s, 3e-6);
+  const Wiring::Path reduction = wiring.path(0, 1);
+  EXPECT_DOUBLE_EQ(reduction.uses[1].seconds_per_byte, 2 / 2e9);
+  EXPECT_DOUBLE_EQ(reduction.uses[1].seconds_per_byte_reduced, 3 / 2e9);
+}
+
+}  // namespace lockstep
