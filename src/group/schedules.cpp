@@ -2,6 +2,7 @@
 
 #include "algorithms/catalog.h"
 #include "base/environment.h"
+#include "planner/in_force.h"
 #include "schedule/proof.h"
 #include "schedule/text.h"
 
@@ -12,6 +13,11 @@
 #include <functional>
 
 namespace lockstep::detail {
+
+Schedules::Schedules(int ranks) : ranks_(ranks) {
+  // In a world of one nothing is chosen, so nothing needs to be read.
+  selection_ = ranks > 1 ? selection_in_force(ranks).selection : built_in_selection(ranks);
+}
 
 int Schedules::number_of(std::string_view asked) {
   const auto found = std::find(asked_.begin(), asked_.end(), asked);
@@ -33,10 +39,10 @@ std::string Schedules::load(const std::string& text) {
   return name;
 }
 
-std::string Schedules::resolve(std::string_view asked, Collective collective, std::size_t) const {
+std::string Schedules::resolve(std::string_view asked, Collective collective, std::size_t bytes) const {
   if (loaded_.find(asked) != loaded_.end()) return std::string(asked);
   const std::string name = asked == "auto" ? environment(kAlgorithmVariable).value_or("auto") : std::string(asked);
-  return std::string(name == "auto" ? default_algorithm(collective).name : find_algorithm(name).name);
+  return name == "auto" ? select(selection_, collective, bytes) : find_algorithm(name).name;
 }
 
 const Schedule& Schedules::get(const std::string& name, Collective collective, int root) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "planner/selection.h"
 #include "schedule/schedule.h"
 
 #include <map>
@@ -14,7 +15,8 @@ namespace lockstep::detail {
 /// loaded.
 class Schedules {
  public:
-  explicit Schedules(int ranks) : ranks_(ranks) {}
+  /// Reads what "auto" is here (planner/in_force.h), and throws as that does.
+  explicit Schedules(int ranks);
 
   /// A small number that stands for what the caller typed: the same text, the same number. Allocates for a new text
   /// only.
@@ -34,6 +36,7 @@ class Schedules {
 
  private:
   int ranks_;
+  Selection selection_;
   std::vector<std::string> asked_;
   std::map<std::string, Schedule, std::less<>> loaded_;
   std::map<std::tuple<std::string, Collective, int>, Schedule> built_;

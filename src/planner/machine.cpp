@@ -44,11 +44,14 @@ double cache_bytes(int level) {
 }  // namespace
 
 Machine this_machine() {
-  return {.processor = processor_name(),
-          .cores = available_cpus().cores,
-          .memory_bytes = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE)),
-          .cache_bytes_a_core = cache_bytes(2),
-          .cache_bytes_shared = cache_bytes(3)};
+  // Every group asks, and finding the cores takes milliseconds.
+  static const Machine kHere{
+      .processor = processor_name(),
+      .cores = available_cpus().cores,
+      .memory_bytes = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE)),
+      .cache_bytes_a_core = cache_bytes(2),
+      .cache_bytes_shared = cache_bytes(3)};
+  return kHere;
 }
 
 }  // namespace lockstep

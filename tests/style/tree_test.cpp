@@ -25,7 +25,7 @@ const LayerArrows& arrows() {
       {"planner", {"base", "schedule", "algorithms", "topology"}},
       {"transport", {"base", "topology"}},
       {"runtime", {"base", "kernels", "schedule", "transport"}},
-      {"group", {"base", "kernels", "schedule", "algorithms", "topology", "transport", "runtime"}},
+      {"group", {"base", "kernels", "schedule", "algorithms", "topology", "planner", "transport", "runtime"}},
       {"report", {"base"}},
       {"launch", {"base", "topology"}},
       {"bench", {"base", "kernels", "algorithms", "group"}},
