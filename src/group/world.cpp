@@ -68,9 +68,7 @@ void run_threads(int n, const std::function<void(World&)>& f) {
     throw Error(ErrorCode::kInvalidArgument, fmt::format("A world of {} threads was asked for; at least 1.", n));
   std::vector<shm::Host> hosts = shm::thread_hosts(n);
   FirstFailure failure;
-  const auto run = [&](int rank) {
-    const Identity identity{.rank = rank, .size = n, .local_rank = rank, .local_size = n, .job = {}};
-    World world(make_state(identity, std::move(hosts[static_cast<std::size_t>(rank)])));
+  const auto run_in = [&](World& world) {
     try {
       f(world);
     } catch (const std::exception& error) {
@@ -79,6 +77,15 @@ void run_threads(int n, const std::function<void(World&)>& f) {
     } catch (...) {
       failure.keep(std::current_exception());
       world.state_->abandon("it threw something that is no std::exception");
+    }
+  };
+  const auto run = [&](int rank) {
+    try {
+      const Identity identity{.rank = rank, .size = n, .local_rank = rank, .local_size = n, .job = {}};
+      World world(make_state(identity, std::move(hosts[static_cast<std::size_t>(rank)])));
+      run_in(world);
+    } catch (...) {
+      failure.keep(std::current_exception());  // a world that could not be made
     }
   };
   std::vector<std::jthread> threads;
