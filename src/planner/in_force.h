@@ -13,10 +13,9 @@ struct SelectionInForce {
   std::string source;
 };
 
-/// For a group of so many ranks on this host: what this machine's calibration says (built in where it has none), then
-/// what LOCKSTEP_ALGORITHMS says of the collectives that it names. Throws Error: kInvalidArgument for that text,
-/// kRefused for a stored calibration that is none. Ranks of one host come to the same; ranks of several may not, so a
-/// group takes rank 0's.
+/// For a group of so many ranks on this host: what this machine's calibration says (built in where it has none, or one
+/// that cannot be read, which the source then says), then what LOCKSTEP_ALGORITHMS says of the collectives that it
+/// names. Throws Error (kInvalidArgument) for that text. Ranks of one host come to the same; ranks of several may not.
 SelectionInForce selection_in_force(int ranks);
 
 }  // namespace lockstep

@@ -59,4 +59,11 @@ TEST_F(InForce, WhatWasMeasuredHereIsUsedHere) {
   EXPECT_EQ(selection_in_force(4).source, "built in");
 }
 
+TEST_F(InForce, ACalibrationThatCannotBeReadIsNamedAndNotUsed) {
+  write_file_atomically(file(), "{}");
+  const SelectionInForce found = selection_in_force(4);
+  EXPECT_EQ(found.selection, built_in_selection(4));
+  EXPECT_THAT(found.source, testing::StartsWith("built in, since " + file().string() + " is no calibration ("));
+}
+
 }  // namespace lockstep
