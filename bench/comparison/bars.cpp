@@ -50,6 +50,7 @@ double limit_us(const SectionResult& result, std::size_t bytes) {
   const double ranks = result.ranks;
   const auto n = static_cast<double>(bytes);
   if (result.shaped) return 2 * (ranks - 1) * n / kLineBytesPerSecond * 1e6;
+  if (const Cell* copies = result.find(kLimitSubject, bytes)) return copies->median_us;
   return 2 * ranks * n / (result.limit_gb_per_s * 1e9) * 1e6;
 }
 

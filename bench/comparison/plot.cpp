@@ -14,10 +14,10 @@ namespace lockstep::compare {
 
 namespace {
 
-constexpr double kWidth = 720;
+constexpr double kWidth = 730;
 constexpr double kHeight = 440;
 constexpr double kLeft = 80;
-constexpr double kRight = 20;
+constexpr double kRight = 30;
 constexpr double kTop = 72;
 constexpr double kBottom = 52;
 

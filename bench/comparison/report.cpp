@@ -31,6 +31,7 @@ std::string title_of(const SectionResult& result) {
 std::vector<std::string> subjects_of(const SectionResult& result) {
   std::vector<std::string> subjects;
   for (const Cell& cell : result.cells) {
+    if (cell.subject == kLimitSubject) continue;
     if (std::find(subjects.begin(), subjects.end(), cell.subject) == subjects.end()) subjects.push_back(cell.subject);
   }
   return subjects;
@@ -101,7 +102,7 @@ std::string table_of(const SectionResult& result) {
 
 std::string section_text(const SectionResult& result, const fs::path& page) {
   std::string text = fmt::format("\n### {}\n\n", title_of(result));
-  if (result.limit_gb_per_s > 0 && !result.tcp) {
+  if (result.limit_gb_per_s > 0 && !result.tcp && !result.cold) {
     text +=
         fmt::format("Copies on all ranks moved {:.0f} GB/s of memory traffic in this run.\n\n", result.limit_gb_per_s);
   }

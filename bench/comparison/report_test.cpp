@@ -46,6 +46,8 @@ TEST(Bars, ColdIsHeldAgainstTheMemory) {
   EXPECT_THAT(shortfalls({result}), IsEmpty());
   result.cells[0].median_us = 110;
   EXPECT_THAT(shortfalls({result}), testing::ElementsAre(HasSubstr("takes 1.31 times what the limit allows")));
+  result.cells.push_back({.subject = kLimitSubject, .bytes = kMiB, .median_us = 100});
+  EXPECT_THAT(shortfalls({result}), IsEmpty()) << "copies of the same rounds count for more than those before";
 }
 
 TEST(Bars, AShapedLineIsHeldAgainstItsRate) {

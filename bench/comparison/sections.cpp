@@ -23,6 +23,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t kRounds = 5;
+constexpr std::chrono::seconds kPatience(20);  // an answer that comes later is none
 constexpr std::size_t kFewestIterations = 10;
 constexpr std::size_t kMostIterations = 5000;
 
@@ -99,7 +100,6 @@ struct Runner {
 
   /// Asks for a round; a subject that has stopped answering is passed over. Returns what this took, in seconds.
   double run(const Section& section, std::size_t bytes, const bench::Round& round) {
-    constexpr std::chrono::seconds kPatience(20);
     const auto start = std::chrono::steady_clock::now();
     const auto answer = world->ask(
         fmt::format("measure {} {:d} {:d} {} {}", bytes, section.cold, subject->plain, round.iterations, round.batch),
@@ -130,8 +130,17 @@ void warm_up(const Section& section, std::size_t bytes, const RunOptions& option
 std::vector<Cell> measure_size(const Section& section, std::size_t bytes, const RunOptions& options,
                                std::vector<Runner> runners) {
   for (Runner& runner : runners) warm_up(section, bytes, options, runner);
+  std::vector<double> copy_seconds;
   for (std::size_t round = 0; round < kRounds; ++round) {
-    for (Runner& runner : runners) runner.run(section, bytes, {runner.iterations, runner.batch});
+    // Each round begins with another, so that none always follows the same one.
+    for (std::size_t turn = 0; turn < runners.size(); ++turn) {
+      Runner& runner = runners[(round + turn) % runners.size()];
+      runner.run(section, bytes, {runner.iterations, runner.batch});
+    }
+    if (!section.cold) continue;
+    if (const auto copies = runners.front().world->ask("copy 3", kPatience)) {
+      copy_seconds.insert(copy_seconds.end(), copies->seconds.begin(), copies->seconds.end());
+    }
   }
   std::vector<Cell> cells;
   for (const Runner& runner : runners) {
@@ -143,6 +152,10 @@ std::vector<Cell> measure_size(const Section& section, std::size_t bytes, const 
                runner.subject->label, cells.back().median_us, cells.back().p99_us, runner.wrong > 0 ? "  WRONG" : "");
   }
   std::fflush(stdout);
+  if (section.cold) {
+    const double share = static_cast<double>(bytes) / static_cast<double>(bench::last_level_cache_bytes());
+    cells.push_back({kLimitSubject, bytes, bench::median(copy_seconds) * share * 1e6, 0, 0, copy_seconds.size()});
+  }
   return cells;
 }
 

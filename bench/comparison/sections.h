@@ -31,6 +31,10 @@ std::vector<Section> all_sections();
 /// Few and small ones, for a test.
 std::vector<Section> quick_sections();
 
+/// In sections of cold buffers, the subject under which the limit stands: what 2pn bytes of memory traffic take at the
+/// rate of copies that were made in the same rounds.
+inline constexpr const char* kLimitSubject = "limit of the copies";
+
 /// One subject at one size.
 struct Cell {
   std::string subject;

@@ -80,20 +80,28 @@ class BufferMemory {
   RegisteredMemory registered_;
 };
 
-double measure_limit(const World& world, std::size_t cache_bytes) {
-  constexpr int kCopies = 9;
-  CopyProbe probe(cache_bytes);
-  probe.run();
-  std::vector<double> seconds;
-  for (int i = 0; i < kCopies; ++i) {
-    world.barrier().wait();
-    const auto start = std::chrono::steady_clock::now();
-    probe.run();
-    world.barrier().wait();  // ranks that share a core copy one after the other
-    seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+/// The memory traffic of copies on all ranks at once, sampled over the whole run: on a shared host it changes within
+/// one.
+class LimitMeter {
+ public:
+  LimitMeter(const World& world, std::size_t cache_bytes) : world_(world), probe_(cache_bytes) { probe_.run(); }
+  /// Copies so many times; the limit in GB/s by all copies so far.
+  double sample(int copies) {
+    for (int i = 0; i < copies; ++i) {
+      world_.barrier().wait();
+      const auto start = std::chrono::steady_clock::now();
+      probe_.run();
+      world_.barrier().wait();  // ranks that share a core copy one after the other
+      seconds_.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    }
+    return world_.size() * probe_.traffic_bytes() / median(slowest(world_, seconds_)) / 1e9;
   }
-  return world.size() * probe.traffic_bytes() / median(slowest(world, seconds)) / 1e9;
-}
+
+ private:
+  const World& world_;
+  CopyProbe probe_;
+  std::vector<double> seconds_;
+};
 
 bool has_collective(const Algorithm& algorithm, Collective collective, int ranks) {
   try {
@@ -168,7 +176,9 @@ std::vector<Row> measure_size(const World& world, const Options& options, Worklo
   std::vector<Candidate> candidates = make_candidates(world, options, shape.bytes());
   warm_up(world, options, workload, candidates);
   for (std::size_t round = 0; round < kRounds; ++round) {
-    for (Candidate& candidate : candidates) {
+    // Each round begins with another, so that none always follows the same one.
+    for (std::size_t turn = 0; turn < candidates.size(); ++turn) {
+      Candidate& candidate = candidates[(round + turn) % candidates.size()];
       const std::size_t iterations = (candidate.iterations + kRounds - 1) / kRounds;
       run_round(*candidate.subject, workload, {iterations, candidate.batch}, candidate.seconds);
       candidate.wrong += workload.take_wrong();
@@ -213,7 +223,8 @@ Result run(const World& world, const Options& options, const Progress& progress)
   check(options);
   const std::size_t cache_bytes = last_level_cache_bytes();
   Result result{.options = options, .world_size = world.size(), .transport = "shm"};
-  result.limit_gb_per_s = measure_limit(world, cache_bytes);
+  LimitMeter limit(world, cache_bytes);
+  result.limit_gb_per_s = limit.sample(9);
   const auto report = [&](const Row* row) {
     if (world.rank() == 0 && progress) progress(result, row);
   };
@@ -237,6 +248,7 @@ Result run(const World& world, const Options& options, const Progress& progress)
       result.rows.push_back(row);
       report(&row);
     }
+    result.limit_gb_per_s = limit.sample(3);
   }
   return result;
 }

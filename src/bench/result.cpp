@@ -56,6 +56,8 @@ std::string table_end(const Result& result) {
     text += fmt::format("# regret of auto: {:.1f} % on average, {:.1f} % at worst\n",
                         sum * 100 / static_cast<double>(all.size()), worst * 100);
   }
+  text += fmt::format("# over the whole run {} moved {:.1f} GB/s of memory traffic\n",
+                      result.world_size == 1 ? "a copy" : "copies", result.limit_gb_per_s);
   if (result.wrong() > 0) text += fmt::format("# {} elements were WRONG\n", result.wrong());
   return text;
 }
