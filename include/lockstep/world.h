@@ -6,13 +6,19 @@
 
 namespace lockstep {
 
+namespace detail {
+class WorldMaker;
+}
+
 /// All ranks of the job.
 ///
 /// `from_env` understands the variables of `lockstep run` and torchrun (RANK, WORLD_SIZE, LOCAL_RANK,
 /// LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT), of mpirun (OMPI_*, PMI_*) and of srun (SLURM_*); with none of them it
 /// is a world of one. It blocks until every rank has joined, at most LOCKSTEP_JOIN_TIMEOUT (default 60 s), and throws
-/// an Error that names the missing ranks. When the last copy goes, this rank leaves: a peer that still waits for it
-/// gets an Error.
+/// an Error that names the missing ranks. LOCKSTEP_TRANSPORT says what moves the bytes: "shm" (shared memory, between
+/// ranks of one host), "tcp" (docs/design/tcp.md says where ranks meet and who may join), or "auto", which takes the
+/// first that reaches all ranks. When the last copy goes, this rank leaves: a peer that still waits for it gets an
+/// Error.
 class World : public Group {
  public:
   static World from_env();
@@ -25,7 +31,7 @@ class World : public Group {
 
  private:
   using Group::Group;
-  friend void run_threads(int, const std::function<void(World&)>&);
+  friend class detail::WorldMaker;
 };
 
 /// Makes a world of `n` threads in this process, calls `f` in each with its own World, and returns when all have. If

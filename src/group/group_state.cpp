@@ -22,11 +22,11 @@ void copy_own_block(const Task& task, const Identity& identity) {
 
 }  // namespace
 
-GroupState::GroupState(Identity identity, std::unique_ptr<Transport> transport)
+GroupState::GroupState(Identity identity, std::unique_ptr<Engine> engine)
     : identity_(std::move(identity)),
-      transport_(std::move(transport)),
+      engine_(std::move(engine)),
       schedules_(identity_.size),
-      operations_(*transport_, schedules_),
+      operations_(*engine_, schedules_),
       default_timeout_(environment_duration(kTimeoutVariable, std::chrono::minutes(10))) {}
 
 GroupState::~GroupState() {
@@ -81,7 +81,7 @@ void GroupState::wait_until(std::uint64_t sequence) {
 }
 
 void GroupState::fail(const Error& error) {
-  transport_->fail(error);
+  engine_->fail(error);
   error_ = std::make_exception_ptr(explain(*queue_.front().operation, identity_.rank, error));
   std::rethrow_exception(error_);
 }
@@ -91,7 +91,7 @@ void GroupState::throw_if_failed() const {
 }
 
 void GroupState::abandon(const std::string& why) noexcept {
-  transport_->fail(
+  engine_->fail(
       {ErrorCode::kPeerLeft, fmt::format("rank {} left the group: {}", identity_.rank, why), {.peer = identity_.rank}});
 }
 

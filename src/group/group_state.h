@@ -1,11 +1,11 @@
 #pragma once
 
+#include "group/engine.h"
 #include "group/identity.h"
 #include "group/operation_queue.h"
 #include "group/prepared_operations.h"
 #include "group/schedules.h"
 #include "group/task.h"
-#include "transport/transport.h"
 
 #include <lockstep/group.h>
 #include <lockstep/pending.h>
@@ -18,15 +18,15 @@
 
 namespace lockstep::detail {
 
-/// What a Group's handles share: the transport, the operations under way in the order they were asked for, and the
+/// What a Group's handles share: what runs them, the operations under way in the order they were asked for, and the
 /// first error, after which nothing more is attempted.
 class GroupState final : public Awaited, public std::enable_shared_from_this<GroupState> {
  public:
-  GroupState(Identity identity, std::unique_ptr<Transport> transport);
+  GroupState(Identity identity, std::unique_ptr<Engine> engine);
   ~GroupState() override;
 
   const Identity& identity() const { return identity_; }
-  Transport& transport() { return *transport_; }
+  Engine& engine() { return *engine_; }
   Schedules& schedules() { return schedules_; }
 
   Pending start(const Task& task, const OperationOptions& options);
@@ -49,7 +49,7 @@ class GroupState final : public Awaited, public std::enable_shared_from_this<Gro
   void throw_if_failed() const;
 
   Identity identity_;
-  std::unique_ptr<Transport> transport_;
+  std::unique_ptr<Engine> engine_;
   Schedules schedules_;
   PreparedOperations operations_;
   OperationQueue queue_;

@@ -1,18 +1,12 @@
 #pragma once
 
+#include "group/engine.h"
 #include "group/schedules.h"
 #include "group/task.h"
 #include "runtime/running_operation.h"
-#include "runtime/shared_memory_operation.h"
-#include "runtime/staging_ring.h"
-#include "transport/transport.h"
 
-#include <functional>
-#include <map>
 #include <memory>
-#include <string>
 #include <string_view>
-#include <tuple>
 #include <unordered_map>
 
 namespace lockstep::detail {
@@ -21,7 +15,7 @@ namespace lockstep::detail {
 /// that the second call with the same shape plans and allocates nothing.
 class PreparedOperations {
  public:
-  PreparedOperations(Transport& transport, Schedules& schedules);
+  PreparedOperations(Engine& engine, Schedules& schedules) : engine_(engine), schedules_(schedules) {}
 
   /// Throws Error for a shape that cannot run: bad arguments, an unknown algorithm.
   RunningOperation& find(const Task& task, std::string_view algorithm);
@@ -33,7 +27,7 @@ class PreparedOperations {
     Collective collective;
     DataType dtype;
     ReduceOp op;
-    bool in_place;
+    bool registered;
     int root;
     int asked;  ///< the algorithm's name, by Schedules::number_of
     std::size_t count;
@@ -46,14 +40,11 @@ class PreparedOperations {
   };
 
   std::unique_ptr<RunningOperation> prepare(const Task& task, const Key& key);
-  std::shared_ptr<const Plan> plan_for(const Schedule& schedule, const Key& key, bool in_place);
 
-  Transport& transport_;
+  Engine& engine_;
   Schedules& schedules_;
-  StagingRing staging_;
   TransferRecorder recorder_;
   std::unordered_map<Key, std::unique_ptr<RunningOperation>, KeyHash> operations_;
-  std::map<std::tuple<std::string, Collective, int, bool>, std::shared_ptr<const Plan>> plans_;
   Key last_key_{};
   RunningOperation* last_ = nullptr;  ///< most calls are like the one before
 };

@@ -1,0 +1,46 @@
+#pragma once
+
+#include "runtime/layout.h"
+#include "runtime/plan.h"
+#include "runtime/running_operation.h"
+#include "schedule/schedule.h"
+#include "transport/message_transport.h"
+#include "transport/transport.h"
+
+#include <lockstep/group.h>
+
+#include <functional>
+#include <memory>
+
+namespace lockstep::detail {
+
+using TransferRecorder = std::function<void(const ExecutedTransfer&)>;
+
+/// What runs a group's operations: one over transports that show the peers' memory, one over those that move messages.
+class Engine {
+ public:
+  virtual ~Engine() = default;
+
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  virtual RegisteredMemory allocate(std::size_t bytes) = 0;
+  /// Whether operations on this memory need no copy of it, where that makes a difference to what ranks agree on.
+  virtual bool is_registered(const void* data, std::size_t bytes) const = 0;
+
+  struct Shape {
+    const Schedule* schedule;
+    Announcement announcement;  ///< but for the sequence, and what the engine knows
+    Layout layout;
+    bool registered;  ///< what goes in and where it comes out
+  };
+  /// `recorder` outlives the operation; so does the engine.
+  virtual std::unique_ptr<RunningOperation> prepare(Shape shape, const TransferRecorder* recorder) = 0;
+
+  /// Tells the peers that this rank can go no further, and why.
+  virtual void fail(const Error& error) noexcept = 0;
+};
+
+std::unique_ptr<Engine> make_engine(std::unique_ptr<Transport> transport);
+std::unique_ptr<Engine> make_engine(std::unique_ptr<MessageTransport> transport);
+
+}  // namespace lockstep::detail

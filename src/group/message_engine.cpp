@@ -1,0 +1,48 @@
+#include "group/engine.h"
+#include "runtime/message_operation.h"
+
+#include <map>
+#include <string>
+#include <tuple>
+
+namespace lockstep::detail {
+
+namespace {
+
+class MessageEngine final : public Engine {
+ public:
+  explicit MessageEngine(std::unique_ptr<MessageTransport> transport)
+      : transport_(std::move(transport)), rings_(static_cast<std::size_t>(transport_->size())) {}
+
+  int rank() const override { return transport_->rank(); }
+  int size() const override { return transport_->size(); }
+  RegisteredMemory allocate(std::size_t bytes) override { return transport_->allocate(bytes); }
+  // All memory is alike: what moves goes from and to where it lies.
+  bool is_registered(const void* /*data*/, std::size_t /*bytes*/) const override { return false; }
+  void fail(const Error& error) noexcept override { transport_->fail(error); }
+
+  std::unique_ptr<RunningOperation> prepare(Shape shape, const TransferRecorder* recorder) override {
+    const Schedule& schedule = *shape.schedule;
+    auto& plan = plans_[{schedule.name, schedule.collective, schedule.root}];
+    if (!plan) plan = std::make_shared<const MessagePlan>(make_message_plan(schedule, transport_->rank()));
+    shape.announcement.fingerprint = fingerprint_of(shape.announcement);
+    auto operation = std::make_unique<MessageOperation>(
+        *transport_, rings_,
+        MessageOperation::Setup{.plan = plan, .announcement = shape.announcement, .layout = std::move(shape.layout)});
+    operation->record_transfers(recorder);
+    return operation;
+  }
+
+ private:
+  std::unique_ptr<MessageTransport> transport_;
+  MessageOperation::Rings rings_;
+  std::map<std::tuple<std::string, Collective, int>, std::shared_ptr<const MessagePlan>> plans_;
+};
+
+}  // namespace
+
+std::unique_ptr<Engine> make_engine(std::unique_ptr<MessageTransport> transport) {
+  return std::make_unique<MessageEngine>(std::move(transport));
+}
+
+}  // namespace lockstep::detail

@@ -1,0 +1,60 @@
+#include "group/engine.h"
+#include "runtime/shared_memory_operation.h"
+#include "runtime/staging_ring.h"
+
+#include <map>
+#include <string>
+#include <tuple>
+
+namespace lockstep::detail {
+
+namespace {
+
+class SharedMemoryEngine final : public Engine {
+ public:
+  explicit SharedMemoryEngine(std::unique_ptr<Transport> transport)
+      : transport_(std::move(transport)), staging_(transport_->staging_bytes()) {}
+
+  int rank() const override { return transport_->rank(); }
+  int size() const override { return transport_->size(); }
+  RegisteredMemory allocate(std::size_t bytes) override { return transport_->allocate(bytes); }
+  bool is_registered(const void* data, std::size_t bytes) const override {
+    return transport_->offset_of(data, bytes).has_value();
+  }
+  void fail(const Error& error) noexcept override { transport_->fail(error); }
+
+  std::unique_ptr<RunningOperation> prepare(Shape shape, const TransferRecorder* recorder) override {
+    auto plan = plan_for(*shape.schedule, shape.registered && runs_in_place(*shape.schedule));
+    shape.announcement.in_place = plan->staging_versions == 0 && shape.registered;
+    shape.announcement.fingerprint = fingerprint_of(shape.announcement);
+    auto operation = std::make_unique<SharedMemoryOperation>(
+        *transport_, staging_,
+        SharedMemoryOperation::Setup{
+            .plan = std::move(plan), .announcement = shape.announcement, .layout = std::move(shape.layout)});
+    operation->record_transfers(recorder);
+    return operation;
+  }
+
+ private:
+  std::shared_ptr<const Plan> plan_for(const Schedule& schedule, bool in_place) {
+    auto& plan = plans_[{schedule.name, schedule.collective, schedule.root, in_place}];
+    if (!plan) {
+      const int rank = transport_->rank();
+      plan = std::make_shared<const Plan>(in_place ? make_in_place_plan(schedule, rank)
+                                                   : make_staged_plan(schedule, rank));
+    }
+    return plan;
+  }
+
+  std::unique_ptr<Transport> transport_;
+  StagingRing staging_;
+  std::map<std::tuple<std::string, Collective, int, bool>, std::shared_ptr<const Plan>> plans_;
+};
+
+}  // namespace
+
+std::unique_ptr<Engine> make_engine(std::unique_ptr<Transport> transport) {
+  return std::make_unique<SharedMemoryEngine>(std::move(transport));
+}
+
+}  // namespace lockstep::detail

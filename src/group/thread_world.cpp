@@ -1,0 +1,67 @@
+#include "group/thread_world.h"
+
+#include "group/group_state.h"
+
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+namespace lockstep::detail {
+
+namespace {
+
+/// The first failure among threads; later ones are usually its consequence.
+class FirstFailure {
+ public:
+  void keep(std::exception_ptr error) {
+    const std::lock_guard lock(mutex_);
+    if (!error_) error_ = std::move(error);
+  }
+  void rethrow() const {
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::exception_ptr error_;
+};
+
+}  // namespace
+
+World WorldMaker::make(std::shared_ptr<GroupState> state) { return World(std::move(state)); }
+
+void run_threads_over(std::vector<std::unique_ptr<Engine>> engines, const std::function<void(World&)>& f) {
+  FirstFailure failure;
+  const auto run_in = [&](World& world, GroupState& state) {
+    try {
+      f(world);
+    } catch (const std::exception& error) {
+      failure.keep(std::current_exception());
+      state.abandon(error.what());
+    } catch (...) {
+      failure.keep(std::current_exception());
+      state.abandon("it threw something that is no std::exception");
+    }
+  };
+  const auto run = [&](std::unique_ptr<Engine>& engine) {
+    try {
+      Identity identity{.rank = engine->rank(), .size = engine->size(), .job = {}};
+      identity.local_rank = identity.rank;
+      identity.local_size = identity.size;
+      const auto state = std::make_shared<GroupState>(identity, std::move(engine));
+      World world = WorldMaker::make(state);
+      run_in(world, *state);
+    } catch (...) {
+      failure.keep(std::current_exception());  // a world that could not be made
+    }
+  };
+  std::vector<std::jthread> threads;
+  threads.reserve(engines.size());
+  for (auto& engine : engines) threads.emplace_back(run, std::ref(engine));
+  threads.clear();
+  failure.rethrow();
+}
+
+}  // namespace lockstep::detail

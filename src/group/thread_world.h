@@ -1,0 +1,24 @@
+#pragma once
+
+#include "group/engine.h"
+
+#include <lockstep/world.h>
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace lockstep::detail {
+
+class GroupState;
+
+/// Makes Worlds: the one door to their constructor.
+class WorldMaker {
+ public:
+  static World make(std::shared_ptr<GroupState> state);
+};
+
+/// What run_threads does, over engines of any kind: one a rank, in their order.
+void run_threads_over(std::vector<std::unique_ptr<Engine>> engines, const std::function<void(World&)>& f);
+
+}  // namespace lockstep::detail

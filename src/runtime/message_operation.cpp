@@ -1,0 +1,236 @@
+#include "runtime/message_operation.h"
+
+#include "kernels/reduce.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <lockstep/error.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace lockstep {
+
+namespace {
+
+std::size_t index(int value) { return static_cast<std::size_t>(value); }
+
+/// A contribution is combined once so much of it is there, or all: little pieces are not worth a call.
+constexpr std::size_t kWorthwhileBytes = std::size_t{32} << 10;
+
+inline void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+}  // namespace
+
+MessageOperation::MessageOperation(MessageTransport& transport, Rings& rings, Setup setup)
+    : transport_(transport),
+      rings_(rings),
+      plan_(std::move(setup.plan)),
+      announcement_(setup.announcement),
+      layout_(std::move(setup.layout)),
+      dtype_(announcement_.dtype),
+      op_(announcement_.op),
+      incoming_from_(index(transport.size()), MessagePlan::kNone) {
+  progress_.chunks.resize(index(plan_->chunks));
+  progress_.moved.resize(plan_->moves.size());
+  progress_.sent.resize(plan_->sends.size());
+  if (announcement_.collective == Collective::kBarrier) {
+    // Whoever has heard from everybody may leave, so there must be something to hear: a byte for each chunk of nothing.
+    token_.resize(index(plan_->chunks));
+    dtype_ = DataType::kUInt8;
+    op_ = ReduceOp::kMax;
+  }
+  place_chunks();
+  for (const MessagePlan::Stream& stream : plan_->streams) {
+    incoming_from_[index(stream.peer)] = static_cast<int>(incoming_.size());
+    outgoing_.emplace_back(*plan_, stream, progress_);
+    incoming_.emplace_back(*plan_, stream, progress_);
+  }
+  for (std::size_t move = 0; move < plan_->moves.size(); ++move) {
+    const bool combines = plan_->moves[move].kind == TransferKind::kReduce;
+    if (combines && progress_.bytes_of(plan_->moves[move].chunk) > 0) reductions_.push_back(static_cast<int>(move));
+  }
+  needs_.reserve(plan_->streams.size());
+  operands_.reserve(index(transport.size()));
+}
+
+void MessageOperation::begin(const Call& call, std::uint64_t sequence) {
+  call_ = call;
+  deadline_.start(call.timeout);
+  announcement_.sequence = sequence;
+  entered_ = false;
+}
+
+void MessageOperation::place_chunks() {
+  for (int chunk = 0; chunk < plan_->chunks; ++chunk) {
+    ChunkPlace& place = progress_.chunks[index(chunk)];
+    if (!token_.empty()) {
+      place = {&token_[index(chunk)], &token_[index(chunk)], 1};
+      continue;
+    }
+    const Layout::Span input = layout_.input(chunk, 0);
+    const Layout::Span output = layout_.output(chunk, 0);
+    auto* const from = own_copy_.empty() ? static_cast<const std::byte*>(call_.input) : own_copy_.data();
+    // Nothing is ever written to an input that is not the output.
+    place.input = const_cast<std::byte*>(from) + input.offset_bytes;
+    place.output = static_cast<std::byte*>(call_.output) + output.offset_bytes;
+    place.bytes = input.count * size_of(dtype_);
+  }
+}
+
+void MessageOperation::enter() {
+  if (announcement_.collective == Collective::kAllToAll && call_.input == call_.output) {
+    // Each block goes to where another is still to be sent from.
+    const auto* const bytes = static_cast<const std::byte*>(call_.input);
+    own_copy_.assign(bytes, bytes + announcement_.count * size_of(dtype_));
+  }
+  place_chunks();
+  std::fill(progress_.moved.begin(), progress_.moved.end(), 0);
+  std::fill(progress_.sent.begin(), progress_.sent.end(), 0);
+  for (OutgoingStream& stream : outgoing_) stream.begin(announcement_);
+  for (IncomingStream& stream : incoming_) stream.begin(announcement_);
+  for (const int chunk : plan_->kept) {
+    const ChunkPlace& place = progress_.chunks[index(chunk)];
+    if (place.input != place.output && place.bytes > 0) std::memcpy(place.output, place.input, place.bytes);
+  }
+  open_reduction_ = 0;
+  tries_ = 0;
+  entered_ = true;
+}
+
+bool MessageOperation::advance() {
+  if (!entered_) enter();
+  while (true) {
+    bool moved = false;
+    for (OutgoingStream& stream : outgoing_) moved |= stream.flush(transport_, progress_);
+    for (IncomingStream& stream : incoming_) moved |= stream.fill(transport_, rings_[index(stream.peer())], progress_);
+    moved |= combine();
+    if (complete()) break;
+    if (!moved) return false;
+    tries_ = 0;
+  }
+  record();
+  return true;
+}
+
+bool MessageOperation::complete() const {
+  return open_reduction_ == reductions_.size() &&
+         std::all_of(outgoing_.begin(), outgoing_.end(),
+                     [](const OutgoingStream& stream) { return stream.finished(); }) &&
+         std::all_of(incoming_.begin(), incoming_.end(),
+                     [](const IncomingStream& stream) { return stream.finished(); });
+}
+
+bool MessageOperation::combine() {
+  bool any = false;
+  for (std::size_t i = open_reduction_; i < reductions_.size(); ++i) any |= combine(reductions_[i]);
+  while (open_reduction_ < reductions_.size()) {
+    const int move = reductions_[open_reduction_];
+    if (progress_.moved_by(move) < progress_.bytes_of(plan_->moves[index(move)].chunk)) break;
+    ++open_reduction_;
+  }
+  return any;
+}
+
+/// As far as all contributions are there and the old value is needed no more.
+bool MessageOperation::combine(int index_of_move) {
+  const MessagePlan::Move& move = plan_->moves[index(index_of_move)];
+  const std::size_t size = progress_.bytes_of(move.chunk);
+  const std::size_t done = progress_.moved_by(index_of_move);
+  if (done == size) return false;
+  std::size_t ready = size;
+  for (const int source : move.sources) {
+    ready = std::min(ready, incoming_[index(incoming_from_[index(source)])].arrived_for(index_of_move));
+    if (ready <= done) return false;
+  }
+  ready = std::min(ready, free_to_write(move, progress_));
+  ready -= ready % size_of(dtype_);
+  if (ready <= done || (ready < size && ready - done < kWorthwhileBytes)) return false;
+  combine_piece(index_of_move, done, ready);
+  progress_.moved[index(index_of_move)] = ready;
+  return true;
+}
+
+void MessageOperation::combine_piece(int index_of_move, std::size_t begin, std::size_t end) {
+  const MessagePlan::Move& move = plan_->moves[index(index_of_move)];
+  const ChunkPlace& place = progress_.chunks[index(move.chunk)];
+  const std::byte* const own = move.after_move == MessagePlan::kNone ? place.input : place.output;
+  const bool divides = move.finishes && op_ == ReduceOp::kMean;
+  while (begin < end) {
+    std::size_t bytes = end - begin;
+    operands_.clear();
+    bool own_is_placed = false;
+    for (const int source : move.sources) {
+      if (!own_is_placed && source > plan_->rank) {
+        operands_.push_back(own + begin);
+        own_is_placed = true;
+      }
+      const IncomingStream& stream = incoming_[index(incoming_from_[index(source)])];
+      const auto contribution = stream.contribution(rings_[index(source)], index_of_move, begin);
+      operands_.push_back(contribution.data());
+      bytes = std::min(bytes, contribution.size());
+    }
+    if (!own_is_placed) operands_.push_back(own + begin);
+    void* const target = place.output + begin;
+    kernels::reduce({.targets = &target,
+                     .target_count = 1,
+                     .operands = operands_.data(),
+                     .operand_count = operands_.size(),
+                     .count = bytes / size_of(dtype_),
+                     .dtype = dtype_,
+                     .op = op_,
+                     .divide_by = divides ? plan_->ranks : 1});
+    begin += bytes;
+  }
+}
+
+void MessageOperation::wait_for_peer() {
+  const MessageTransport::Patience patience = transport_.patience();
+  if (tries_ < patience.tries) {
+    ++tries_;
+    if (patience.yields) {
+      ::sched_yield();
+    } else {
+      relax();
+    }
+    return;
+  }
+  needs_.clear();
+  for (std::size_t i = 0; i < outgoing_.size(); ++i) {
+    const bool room = outgoing_[i].wants_room();
+    const bool bytes = incoming_[i].wants_bytes();
+    if (room || bytes) needs_.push_back({outgoing_[i].peer(), room, bytes});
+  }
+  if (!transport_.wait(needs_, deadline_.get())) throw_late();
+  tries_ = 0;
+}
+
+void MessageOperation::record() const {
+  if (recorder_ == nullptr || !*recorder_) return;
+  for (const MessagePlan::Move& move : plan_->moves) {
+    for (const int source : move.sources) (*recorder_)({move.step, {move.kind, move.chunk, source, plan_->rank}});
+  }
+}
+
+void MessageOperation::throw_late() const {
+  std::vector<int> absent;
+  std::vector<int> slow;
+  for (std::size_t i = 0; i < incoming_.size(); ++i) {
+    if (incoming_[i].wants_bytes() && !incoming_[i].entered()) absent.push_back(incoming_[i].peer());
+    if (incoming_[i].wants_bytes() || outgoing_[i].wants_room()) slow.push_back(incoming_[i].peer());
+  }
+  const std::string where = absent.empty() ? "which entered it and went no further" : "which did not come to it";
+  if (absent.empty()) absent = slow;
+  throw Error(ErrorCode::kTimeout,
+              fmt::format("rank {} waited {} s for rank{} {}, {}", plan_->rank,
+                          static_cast<double>(call_.timeout.count()) / 1000, absent.size() == 1 ? "" : "s",
+                          fmt::join(absent, ", "), where),
+              {.rank = plan_->rank, .peer = absent.empty() ? -1 : absent.front()});
+}
+
+}  // namespace lockstep

@@ -1,0 +1,261 @@
+// Every algorithm over real connections: what each rank ends with, what moved, and what is said when ranks disagree.
+#include "runtime/message_operation.h"
+
+#include "algorithms/catalog.h"
+#include "schedule/promise.h"
+#include "schedule/view.h"
+#include "transport/tcp/thread_host.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <lockstep/error.h>
+
+#include <atomic>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace lockstep {
+
+namespace {
+
+/// Small whole numbers, exact in any order of summing.
+float contribution(int rank, std::size_t element) {
+  return static_cast<float>((element * 7 + static_cast<std::size_t>(rank) * 3) % 5 + 1);
+}
+
+struct Shape {
+  Collective collective;
+  std::size_t count;  ///< elements of the buffer
+  ReduceOp op = ReduceOp::kSum;
+};
+
+Announcement announcement_of(const Shape& shape, const Schedule& schedule) {
+  Announcement announcement;
+  announcement.collective = shape.collective;
+  announcement.count = shape.count;
+  announcement.op = shape.op;
+  announcement.root = schedule.root;
+  announcement.fingerprint = shape.count;
+  schedule.name.copy(announcement.algorithm.data(), announcement.algorithm.size() - 1);
+  return announcement;
+}
+
+Layout layout_of(const Shape& shape, const Schedule& schedule) {
+  return Layout({.collective = shape.collective,
+                 .dtype = DataType::kFloat32,
+                 .ranks = schedule.ranks,
+                 .chunks = schedule.chunks,
+                 .count = shape.count,
+                 .block_counts = {}});
+}
+
+/// Ranks as threads, each with a transport; `run` is called in each.
+void on_threads(int ranks, const std::function<void(MessageTransport&)>& run) {
+  std::vector<tcp::Host> hosts = tcp::thread_hosts(ranks);
+  std::vector<std::jthread> threads;
+  for (tcp::Host& host : hosts) {
+    threads.emplace_back([&run, &host] {
+      const auto transport = tcp::create(std::move(host));
+      run(*transport);
+    });
+  }
+}
+
+void finish(RunningOperation& operation) {
+  while (!operation.advance()) operation.wait_for_peer();
+}
+
+/// What the collective promises to this rank, chunk by chunk.
+void expect_promise(const Schedule& schedule, const Shape& shape, int rank, const std::vector<float>& output) {
+  const Layout layout = layout_of(shape, schedule);
+  for (int chunk = 0; chunk < schedule.chunks; ++chunk) {
+    if (!must_end_with(schedule, rank, chunk)) continue;
+    const Layout::Span in = layout.input(chunk, 0);
+    const Layout::Span out = layout.output(chunk, 0);
+    for (std::size_t i = 0; i < in.count; ++i) {
+      float expected = 0;
+      for (int other = 0; other < schedule.ranks; ++other) {
+        if (contributes(schedule, other, chunk)) expected += contribution(other, in.offset_bytes / sizeof(float) + i);
+      }
+      if (shape.op == ReduceOp::kMean) expected /= static_cast<float>(schedule.ranks);
+      ASSERT_FLOAT_EQ(output[out.offset_bytes / sizeof(float) + i], expected) << "rank " << rank << " chunk " << chunk;
+    }
+  }
+}
+
+/// In place, out of place, and in place again, with one operation object.
+void run_and_check(const Schedule& schedule, const Shape& shape) {
+  on_threads(schedule.ranks, [&](MessageTransport& transport) {
+    MessageOperation::Rings rings(static_cast<std::size_t>(transport.size()));
+    const int rank = transport.rank();
+    MessageOperation operation(transport, rings,
+                               {.plan = std::make_shared<const MessagePlan>(make_message_plan(schedule, rank)),
+                                .announcement = announcement_of(shape, schedule),
+                                .layout = layout_of(shape, schedule)});
+    for (std::uint64_t sequence = 1; sequence <= 3; ++sequence) {
+      std::vector<float> input(shape.count);
+      for (std::size_t i = 0; i < input.size(); ++i) input[i] = contribution(rank, i);
+      const std::vector<float> before = input;
+      std::vector<float> elsewhere(shape.count, -1.0F);
+      std::vector<float>& output = sequence == 2 ? elsewhere : input;
+      operation.begin(
+          {.input = input.data(), .output = output.data(), .purpose = "", .timeout = std::chrono::seconds(20)},
+          sequence);
+      finish(operation);
+      expect_promise(schedule, shape, rank, output);
+      if (sequence == 2) {
+        EXPECT_EQ(input, before) << "an input that is not the output is only read";
+      }
+    }
+  });
+}
+
+}  // namespace
+
+TEST(MessageOperation, KeepsWhatEveryCollectivePromisesByEveryAlgorithm) {
+  for (const Algorithm& algorithm : algorithms()) {
+    for (const Collective collective : algorithm.collectives) {
+      for (const int ranks : {1, 2, 3, 4, 5, 8}) {
+        for (const std::size_t block : {0U, 1U, 127U}) {
+          SCOPED_TRACE(testing::Message()
+                       << algorithm.name << ' ' << to_string(collective) << ' ' << ranks << ' ' << block);
+          const int root = has_root(collective) ? ranks - 1 : 0;
+          const Schedule schedule = algorithm.build({.collective = collective, .ranks = ranks, .root = root});
+          const std::size_t count = collective == Collective::kBarrier ? 0 : block * static_cast<std::size_t>(ranks);
+          run_and_check(schedule, {collective, count, is_reduction(collective) ? ReduceOp::kMean : ReduceOp::kSum});
+        }
+      }
+    }
+  }
+}
+
+/// Chunks longer than the rings, and no multiple of anything.
+TEST(MessageOperation, MovesLongBuffersPieceByPiece) {
+  for (const Algorithm& algorithm : algorithms()) {
+    for (const Collective collective : algorithm.collectives) {
+      if (collective == Collective::kBarrier) continue;
+      SCOPED_TRACE(testing::Message() << algorithm.name << ' ' << to_string(collective));
+      const Schedule schedule = algorithm.build({.collective = collective, .ranks = 3});
+      run_and_check(schedule, {collective, 3 * 200'003});
+    }
+  }
+}
+
+/// Exchanges in which all ranks send and sum the same chunk at once: nobody overwrites what is still to be sent, and
+/// nobody waits for ever although no ring holds a chunk.
+TEST(MessageOperation, ExchangesLongChunks) {
+  for (const int ranks : {2, 4}) {
+    Schedule schedule{
+        .name = "exchange", .collective = Collective::kAllReduce, .ranks = ranks, .chunks = 2, .root = 0, .steps = {}};
+    for (int distance = 1; distance < ranks; distance *= 2) {
+      Step step;
+      for (int rank = 0; rank < ranks; ++rank) {
+        // In an order of its own on every rank, which must not matter.
+        for (const int chunk : {rank % 2, 1 - rank % 2})
+          step.push_back({TransferKind::kReduce, chunk, rank, rank ^ distance});
+      }
+      schedule.steps.push_back(step);
+    }
+    run_and_check(schedule, {Collective::kAllReduce, 700'001});
+    Schedule everybody{.name = "all to all",
+                       .collective = Collective::kAllReduce,
+                       .ranks = ranks,
+                       .chunks = 1,
+                       .root = 0,
+                       .steps = {{}}};
+    for (int from = 0; from < ranks; ++from) {
+      for (int to = 0; to < ranks; ++to) {
+        if (from != to) everybody.steps[0].push_back({TransferKind::kReduce, 0, from, to});
+      }
+    }
+    run_and_check(everybody, {Collective::kAllReduce, 700'001});
+  }
+}
+
+TEST(MessageOperation, CarriesOutTheScheduleAndNothingElse) {
+  for (const Algorithm& algorithm : algorithms()) {
+    const Schedule schedule = algorithm.build({.collective = algorithm.collectives.front(), .ranks = 5});
+    const Shape shape{algorithm.collectives.front(), 1000};
+    on_threads(schedule.ranks, [&](MessageTransport& transport) {
+      std::vector<ExecutedTransfer> carried_out;
+      const TransferRecorder recorder = [&](const ExecutedTransfer& one) { carried_out.push_back(one); };
+      MessageOperation::Rings rings(static_cast<std::size_t>(transport.size()));
+      MessageOperation operation(
+          transport, rings,
+          {.plan = std::make_shared<const MessagePlan>(make_message_plan(schedule, transport.rank())),
+           .announcement = announcement_of(shape, schedule),
+           .layout = layout_of(shape, schedule)});
+      operation.record_transfers(&recorder);
+      std::vector<float> values(shape.count, 1.0F);
+      operation.begin(
+          {.input = values.data(), .output = values.data(), .purpose = "", .timeout = std::chrono::seconds(20)}, 1);
+      finish(operation);
+      std::vector<ExecutedTransfer> planned;
+      const RankView view = view_of(schedule, transport.rank());
+      for (std::size_t step = 0; step < view.steps.size(); ++step) {
+        for (const Transfer& transfer : view.steps[step].receives)
+          planned.push_back({static_cast<int>(step), transfer});
+      }
+      EXPECT_THAT(carried_out, testing::UnorderedElementsAreArray(planned)) << algorithm.name;
+    });
+  }
+}
+
+TEST(MessageOperation, DisagreementQuotesBothRanks) {
+  const Schedule schedule = find_algorithm("ring").build({.collective = Collective::kAllReduce, .ranks = 2});
+  on_threads(2, [&](MessageTransport& transport) {
+    const Shape shape{Collective::kAllReduce, transport.rank() == 0 ? 10U : 12U};
+    MessageOperation::Rings rings(2);
+    MessageOperation operation(
+        transport, rings,
+        {.plan = std::make_shared<const MessagePlan>(make_message_plan(schedule, transport.rank())),
+         .announcement = announcement_of(shape, schedule),
+         .layout = layout_of(shape, schedule)});
+    std::vector<float> values(shape.count);
+    operation.begin(
+        {.input = values.data(), .output = values.data(), .purpose = "", .timeout = std::chrono::seconds(20)}, 1);
+    try {
+      finish(operation);
+      ADD_FAILURE() << "they agreed";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kMismatch);
+      EXPECT_THAT(error.what(), testing::AllOf(testing::HasSubstr("rank 0: all_reduce of 10 float32 (sum, ring)"),
+                                               testing::HasSubstr("rank 1: all_reduce of 12 float32 (sum, ring)")));
+      transport.fail(error);
+    }
+  });
+}
+
+TEST(MessageOperation, ADeadlineNamesWhoDidNotCome) {
+  const Schedule schedule = find_algorithm("direct").build({.collective = Collective::kAllReduce, .ranks = 3});
+  std::atomic<int> given_up = 0;
+  on_threads(3, [&](MessageTransport& transport) {
+    if (transport.rank() == 1) {
+      while (given_up < 2) std::this_thread::yield();
+      return;
+    }
+    const Shape shape{Collective::kAllReduce, 1000};
+    MessageOperation::Rings rings(3);
+    MessageOperation operation(
+        transport, rings,
+        {.plan = std::make_shared<const MessagePlan>(make_message_plan(schedule, transport.rank())),
+         .announcement = announcement_of(shape, schedule),
+         .layout = layout_of(shape, schedule)});
+    std::vector<float> values(shape.count);
+    operation.begin(
+        {.input = values.data(), .output = values.data(), .purpose = "", .timeout = std::chrono::milliseconds(200)}, 1);
+    try {
+      finish(operation);
+      ADD_FAILURE() << "it completed";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kTimeout);
+      EXPECT_THAT(error.what(), testing::HasSubstr("for rank 1, which did not come to it"));
+    }
+    ++given_up;
+    while (given_up < 2) std::this_thread::yield();  // who leaves earlier would be named for that
+  });
+}
+
+}  // namespace lockstep

@@ -1,0 +1,108 @@
+#include "runtime/message_plan.h"
+
+#include "schedule/promise.h"
+#include "schedule/view.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace lockstep {
+
+namespace {
+
+bool by_chunk(const Transfer& a, const Transfer& b) { return a.chunk < b.chunk; }
+
+/// Makes the plan step by step, knowing of each chunk who wrote its present value and who reads it.
+class Planner {
+ public:
+  Planner(const Schedule& schedule, int rank)
+      : view_(view_of(schedule, rank)),
+        finishing_(finishing_steps(view_)),
+        last_move_(static_cast<std::size_t>(view_.chunks), MessagePlan::kNone),
+        readers_(static_cast<std::size_t>(view_.chunks)) {
+    plan_.algorithm = schedule.name;
+    plan_.rank = rank;
+    plan_.ranks = view_.ranks;
+    plan_.chunks = view_.chunks;
+  }
+
+  MessagePlan take() {
+    for (std::size_t step = 0; step < view_.steps.size(); ++step) {
+      RankView::Step& at = view_.steps[step];
+      // Both ends of a stream order it alike, whatever the schedule's text says. All ranks' transfers then have one
+      // order, in which the first that is not complete can always go on, however little room there is for those after
+      // it.
+      std::stable_sort(at.sends.begin(), at.sends.end(), by_chunk);
+      std::stable_sort(at.receives.begin(), at.receives.end(), by_chunk);
+      add_sends(static_cast<int>(step), at.sends);
+      add_moves(static_cast<int>(step), at.receives);
+    }
+    for (auto& [peer, stream] : streams_) plan_.streams.push_back(std::move(stream));
+    return std::move(plan_);
+  }
+
+  const std::vector<int>& last_moves() const { return last_move_; }
+
+ private:
+  MessagePlan::Stream& stream_with(int peer) {
+    MessagePlan::Stream& stream = streams_[peer];
+    stream.peer = peer;
+    return stream;
+  }
+
+  void add_sends(int step, const std::vector<Transfer>& sends) {
+    for (const Transfer& transfer : sends) {
+      const auto chunk = static_cast<std::size_t>(transfer.chunk);
+      const int index = static_cast<int>(plan_.sends.size());
+      plan_.sends.push_back({step, transfer.chunk, transfer.to, last_move_[chunk]});
+      stream_with(transfer.to).sends.push_back(index);
+      readers_[chunk].push_back(index);
+    }
+  }
+
+  /// After the step's sends, which read what the chunks held when it began.
+  void add_moves(int step, const std::vector<Transfer>& receives) {
+    for (auto first = receives.begin(); first != receives.end();) {
+      const auto end = std::upper_bound(first, receives.end(), *first, by_chunk);
+      const auto chunk = static_cast<std::size_t>(first->chunk);
+      const int index = static_cast<int>(plan_.moves.size());
+      MessagePlan::Move move{.step = step,
+                             .kind = first->kind,
+                             .chunk = first->chunk,
+                             .sources = {},
+                             .finishes = finishing_[chunk] == step,
+                             .after_move = last_move_[chunk],
+                             .after_sends = std::exchange(readers_[chunk], {})};
+      for (auto transfer = first; transfer != end; ++transfer) move.sources.push_back(transfer->from);
+      std::sort(move.sources.begin(), move.sources.end());
+      for (std::size_t i = 0; i < move.sources.size(); ++i) {
+        stream_with(move.sources[i]).arrivals.push_back({index, i});
+      }
+      plan_.moves.push_back(std::move(move));
+      last_move_[chunk] = index;
+      first = end;
+    }
+  }
+
+  RankView view_;
+  std::vector<int> finishing_;
+  std::vector<int> last_move_;             ///< by chunk
+  std::vector<std::vector<int>> readers_;  ///< by chunk: sends of its present value
+  std::map<int, MessagePlan::Stream> streams_;
+  MessagePlan plan_;
+};
+
+}  // namespace
+
+MessagePlan make_message_plan(const Schedule& schedule, int rank) {
+  Planner planner(schedule, rank);
+  MessagePlan plan = planner.take();
+  for (int chunk = 0; chunk < schedule.chunks; ++chunk) {
+    const bool untouched = planner.last_moves()[static_cast<std::size_t>(chunk)] == MessagePlan::kNone;
+    if (untouched && must_end_with(schedule, rank, chunk)) plan.kept.push_back(chunk);
+  }
+  return plan;
+}
+
+}  // namespace lockstep

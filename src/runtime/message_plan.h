@@ -1,0 +1,58 @@
+#pragma once
+
+#include "schedule/schedule.h"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace lockstep {
+
+/// One rank's view of a schedule, made ready to run where ranks see no memory but their own: what goes to each peer and
+/// comes from it, in the order in which both know it (by step, then chunk), and what each transfer must wait for at
+/// this rank. Nothing waits for a step as such, nor for a whole chunk: what has to come first is told chunk by chunk
+/// and holds byte by byte, so that a part of a chunk travels on while the rest still arrives.
+struct MessagePlan {
+  static constexpr int kNone = -1;
+
+  /// What one chunk takes in in one step: a copy from one rank, or contributions of several that are combined at once
+  /// with its own value.
+  struct Move {
+    int step;
+    TransferKind kind;
+    int chunk;
+    std::vector<int> sources;      ///< ascending
+    bool finishes;                 ///< the sum is complete: what follows it (a mean's division) is done here
+    int after_move;                ///< the chunk's move before this one; kNone: it holds what it held at the start
+    std::vector<int> after_sends;  ///< those that read the value which this move overwrites
+  };
+  struct Send {
+    int step;
+    int chunk;
+    int to;
+    int after_move;  ///< the move that made the value; kNone: it was there at the start
+  };
+  struct Arrival {
+    int move;
+    std::size_t source;  ///< which of the move's
+  };
+  struct Stream {
+    int peer;
+    std::vector<int> sends;
+    std::vector<Arrival> arrivals;
+  };
+
+  std::string algorithm;
+  int rank = 0;
+  int ranks = 1;
+  int chunks = 1;
+  std::vector<Move> moves;      ///< by step, then chunk
+  std::vector<Send> sends;      ///< by step, then chunk
+  std::vector<Stream> streams;  ///< one for each peer that anything goes to or comes from, ascending
+  std::vector<int> kept;        ///< chunks of the result that nothing is moved into
+};
+
+/// `schedule` may be the whole or `rank`'s view; it must have been proved.
+MessagePlan make_message_plan(const Schedule& schedule, int rank);
+
+}  // namespace lockstep

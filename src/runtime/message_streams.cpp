@@ -1,0 +1,223 @@
+#include "runtime/message_streams.h"
+
+#include <fmt/format.h>
+#include <lockstep/error.h>
+
+#include <algorithm>
+
+namespace lockstep {
+
+namespace {
+
+/// Spans in one call of the system, and bytes: enough that its price does not matter, little enough that sending and
+/// receiving take turns.
+constexpr std::size_t kSpans = 16;
+constexpr std::size_t kBytesAtOnce = std::size_t{1} << 20;
+
+iovec span_of(const void* data, std::size_t bytes) { return {const_cast<void*>(data), bytes}; }
+
+}  // namespace
+
+std::size_t free_to_write(const MessagePlan::Move& move, const MessageProgress& progress) {
+  const ChunkPlace& place = progress.chunks[static_cast<std::size_t>(move.chunk)];
+  if (move.after_move == MessagePlan::kNone && place.input != place.output) return place.bytes;
+  std::size_t bytes = move.after_move == MessagePlan::kNone ? place.bytes : progress.moved_by(move.after_move);
+  for (const int send : move.after_sends) bytes = std::min(bytes, progress.sent[static_cast<std::size_t>(send)]);
+  return bytes;
+}
+
+std::byte* ReceiveRing::data() {
+  if (!data_) data_ = std::make_unique_for_overwrite<std::byte[]>(kBytes);
+  return data_.get();
+}
+
+OutgoingStream::OutgoingStream(const MessagePlan& plan, const MessagePlan::Stream& stream,
+                               const MessageProgress& layout)
+    : plan_(&plan), peer_(stream.peer), used_(!stream.sends.empty()) {
+  for (const int send : stream.sends) {
+    if (layout.bytes_of(plan.sends[static_cast<std::size_t>(send)].chunk) > 0) sends_.push_back(send);
+  }
+  spans_.reserve(kSpans);
+}
+
+void OutgoingStream::begin(const Announcement& announcement) {
+  announcement_ = announcement;
+  announced_ = used_ ? 0 : sizeof announcement_;
+  at_ = 0;
+  wants_room_ = false;
+}
+
+bool OutgoingStream::flush(MessageTransport& transport, MessageProgress& progress) {
+  wants_room_ = false;
+  if (finished()) return false;
+  spans_.clear();
+  std::size_t bytes = 0;
+  if (announced_ < sizeof announcement_) {
+    bytes = sizeof announcement_ - announced_;
+    spans_.push_back(span_of(reinterpret_cast<const std::byte*>(&announcement_) + announced_, bytes));
+  }
+  bool has_payload = sends_.empty();
+  for (std::size_t i = at_; i < sends_.size() && spans_.size() < kSpans && bytes < kBytesAtOnce; ++i) {
+    const MessagePlan::Send& send = plan_->sends[static_cast<std::size_t>(sends_[i])];
+    const ChunkPlace& place = progress.chunks[static_cast<std::size_t>(send.chunk)];
+    const bool from_start = send.after_move == MessagePlan::kNone;
+    const std::size_t ready = from_start ? place.bytes : progress.moved_by(send.after_move);
+    const std::size_t sent = progress.sent[static_cast<std::size_t>(sends_[i])];
+    const std::size_t now = std::min(ready - sent, kBytesAtOnce - bytes);
+    if (now > 0) spans_.push_back(span_of((from_start ? place.input : place.output) + sent, now));
+    bytes += now;
+    has_payload = has_payload || now > 0;
+    if (sent + now < place.bytes) break;
+  }
+  // An announcement travels with the first of what it announces.
+  if (!has_payload || bytes == 0) return false;
+  const std::size_t went = transport.send(peer_, spans_);
+  wants_room_ = went < bytes;
+  note_sent(went, progress);
+  return went > 0;
+}
+
+void OutgoingStream::note_sent(std::size_t bytes, MessageProgress& progress) {
+  const std::size_t of_announcement = std::min(bytes, sizeof announcement_ - announced_);
+  announced_ += of_announcement;
+  bytes -= of_announcement;
+  while (bytes > 0) {
+    const auto send = static_cast<std::size_t>(sends_[at_]);
+    const std::size_t size = progress.bytes_of(plan_->sends[send].chunk);
+    const std::size_t now = std::min(bytes, size - progress.sent[send]);
+    progress.sent[send] += now;
+    bytes -= now;
+    if (progress.sent[send] == size) ++at_;
+  }
+}
+
+IncomingStream::IncomingStream(const MessagePlan& plan, const MessagePlan::Stream& stream,
+                               const MessageProgress& layout)
+    : plan_(&plan),
+      peer_(stream.peer),
+      used_(!stream.arrivals.empty()),
+      arrival_of_move_(plan.moves.size(), MessagePlan::kNone) {
+  std::size_t ring_bytes = 0;
+  for (const MessagePlan::Arrival& arrival : stream.arrivals) {
+    const MessagePlan::Move& move = plan.moves[static_cast<std::size_t>(arrival.move)];
+    const std::size_t bytes = layout.bytes_of(move.chunk);
+    if (bytes == 0) continue;
+    const bool combined = move.kind == TransferKind::kReduce;
+    arrival_of_move_[static_cast<std::size_t>(arrival.move)] = static_cast<int>(arrivals_.size());
+    arrivals_.push_back({arrival.move, combined, bytes, ring_bytes});
+    if (combined) ring_bytes += bytes;
+  }
+  spans_.reserve(kSpans + 2);
+}
+
+void IncomingStream::begin(const Announcement& own) {
+  own_ = own;
+  announced_ = used_ ? 0 : sizeof theirs_;
+  at_ = 0;
+  received_ = 0;
+  oldest_ = 0;
+  wants_bytes_ = false;
+}
+
+bool IncomingStream::fill(MessageTransport& transport, ReceiveRing& ring, MessageProgress& progress) {
+  wants_bytes_ = false;
+  if (finished()) return false;
+  spans_.clear();
+  if (announced_ < sizeof theirs_) {
+    spans_.push_back(span_of(reinterpret_cast<std::byte*>(&theirs_) + announced_, sizeof theirs_ - announced_));
+  }
+  std::size_t from = received_;
+  std::size_t bytes = 0;
+  for (std::size_t i = at_; i < arrivals_.size() && spans_.size() < kSpans && bytes < kBytesAtOnce; ++i, from = 0) {
+    add_spans_for(arrivals_[i], from, ring, progress);
+    bytes += covered_;
+    if (from + covered_ < arrivals_[i].bytes) break;
+  }
+  if (spans_.empty()) return false;
+  wants_bytes_ = true;
+  const std::size_t came = transport.receive(peer_, spans_);
+  if (came > 0) note_received(came, progress);
+  return came > 0;
+}
+
+void IncomingStream::add_spans_for(const Arrival& arrival, std::size_t from, ReceiveRing& ring,
+                                   const MessageProgress& progress) {
+  const MessagePlan::Move& move = plan_->moves[static_cast<std::size_t>(arrival.move)];
+  if (!arrival.combined) {
+    const std::size_t free = free_to_write(move, progress);
+    covered_ = free > from ? std::min(free - from, kBytesAtOnce) : 0;
+    if (covered_ == 0) return;
+    spans_.push_back(span_of(progress.chunks[static_cast<std::size_t>(move.chunk)].output + from, covered_));
+    return;
+  }
+  const std::size_t begin = arrival.ring_begin + from;
+  covered_ = std::min(arrival.bytes - from, ring_freed(progress) + ReceiveRing::kBytes - begin);
+  if (covered_ == 0) return;
+  const std::size_t place = begin % ReceiveRing::kBytes;
+  const std::size_t first = std::min(covered_, ReceiveRing::kBytes - place);
+  spans_.push_back(span_of(ring.data() + place, first));
+  if (covered_ > first) spans_.push_back(span_of(ring.data(), covered_ - first));
+}
+
+/// Up to where, of all that goes through the ring, everything has been combined.
+std::size_t IncomingStream::ring_freed(const MessageProgress& progress) {
+  while (oldest_ < arrivals_.size()) {
+    const Arrival& arrival = arrivals_[oldest_];
+    if (arrival.combined) {
+      const std::size_t moved = progress.moved_by(arrival.move);
+      if (moved < arrival.bytes) return arrival.ring_begin + moved;
+    } else if (oldest_ >= at_) {
+      return arrival.ring_begin;
+    }
+    ++oldest_;
+  }
+  return arrivals_.empty() ? 0 : arrivals_.back().ring_begin + (arrivals_.back().combined ? arrivals_.back().bytes : 0);
+}
+
+void IncomingStream::note_received(std::size_t bytes, MessageProgress& progress) {
+  if (announced_ < sizeof theirs_) {
+    const std::size_t of_announcement = std::min(bytes, sizeof theirs_ - announced_);
+    announced_ += of_announcement;
+    bytes -= of_announcement;
+    if (announced_ < sizeof theirs_) return;
+    theirs_.algorithm.back() = '\0';
+    check_agreement();
+  }
+  while (bytes > 0) {
+    const Arrival& arrival = arrivals_[at_];
+    const std::size_t now = std::min(bytes, arrival.bytes - received_);
+    received_ += now;
+    bytes -= now;
+    if (!arrival.combined) progress.moved[static_cast<std::size_t>(arrival.move)] = received_;
+    if (received_ < arrival.bytes) return;
+    ++at_;
+    received_ = 0;
+  }
+}
+
+void IncomingStream::check_agreement() const {
+  if (theirs_.sequence == own_.sequence && theirs_.fingerprint == own_.fingerprint) return;
+  const bool own_first = plan_->rank < peer_;
+  const Announcement& first = own_first ? own_ : theirs_;
+  const Announcement& second = own_first ? theirs_ : own_;
+  throw Error(ErrorCode::kMismatch,
+              fmt::format("the ranks disagree about what it is (rank {}: {}, its #{}; rank {}: {}, its #{})",
+                          std::min(plan_->rank, peer_), first.describe(), first.sequence, std::max(plan_->rank, peer_),
+                          second.describe(), second.sequence),
+              {.rank = plan_->rank});
+}
+
+std::size_t IncomingStream::arrived_for(int move) const {
+  const int index = arrival_of_move_[static_cast<std::size_t>(move)];
+  const auto arrival = static_cast<std::size_t>(index);
+  if (arrival < at_) return arrivals_[arrival].bytes;
+  return arrival == at_ ? received_ : 0;
+}
+
+std::span<const std::byte> IncomingStream::contribution(ReceiveRing& ring, int move, std::size_t offset) const {
+  const auto index = static_cast<std::size_t>(arrival_of_move_[static_cast<std::size_t>(move)]);
+  const std::size_t place = (arrivals_[index].ring_begin + offset) % ReceiveRing::kBytes;
+  return {ring.data() + place, ReceiveRing::kBytes - place};
+}
+
+}  // namespace lockstep

@@ -1,0 +1,123 @@
+#pragma once
+
+#include "runtime/message_plan.h"
+#include "transport/announcement.h"
+#include "transport/message_transport.h"
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace lockstep {
+
+/// Where a chunk lies during one call.
+struct ChunkPlace {
+  std::byte* input = nullptr;  ///< what it holds at the start; only read, unless it is the output too
+  std::byte* output = nullptr;
+  std::size_t bytes = 0;
+};
+
+/// How far one call is, in bytes: what its streams tell each other.
+struct MessageProgress {
+  std::vector<ChunkPlace> chunks;
+  std::vector<std::size_t> moved;  ///< by move: how much of the chunk is in place
+  std::vector<std::size_t> sent;   ///< by send
+
+  std::size_t bytes_of(int chunk) const { return chunks[static_cast<std::size_t>(chunk)].bytes; }
+  std::size_t moved_by(int move) const { return moved[static_cast<std::size_t>(move)]; }
+};
+
+/// How much of its chunk a move may overwrite: what has been moved before, and sent by whoever sends the old value.
+std::size_t free_to_write(const MessagePlan::Move& move, const MessageProgress& progress);
+
+/// Contributions that have arrived from one peer and wait to be combined: a ring of a fixed size, however long they
+/// are.
+class ReceiveRing {
+ public:
+  static constexpr std::size_t kBytes = std::size_t{256} << 10;
+
+  /// Made at first use.
+  std::byte* data();
+
+ private:
+  std::unique_ptr<std::byte[]> data_;
+};
+
+/// What goes to one peer in one operation: first the operation's announcement, then the chunks of its sends, straight
+/// from where they lie, as far as they are ready.
+class OutgoingStream {
+ public:
+  OutgoingStream(const MessagePlan& plan, const MessagePlan::Stream& stream, const MessageProgress& layout);
+
+  void begin(const Announcement& announcement);
+  /// Sends what goes without waiting; whether anything did.
+  bool flush(MessageTransport& transport, MessageProgress& progress);
+  bool finished() const { return announced_ == sizeof announcement_ && at_ == sends_.size(); }
+  /// Whether it has something to send that did not go.
+  bool wants_room() const { return wants_room_; }
+  int peer() const { return peer_; }
+
+ private:
+  void note_sent(std::size_t bytes, MessageProgress& progress);
+
+  const MessagePlan* plan_;
+  int peer_;
+  bool used_;               ///< anything at all is sent, if only an announcement
+  std::vector<int> sends_;  ///< those that have bytes
+  Announcement announcement_;
+  std::size_t announced_ = 0;
+  std::size_t at_ = 0;
+  bool wants_room_ = false;
+  std::vector<iovec> spans_;
+};
+
+/// What comes from one peer: first what it thinks the operation is, then the chunks of its arrivals. Copies go straight
+/// to where they belong; contributions to the ring.
+class IncomingStream {
+ public:
+  IncomingStream(const MessagePlan& plan, const MessagePlan::Stream& stream, const MessageProgress& layout);
+
+  void begin(const Announcement& own);
+  /// Receives what is there; whether anything was. Throws Error (kMismatch) if the peer announced something else.
+  bool fill(MessageTransport& transport, ReceiveRing& ring, MessageProgress& progress);
+  bool finished() const { return announced_ == sizeof theirs_ && at_ == arrivals_.size(); }
+  bool wants_bytes() const { return wants_bytes_; }
+  bool entered() const { return announced_ == sizeof theirs_; }
+  int peer() const { return peer_; }
+
+  /// How much of the arrival that belongs to this move is there.
+  std::size_t arrived_for(int move) const;
+  /// Byte `offset` of a contribution, and how many follow it in one piece.
+  std::span<const std::byte> contribution(ReceiveRing& ring, int move, std::size_t offset) const;
+
+ private:
+  struct Arrival {
+    int move;
+    bool combined;  ///< waits in the ring
+    std::size_t bytes;
+    std::size_t ring_begin;  ///< of all that goes through the ring in this operation
+  };
+
+  void add_spans_for(const Arrival& arrival, std::size_t from, ReceiveRing& ring, const MessageProgress& progress);
+  std::size_t ring_freed(const MessageProgress& progress);
+  void note_received(std::size_t bytes, MessageProgress& progress);
+  void check_agreement() const;
+
+  const MessagePlan* plan_;
+  int peer_;
+  bool used_;
+  std::vector<Arrival> arrivals_;     ///< those that have bytes
+  std::vector<int> arrival_of_move_;  ///< kNone where nothing comes from here
+  Announcement own_;
+  Announcement theirs_;
+  std::size_t announced_ = 0;
+  std::size_t at_ = 0;
+  std::size_t received_ = 0;  ///< of the arrival at hand
+  std::size_t oldest_ = 0;    ///< arrival whose bytes may still be in the ring
+  bool wants_bytes_ = false;
+  std::size_t covered_ = 0;  ///< of the arrival whose spans were added last
+  std::vector<iovec> spans_;
+};
+
+}  // namespace lockstep
