@@ -5,6 +5,7 @@
 #include "planner/in_force.h"
 #include "topology/cpus.h"
 #include "transport/shm/arena.h"
+#include "transport/tcp/hmac.h"
 
 #include <fmt/format.h>
 #include <lockstep/error.h>
@@ -40,7 +41,9 @@ std::string info() {
   std::string text;
   const auto out = std::back_inserter(text);
   fmt::format_to(out, "lockstep {}\nhost       {}: {}\n", LOCKSTEP_VERSION, host_name(), describe_topology());
-  fmt::format_to(out, "\nTransports\n  shm      {}\n", shared_memory_answer());
+  fmt::format_to(
+      out, "\nTransports\n  shm      {}\n  tcp      {}\n", shared_memory_answer(),
+      tcp::hmac_is_built_in() ? "works here, between ranks on any hosts" : "not built in: OpenSSL was not found");
   text += "\nAlgorithms\n";
   for (const Algorithm& algorithm : algorithms()) {
     const bool is_default = algorithm.name == default_algorithm(Collective::kAllReduce).name;
@@ -54,9 +57,14 @@ std::string info() {
     const char* name;
     const char* meaning;
   };
-  constexpr std::array<Variable, 5> kVariables{
+  constexpr std::array<Variable, 10> kVariables{
       {{kAlgorithmVariable, "what 'auto' stands for"},
        {kAlgorithmsVariable, "the same by size, as the text above"},
+       {kTransportVariable, "what moves the bytes: auto, shm or tcp"},
+       {kPortVariable, "where rank 0 listens over TCP, at MASTER_ADDR"},
+       {kAddressVariable, "where this rank listens over TCP"},
+       {kSecretDescriptorVariable, "descriptor that holds the job's secret, made by the launcher"},
+       {kSecretFileVariable, "file that holds the job's secret, where no launcher of ours made one"},
        {kTimeoutVariable, "how long an operation waits for its peers"},
        {kJoinTimeoutVariable, "how long ranks wait for each other at the start"},
        {kJobVariable, "identity of the job, made by the launcher"}}};

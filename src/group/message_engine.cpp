@@ -12,7 +12,7 @@ namespace {
 class MessageEngine final : public Engine {
  public:
   explicit MessageEngine(std::unique_ptr<MessageTransport> transport)
-      : transport_(std::move(transport)), rings_(static_cast<std::size_t>(transport_->size())) {}
+      : transport_(std::move(transport)), buffers_(static_cast<std::size_t>(transport_->size())) {}
 
   int rank() const override { return transport_->rank(); }
   int size() const override { return transport_->size(); }
@@ -27,7 +27,7 @@ class MessageEngine final : public Engine {
     if (!plan) plan = std::make_shared<const MessagePlan>(make_message_plan(schedule, transport_->rank()));
     shape.announcement.fingerprint = fingerprint_of(shape.announcement);
     auto operation = std::make_unique<MessageOperation>(
-        *transport_, rings_,
+        *transport_, buffers_,
         MessageOperation::Setup{.plan = plan, .announcement = shape.announcement, .layout = std::move(shape.layout)});
     operation->record_transfers(recorder);
     return operation;
@@ -35,7 +35,7 @@ class MessageEngine final : public Engine {
 
  private:
   std::unique_ptr<MessageTransport> transport_;
-  MessageOperation::Rings rings_;
+  MessageOperation::ReceiveBuffers buffers_;
   std::map<std::tuple<std::string, Collective, int>, std::shared_ptr<const MessagePlan>> plans_;
 };
 

@@ -1,7 +1,7 @@
 #include "launch/rank_environment.h"
 
 #include "base/environment.h"
-#include "base/file_descriptor.h"
+#include "base/secret.h"
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
@@ -72,7 +72,14 @@ int free_port() {
 
 }  // namespace
 
-Job make_job(int ranks, int cores) { return {random_id(), free_port(), ranks, std::max(1, cores / ranks)}; }
+Job make_job(int ranks, int cores) {
+  return {.id = random_id(),
+          .port = free_port(),
+          .ranks = ranks,
+          .threads = std::max(1, cores / ranks),
+          .meeting_port = free_port(),
+          .secret = Secret::make().inheritable()};
+}
 
 std::vector<std::string> rank_environment(const Job& job, int rank, const std::vector<std::string>& inherited) {
   Variables variables(inherited);
@@ -83,6 +90,8 @@ std::vector<std::string> rank_environment(const Job& job, int rank, const std::v
   variables.set("MASTER_ADDR", "127.0.0.1");
   variables.set("MASTER_PORT", job.port);
   variables.set(kJobVariable, job.id);
+  variables.set(kPortVariable, job.meeting_port);
+  variables.set(kSecretDescriptorVariable, job.secret.get());
   for (const char* name : {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"}) {
     variables.set_if_absent(name, std::to_string(job.threads));
   }

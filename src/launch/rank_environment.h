@@ -1,5 +1,7 @@
 #pragma once
 
+#include "base/file_descriptor.h"
+
 #include <string>
 #include <vector>
 
@@ -10,7 +12,9 @@ struct Job {
   std::string id;  ///< 128 random bits in hexadecimal: which ranks belong together. Not a secret: uids are checked.
   int port = 0;    ///< free on 127.0.0.1 when the job started
   int ranks = 1;
-  int threads = 1;  ///< for the BLAS and OpenMP of each rank
+  int threads = 1;        ///< for the BLAS and OpenMP of each rank
+  int meeting_port = 0;   ///< another one: where ranks meet that talk over TCP
+  FileDescriptor secret;  ///< what they prove to each other that they know; inherited by what is started
 };
 
 /// A job of `ranks` processes that share `cores`. Throws Error (kTransport) if the system refuses randomness or a port.

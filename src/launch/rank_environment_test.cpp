@@ -1,5 +1,7 @@
 #include "launch/rank_environment.h"
 
+#include "base/secret.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,11 +13,11 @@ using testing::Not;
 using testing::StartsWith;
 
 TEST(RankEnvironment, HasTorchrunsVariablesInPlaceOfInheritedOnes) {
-  const Job job{.id = "abc", .port = 1234, .ranks = 4, .threads = 2};
+  const Job job{.id = "abc", .port = 1234, .ranks = 4, .threads = 2, .meeting_port = 4321, .secret = {}};
   const auto variables = rank_environment(job, 3, {"RANK=9", "RANKS=1", "PATH=/bin", "LOCKSTEP_JOB=outer"});
   for (const char* expected : {"RANK=3", "WORLD_SIZE=4", "LOCAL_RANK=3", "LOCAL_WORLD_SIZE=4", "MASTER_ADDR=127.0.0.1",
                                "MASTER_PORT=1234", "LOCKSTEP_JOB=abc", "OMP_NUM_THREADS=2", "OPENBLAS_NUM_THREADS=2",
-                               "MKL_NUM_THREADS=2", "PATH=/bin", "RANKS=1"}) {
+                               "MKL_NUM_THREADS=2", "LOCKSTEP_PORT=4321", "PATH=/bin", "RANKS=1"}) {
     EXPECT_THAT(variables, Contains(expected).Times(1));
   }
   EXPECT_THAT(variables, Contains(StartsWith("RANK=")).Times(1));
@@ -24,8 +26,8 @@ TEST(RankEnvironment, HasTorchrunsVariablesInPlaceOfInheritedOnes) {
 }
 
 TEST(RankEnvironment, ThreadsAndAllocatorStayAsTheUserSetThem) {
-  const auto variables =
-      rank_environment({.threads = 2}, 0, {"OMP_NUM_THREADS=8", "MKL_NUM_THREADS=", "GLIBC_TUNABLES=a=b"});
+  const auto variables = rank_environment({.id = "", .threads = 2, .secret = {}}, 0,
+                                          {"OMP_NUM_THREADS=8", "MKL_NUM_THREADS=", "GLIBC_TUNABLES=a=b"});
   for (const char* expected :
        {"OMP_NUM_THREADS=8", "MKL_NUM_THREADS=", "OPENBLAS_NUM_THREADS=2", "GLIBC_TUNABLES=a=b"}) {
     EXPECT_THAT(variables, Contains(expected));
@@ -40,6 +42,19 @@ TEST(RankEnvironment, CoresAreSharedOutAndEachJobHasItsOwnIdentity) {
   EXPECT_THAT(job.id, testing::MatchesRegex("[0-9a-f]{32}"));
   EXPECT_NE(job.id, make_job(1, 1).id);
   EXPECT_GT(job.port, 0);
+  EXPECT_GT(job.meeting_port, 0);
+}
+
+/// The environment says which descriptor holds the secret, and nothing of the secret.
+TEST(RankEnvironment, TheSecretIsInheritedNotListed) {
+  const Job job = make_job(2, 2);
+  const auto variables = rank_environment(job, 0, {"LOCKSTEP_SECRET_FD=7"});
+  EXPECT_THAT(variables, Contains("LOCKSTEP_SECRET_FD=" + std::to_string(job.secret.get())));
+  EXPECT_THAT(variables, Contains(StartsWith("LOCKSTEP_SECRET")).Times(1));
+  EXPECT_TRUE(Secret::find([&](const char* name) -> std::optional<std::string> {
+    if (std::string(name) == "LOCKSTEP_SECRET_FD") return std::to_string(job.secret.get());
+    return std::nullopt;
+  }));
 }
 
 }  // namespace lockstep

@@ -27,9 +27,9 @@ inline void relax() {
 
 }  // namespace
 
-MessageOperation::MessageOperation(MessageTransport& transport, Rings& rings, Setup setup)
+MessageOperation::MessageOperation(MessageTransport& transport, ReceiveBuffers& buffers, Setup setup)
     : transport_(transport),
-      rings_(rings),
+      buffers_(buffers),
       plan_(std::move(setup.plan)),
       announcement_(setup.announcement),
       layout_(std::move(setup.layout)),
@@ -108,7 +108,8 @@ bool MessageOperation::advance() {
   while (true) {
     bool moved = false;
     for (OutgoingStream& stream : outgoing_) moved |= stream.flush(transport_, progress_);
-    for (IncomingStream& stream : incoming_) moved |= stream.fill(transport_, rings_[index(stream.peer())], progress_);
+    for (IncomingStream& stream : incoming_)
+      moved |= stream.fill(transport_, buffers_[index(stream.peer())], progress_);
     moved |= combine();
     if (complete()) break;
     if (!moved) return false;
@@ -171,7 +172,7 @@ void MessageOperation::combine_piece(int index_of_move, std::size_t begin, std::
         own_is_placed = true;
       }
       const IncomingStream& stream = incoming_[index(incoming_from_[index(source)])];
-      const auto contribution = stream.contribution(rings_[index(source)], index_of_move, begin);
+      const auto contribution = stream.contribution(buffers_[index(source)], index_of_move, begin);
       operands_.push_back(contribution.data());
       bytes = std::min(bytes, contribution.size());
     }

@@ -25,11 +25,12 @@ class MessageOperation final : public RunningOperation {
     Announcement announcement;  ///< but for the sequence
     Layout layout;
   };
-  /// What the operations of a group share, since one at a time is between begin and the end: a ring for each peer.
-  using Rings = std::vector<ReceiveRing>;
+  /// What the operations of a group share, since one at a time is between begin and the end: a circular buffer for each
+  /// peer.
+  using ReceiveBuffers = std::vector<ReceiveBuffer>;
 
-  /// `rings` has one for each rank and outlives the operation.
-  MessageOperation(MessageTransport& transport, Rings& rings, Setup setup);
+  /// `buffers` has one for each rank and outlives the operation.
+  MessageOperation(MessageTransport& transport, ReceiveBuffers& buffers, Setup setup);
 
   void begin(const Call& call, std::uint64_t sequence) override;
   bool advance() override;
@@ -50,7 +51,7 @@ class MessageOperation final : public RunningOperation {
   [[noreturn]] void throw_late() const;
 
   MessageTransport& transport_;
-  Rings& rings_;
+  ReceiveBuffers& buffers_;
   std::shared_ptr<const MessagePlan> plan_;
   Announcement announcement_;
   Layout layout_;

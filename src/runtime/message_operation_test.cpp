@@ -88,9 +88,9 @@ void expect_promise(const Schedule& schedule, const Shape& shape, int rank, cons
 /// In place, out of place, and in place again, with one operation object.
 void run_and_check(const Schedule& schedule, const Shape& shape) {
   on_threads(schedule.ranks, [&](MessageTransport& transport) {
-    MessageOperation::Rings rings(static_cast<std::size_t>(transport.size()));
+    MessageOperation::ReceiveBuffers buffers(static_cast<std::size_t>(transport.size()));
     const int rank = transport.rank();
-    MessageOperation operation(transport, rings,
+    MessageOperation operation(transport, buffers,
                                {.plan = std::make_shared<const MessagePlan>(make_message_plan(schedule, rank)),
                                 .announcement = announcement_of(shape, schedule),
                                 .layout = layout_of(shape, schedule)});
@@ -181,9 +181,9 @@ TEST(MessageOperation, CarriesOutTheScheduleAndNothingElse) {
     on_threads(schedule.ranks, [&](MessageTransport& transport) {
       std::vector<ExecutedTransfer> carried_out;
       const TransferRecorder recorder = [&](const ExecutedTransfer& one) { carried_out.push_back(one); };
-      MessageOperation::Rings rings(static_cast<std::size_t>(transport.size()));
+      MessageOperation::ReceiveBuffers buffers(static_cast<std::size_t>(transport.size()));
       MessageOperation operation(
-          transport, rings,
+          transport, buffers,
           {.plan = std::make_shared<const MessagePlan>(make_message_plan(schedule, transport.rank())),
            .announcement = announcement_of(shape, schedule),
            .layout = layout_of(shape, schedule)});
@@ -207,9 +207,9 @@ TEST(MessageOperation, DisagreementQuotesBothRanks) {
   const Schedule schedule = find_algorithm("ring").build({.collective = Collective::kAllReduce, .ranks = 2});
   on_threads(2, [&](MessageTransport& transport) {
     const Shape shape{Collective::kAllReduce, transport.rank() == 0 ? 10U : 12U};
-    MessageOperation::Rings rings(2);
+    MessageOperation::ReceiveBuffers buffers(2);
     MessageOperation operation(
-        transport, rings,
+        transport, buffers,
         {.plan = std::make_shared<const MessagePlan>(make_message_plan(schedule, transport.rank())),
          .announcement = announcement_of(shape, schedule),
          .layout = layout_of(shape, schedule)});
@@ -237,9 +237,9 @@ TEST(MessageOperation, ADeadlineNamesWhoDidNotCome) {
       return;
     }
     const Shape shape{Collective::kAllReduce, 1000};
-    MessageOperation::Rings rings(3);
+    MessageOperation::ReceiveBuffers buffers(3);
     MessageOperation operation(
-        transport, rings,
+        transport, buffers,
         {.plan = std::make_shared<const MessagePlan>(make_message_plan(schedule, transport.rank())),
          .announcement = announcement_of(shape, schedule),
          .layout = layout_of(shape, schedule)});

@@ -26,7 +26,7 @@ std::size_t free_to_write(const MessagePlan::Move& move, const MessageProgress& 
   return bytes;
 }
 
-std::byte* ReceiveRing::data() {
+std::byte* ReceiveBuffer::data() {
   if (!data_) data_ = std::make_unique_for_overwrite<std::byte[]>(kBytes);
   return data_.get();
 }
@@ -97,15 +97,15 @@ IncomingStream::IncomingStream(const MessagePlan& plan, const MessagePlan::Strea
       peer_(stream.peer),
       used_(!stream.arrivals.empty()),
       arrival_of_move_(plan.moves.size(), MessagePlan::kNone) {
-  std::size_t ring_bytes = 0;
+  std::size_t buffer_bytes = 0;
   for (const MessagePlan::Arrival& arrival : stream.arrivals) {
     const MessagePlan::Move& move = plan.moves[static_cast<std::size_t>(arrival.move)];
     const std::size_t bytes = layout.bytes_of(move.chunk);
     if (bytes == 0) continue;
     const bool combined = move.kind == TransferKind::kReduce;
     arrival_of_move_[static_cast<std::size_t>(arrival.move)] = static_cast<int>(arrivals_.size());
-    arrivals_.push_back({arrival.move, combined, bytes, ring_bytes});
-    if (combined) ring_bytes += bytes;
+    arrivals_.push_back({arrival.move, combined, bytes, buffer_bytes});
+    if (combined) buffer_bytes += bytes;
   }
   spans_.reserve(kSpans + 2);
 }
@@ -119,7 +119,7 @@ void IncomingStream::begin(const Announcement& own) {
   wants_bytes_ = false;
 }
 
-bool IncomingStream::fill(MessageTransport& transport, ReceiveRing& ring, MessageProgress& progress) {
+bool IncomingStream::fill(MessageTransport& transport, ReceiveBuffer& buffer, MessageProgress& progress) {
   wants_bytes_ = false;
   if (finished()) return false;
   spans_.clear();
@@ -129,7 +129,7 @@ bool IncomingStream::fill(MessageTransport& transport, ReceiveRing& ring, Messag
   std::size_t from = received_;
   std::size_t bytes = 0;
   for (std::size_t i = at_; i < arrivals_.size() && spans_.size() < kSpans && bytes < kBytesAtOnce; ++i, from = 0) {
-    add_spans_for(arrivals_[i], from, ring, progress);
+    add_spans_for(arrivals_[i], from, buffer, progress);
     bytes += covered_;
     if (from + covered_ < arrivals_[i].bytes) break;
   }
@@ -140,7 +140,7 @@ bool IncomingStream::fill(MessageTransport& transport, ReceiveRing& ring, Messag
   return came > 0;
 }
 
-void IncomingStream::add_spans_for(const Arrival& arrival, std::size_t from, ReceiveRing& ring,
+void IncomingStream::add_spans_for(const Arrival& arrival, std::size_t from, ReceiveBuffer& buffer,
                                    const MessageProgress& progress) {
   const MessagePlan::Move& move = plan_->moves[static_cast<std::size_t>(arrival.move)];
   if (!arrival.combined) {
@@ -150,28 +150,29 @@ void IncomingStream::add_spans_for(const Arrival& arrival, std::size_t from, Rec
     spans_.push_back(span_of(progress.chunks[static_cast<std::size_t>(move.chunk)].output + from, covered_));
     return;
   }
-  const std::size_t begin = arrival.ring_begin + from;
-  covered_ = std::min(arrival.bytes - from, ring_freed(progress) + ReceiveRing::kBytes - begin);
+  const std::size_t begin = arrival.buffer_begin + from;
+  covered_ = std::min(arrival.bytes - from, buffer_freed(progress) + ReceiveBuffer::kBytes - begin);
   if (covered_ == 0) return;
-  const std::size_t place = begin % ReceiveRing::kBytes;
-  const std::size_t first = std::min(covered_, ReceiveRing::kBytes - place);
-  spans_.push_back(span_of(ring.data() + place, first));
-  if (covered_ > first) spans_.push_back(span_of(ring.data(), covered_ - first));
+  const std::size_t place = begin % ReceiveBuffer::kBytes;
+  const std::size_t first = std::min(covered_, ReceiveBuffer::kBytes - place);
+  spans_.push_back(span_of(buffer.data() + place, first));
+  if (covered_ > first) spans_.push_back(span_of(buffer.data(), covered_ - first));
 }
 
-/// Up to where, of all that goes through the ring, everything has been combined.
-std::size_t IncomingStream::ring_freed(const MessageProgress& progress) {
+/// Up to where, of all that goes through the buffer, everything has been combined.
+std::size_t IncomingStream::buffer_freed(const MessageProgress& progress) {
   while (oldest_ < arrivals_.size()) {
     const Arrival& arrival = arrivals_[oldest_];
     if (arrival.combined) {
       const std::size_t moved = progress.moved_by(arrival.move);
-      if (moved < arrival.bytes) return arrival.ring_begin + moved;
+      if (moved < arrival.bytes) return arrival.buffer_begin + moved;
     } else if (oldest_ >= at_) {
-      return arrival.ring_begin;
+      return arrival.buffer_begin;
     }
     ++oldest_;
   }
-  return arrivals_.empty() ? 0 : arrivals_.back().ring_begin + (arrivals_.back().combined ? arrivals_.back().bytes : 0);
+  return arrivals_.empty() ? 0
+                           : arrivals_.back().buffer_begin + (arrivals_.back().combined ? arrivals_.back().bytes : 0);
 }
 
 void IncomingStream::note_received(std::size_t bytes, MessageProgress& progress) {
@@ -214,10 +215,10 @@ std::size_t IncomingStream::arrived_for(int move) const {
   return arrival == at_ ? received_ : 0;
 }
 
-std::span<const std::byte> IncomingStream::contribution(ReceiveRing& ring, int move, std::size_t offset) const {
+std::span<const std::byte> IncomingStream::contribution(ReceiveBuffer& buffer, int move, std::size_t offset) const {
   const auto index = static_cast<std::size_t>(arrival_of_move_[static_cast<std::size_t>(move)]);
-  const std::size_t place = (arrivals_[index].ring_begin + offset) % ReceiveRing::kBytes;
-  return {ring.data() + place, ReceiveRing::kBytes - place};
+  const std::size_t place = (arrivals_[index].buffer_begin + offset) % ReceiveBuffer::kBytes;
+  return {buffer.data() + place, ReceiveBuffer::kBytes - place};
 }
 
 }  // namespace lockstep

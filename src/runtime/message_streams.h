@@ -31,9 +31,9 @@ struct MessageProgress {
 /// How much of its chunk a move may overwrite: what has been moved before, and sent by whoever sends the old value.
 std::size_t free_to_write(const MessagePlan::Move& move, const MessageProgress& progress);
 
-/// Contributions that have arrived from one peer and wait to be combined: a ring of a fixed size, however long they
-/// are.
-class ReceiveRing {
+/// Contributions that have arrived from one peer and wait to be combined: a circular buffer of a fixed size, however
+/// long they are.
+class ReceiveBuffer {
  public:
   static constexpr std::size_t kBytes = std::size_t{256} << 10;
 
@@ -73,14 +73,14 @@ class OutgoingStream {
 };
 
 /// What comes from one peer: first what it thinks the operation is, then the chunks of its arrivals. Copies go straight
-/// to where they belong; contributions to the ring.
+/// to where they belong; contributions to the buffer.
 class IncomingStream {
  public:
   IncomingStream(const MessagePlan& plan, const MessagePlan::Stream& stream, const MessageProgress& layout);
 
   void begin(const Announcement& own);
   /// Receives what is there; whether anything was. Throws Error (kMismatch) if the peer announced something else.
-  bool fill(MessageTransport& transport, ReceiveRing& ring, MessageProgress& progress);
+  bool fill(MessageTransport& transport, ReceiveBuffer& buffer, MessageProgress& progress);
   bool finished() const { return announced_ == sizeof theirs_ && at_ == arrivals_.size(); }
   bool wants_bytes() const { return wants_bytes_; }
   bool entered() const { return announced_ == sizeof theirs_; }
@@ -89,18 +89,18 @@ class IncomingStream {
   /// How much of the arrival that belongs to this move is there.
   std::size_t arrived_for(int move) const;
   /// Byte `offset` of a contribution, and how many follow it in one piece.
-  std::span<const std::byte> contribution(ReceiveRing& ring, int move, std::size_t offset) const;
+  std::span<const std::byte> contribution(ReceiveBuffer& buffer, int move, std::size_t offset) const;
 
  private:
   struct Arrival {
     int move;
-    bool combined;  ///< waits in the ring
+    bool combined;  ///< waits in the buffer
     std::size_t bytes;
-    std::size_t ring_begin;  ///< of all that goes through the ring in this operation
+    std::size_t buffer_begin;  ///< of all that goes through the buffer in this operation
   };
 
-  void add_spans_for(const Arrival& arrival, std::size_t from, ReceiveRing& ring, const MessageProgress& progress);
-  std::size_t ring_freed(const MessageProgress& progress);
+  void add_spans_for(const Arrival& arrival, std::size_t from, ReceiveBuffer& buffer, const MessageProgress& progress);
+  std::size_t buffer_freed(const MessageProgress& progress);
   void note_received(std::size_t bytes, MessageProgress& progress);
   void check_agreement() const;
 
@@ -114,7 +114,7 @@ class IncomingStream {
   std::size_t announced_ = 0;
   std::size_t at_ = 0;
   std::size_t received_ = 0;  ///< of the arrival at hand
-  std::size_t oldest_ = 0;    ///< arrival whose bytes may still be in the ring
+  std::size_t oldest_ = 0;    ///< arrival whose bytes may still be in the buffer
   bool wants_bytes_ = false;
   std::size_t covered_ = 0;  ///< of the arrival whose spans were added last
   std::vector<iovec> spans_;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <lockstep/comm.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <map>
@@ -41,6 +42,15 @@ void die(World& world) {
   }
 }
 
+/// The last rank is stopped, not killed, before the third operation.
+void freeze(World& world) {
+  std::vector<float> values(1 << 16, 1.0F);
+  for (int i = 1;; ++i) {
+    if (i == 3 && world.rank() == world.size() - 1) std::raise(SIGSTOP);
+    world.all_reduce(buffer_of(values), lockstep::ReduceOp::kMax, {.timeout = std::chrono::milliseconds(500)}).wait();
+  }
+}
+
 /// The last rank ends without a word to its group, as a crash in a library's exit() would.
 void vanish(World& world) {
   if (world.rank() == world.size() - 1) std::_Exit(7);
@@ -57,7 +67,7 @@ void disagree(World& world) {
 
 int main(int argc, char** argv) {
   const std::map<std::string, void (*)(World&)> acts{
-      {"sum", sum}, {"die", die}, {"vanish", vanish}, {"disagree", disagree}};
+      {"sum", sum}, {"die", die}, {"freeze", freeze}, {"vanish", vanish}, {"disagree", disagree}};
   try {
     World world = World::from_env();
     acts.at(argc > 1 ? argv[1] : "")(world);

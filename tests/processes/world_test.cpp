@@ -1,5 +1,7 @@
 // World::from_env between real processes, under each launcher: results, and what survivors of a death are told.
 #include "tests/processes/command.h"
+#include "transport/tcp/hmac.h"
+#include "transport/tcp/tcp_socket.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -24,11 +26,12 @@ namespace {
 /// Ranks started by hand: a process each, with torchrun's variables.
 class Ranks {
  public:
-  Ranks(int size, const std::string& act, const std::string& job) {
+  Ranks(int size, const std::string& act, const std::string& job, std::vector<std::string> environment = {}) {
     for (int rank = 0; rank < size; ++rank) {
       Command::Options options;
       options.environment = {"RANK=" + std::to_string(rank), "WORLD_SIZE=" + std::to_string(size),
                              "LOCKSTEP_JOB=" + job, "LOCKSTEP_JOIN_TIMEOUT=30s"};
+      options.environment.insert(options.environment.end(), environment.begin(), environment.end());
       ranks_.push_back(std::make_unique<Command>(std::vector<std::string>{LOCKSTEP_RANK_PROGRAM, act}, options));
     }
   }
@@ -37,6 +40,7 @@ class Ranks {
     for (auto& rank : ranks_) codes.push_back(rank->wait());
     return codes;
   }
+  int wait(int rank) { return ranks_[static_cast<std::size_t>(rank)]->wait(); }
   std::string output(int rank) const { return ranks_[static_cast<std::size_t>(rank)]->output(); }
 
  private:
@@ -49,6 +53,12 @@ std::string job_of(const std::string& test) { return test + "-" + std::to_string
 std::int64_t time_after(const std::string& word, const std::string& text) {
   const std::size_t at = text.find(word);
   return at == std::string::npos ? -1 : std::stoll(text.substr(at + word.size()));
+}
+
+/// Where ranks meet over TCP: a port that was free a moment ago.
+std::vector<std::string> over_tcp() {
+  const FileDescriptor listener = tcp::listen_on(tcp::Address::resolve("127.0.0.1", 0));
+  return {"LOCKSTEP_TRANSPORT=tcp", "LOCKSTEP_PORT=" + std::to_string(tcp::Address::of(listener).to_wire().port)};
 }
 
 /// Runs two ranks of the rank program under a launcher and checks what they print.
@@ -120,6 +130,62 @@ TEST(Processes, LeaveNothingInSharedMemoryFolders) {
   for (const auto& entry : std::filesystem::directory_iterator("/dev/shm")) {
     EXPECT_EQ(entry.path().filename().string().find("lockstep"), std::string::npos) << entry.path();
   }
+}
+
+class OverTcp : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!tcp::hmac_is_built_in()) GTEST_SKIP() << "built without OpenSSL";
+  }
+};
+
+TEST_F(OverTcp, Sum) {
+  Ranks ranks(3, "sum", job_of("tcp-sum"), over_tcp());
+  EXPECT_THAT(ranks.wait(), testing::Each(0));
+  for (int rank = 0; rank < 3; ++rank) EXPECT_THAT(ranks.output(rank), HasSubstr("of 3: 153 153"));
+}
+
+/// The promise is one second.
+TEST_F(OverTcp, ADeadPeerIsNamedOnEverySurvivorWithinASecond) {
+  Ranks ranks(4, "die", job_of("tcp-die"), over_tcp());
+  const std::vector<int> codes = ranks.wait();
+  EXPECT_EQ(codes[3], 1000 + SIGKILL);
+  const std::int64_t died = time_after("died ", ranks.output(3));
+  ASSERT_GT(died, 0);
+  for (int rank = 0; rank < 3; ++rank) {
+    EXPECT_EQ(codes[static_cast<std::size_t>(rank)], 3);
+    EXPECT_THAT(ranks.output(rank), AllOf(HasSubstr("peer 3"), HasSubstr("rank 3 died"), HasSubstr("all_reduce #3"),
+                                          HasSubstr("gradients of layer1")));
+    EXPECT_LT(static_cast<double>(time_after("noticed ", ranks.output(rank)) - died) / 1000, 1000);
+  }
+}
+
+TEST_F(OverTcp, APeerThatVanishesIsNamed) {
+  Ranks ranks(3, "vanish", job_of("tcp-vanish"), over_tcp());
+  EXPECT_THAT(ranks.wait(), testing::ElementsAre(3, 3, 7));
+  for (int rank = 0; rank < 2; ++rank) EXPECT_THAT(ranks.output(rank), HasSubstr("rank 2 died"));
+}
+
+TEST_F(OverTcp, AStoppedPeerIsNamedAtTheDeadline) {
+  Ranks ranks(3, "freeze", job_of("tcp-freeze"), over_tcp());
+  for (int rank = 0; rank < 2; ++rank) {
+    EXPECT_EQ(ranks.wait(rank), 3);
+    EXPECT_THAT(ranks.output(rank), AllOf(HasSubstr("peer 2"), HasSubstr("all_reduce #3"), HasSubstr("waited 0.5 s")));
+  }
+}
+
+TEST_F(OverTcp, AWrongTransportIsSaid) {
+  Ranks ranks(2, "sum", job_of("tcp-wrong"), {"LOCKSTEP_TRANSPORT=pigeon"});
+  EXPECT_THAT(ranks.wait(), testing::Each(3));
+  EXPECT_THAT(ranks.output(0), HasSubstr("LOCKSTEP_TRANSPORT is 'pigeon'; it takes auto, shm or tcp"));
+}
+
+TEST_F(OverTcp, UnderOurLauncherRanksHaveASecretThatNoListShows) {
+  Command::Options options;
+  options.environment = {"LOCKSTEP_TRANSPORT=tcp"};
+  Command command({LOCKSTEP_PROGRAM, "run", "-n", "2", LOCKSTEP_RANK_PROGRAM, "sum"}, options);
+  EXPECT_EQ(command.wait(), 0) << command.errors() << command.output();
+  EXPECT_THAT(command.output(), AllOf(HasSubstr("rank 0 of 2: 101 101"), HasSubstr("rank 1 of 2: 101 101")));
 }
 
 TEST(Launchers, OurOwn) { expect_sums({LOCKSTEP_PROGRAM, "run", "-n", "2"}); }

@@ -25,7 +25,7 @@ constexpr milliseconds kLastWord{500};
 
 MessageTransport::Patience patience_for(int ranks_here) {
   const bool own_core = ranks_here <= static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
-  return own_core ? MessageTransport::Patience{2000, false} : MessageTransport::Patience{4, true};
+  return own_core ? MessageTransport::Patience{200, true} : MessageTransport::Patience{4, true};
 }
 
 std::shared_ptr<void> map_pages(std::size_t bytes) {
