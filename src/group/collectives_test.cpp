@@ -2,6 +2,7 @@
 
 #include "algorithms/catalog.h"
 #include "group/contributions_for_tests.h"
+#include "tests/conformance/run_ranks.h"
 
 #include <gtest/gtest.h>
 
@@ -9,13 +10,15 @@
 
 namespace lockstep {
 
+using testing_support::run_ranks;
+
 TEST(Collectives, EveryAlgorithmOfTheRootedCollectives) {
   for (const Algorithm& algorithm : algorithms()) {
     for (const int ranks : {1, 2, 3, 4, 5, 8}) {
       for (const std::size_t block : {0U, 1U, 2U, 33U, 34U}) {
         SCOPED_TRACE(case_name(algorithm.name, ranks, block));
         const std::size_t count = block * static_cast<std::size_t>(ranks);
-        run_threads(ranks, [&](World& world) {
+        run_ranks(ranks, [&](World& world) {
           const OperationOptions options{.algorithm = std::string(algorithm.name)};
           const auto rank = static_cast<std::size_t>(world.rank());
           const RegisteredMemory memory = world.allocate(count * sizeof(float));
@@ -63,7 +66,7 @@ TEST(Collectives, AllToAllSendsBlockByDestinationAndReceivesBySource) {
         for (const bool registered : {false, true}) {
           SCOPED_TRACE(case_name(algorithm.name, ranks, block));
           const std::size_t count = block * static_cast<std::size_t>(ranks);
-          run_threads(ranks, [&](World& world) {
+          run_ranks(ranks, [&](World& world) {
             const RegisteredMemory memory = world.allocate(2 * count * sizeof(float));
             std::vector<float> plain(2 * count);
             float* input = registered ? static_cast<float*>(memory.data()) : plain.data();
@@ -84,7 +87,7 @@ TEST(Collectives, AllToAllSendsBlockByDestinationAndReceivesBySource) {
 }
 
 TEST(Collectives, BlocksOfDifferentSizes) {
-  run_threads(4, [](World& world) {
+  run_ranks(4, [](World& world) {
     const std::vector<std::size_t> counts{3, 0, 70'000, 1};
     const std::vector<std::size_t> begins{0, 3, 3, 70'003, 70'004};
     const auto rank = static_cast<std::size_t>(world.rank());
