@@ -2,6 +2,7 @@
 
 #include "algorithms/pieces.h"
 #include "base/nearest.h"
+#include "schedule/relabelled.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,6 +11,56 @@
 #include <algorithm>
 
 namespace lockstep {
+
+namespace {
+
+constexpr std::string_view kHierarchical = "hierarchical";
+
+/// Gives neighbouring places to the ranks of a host, for algorithms in which neighbours talk.
+template <Schedule (*write)(const ScheduleRequest&)>
+Schedule along_hosts(const ScheduleRequest& request) {
+  if (request.hosts.empty()) return write(request);
+  const std::vector<int> order = order_by_host(request.hosts);
+  const std::vector<int> place_of = inverse_of(order);
+  const auto place = [&](int rank) {  // a rank that is not there is for the builder to refuse
+    return rank >= 0 && rank < request.ranks ? place_of[static_cast<std::size_t>(rank)] : rank;
+  };
+  ScheduleRequest in_order = request;
+  in_order.hosts.clear();
+  in_order.root = place(request.root);
+  if (request.only_rank) in_order.only_rank = place(*request.only_rank);
+  return relabelled(write(in_order), order);
+}
+
+/// The composition that a name asks for; the name is kHierarchical, or that and a colon and anything.
+Algorithm composition(std::string_view name) {
+  const std::string_view parts = name.substr(std::min(name.size(), kHierarchical.size() + 1));
+  const std::size_t comma = parts.find(',');
+  if (comma == std::string_view::npos) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("'{}' takes two algorithms, one within hosts and one between them, as in: {}:direct,ring",
+                            kHierarchical, kHierarchical));
+  }
+  const Algorithm local = find_algorithm(parts.substr(0, comma));
+  const Algorithm global = find_algorithm(parts.substr(comma + 1));
+  for (const Algorithm& part : {local, global}) {
+    if (part.supports(Collective::kAllReduce)) continue;
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("'{}' composes algorithms that do an all_reduce, which '{}' does not; these do: {}.",
+                            kHierarchical, part.name, fmt::join(algorithms_for(Collective::kAllReduce), ", ")));
+  }
+  return {std::string(name),
+          fmt::format("{} within hosts, {} between them", local.name, global.name),
+          {Collective::kAllReduce, Collective::kBarrier},
+          [local, global](const ScheduleRequest& request) { return algorithm::hierarchical(request, local, global); },
+          "on several hosts whose ranks are closer to each other than to the others: one buffer a host crosses"};
+}
+
+bool is_composition(std::string_view name) {
+  return name == kHierarchical || name.substr(0, kHierarchical.size() + 1) == fmt::format("{}:", kHierarchical);
+}
+
+}  // namespace
 
 const std::vector<Algorithm>& algorithms() {
   using enum Collective;
@@ -35,13 +86,13 @@ const std::vector<Algorithm>& algorithms() {
       {"ring",
        "chunks travel around a ring, summed on the way, then back out; 2(n-1) steps",
        {kAllReduce, kReduceScatter, kAllGather, kBroadcast, kReduce, kBarrier},
-       algorithm::ring,
+       along_hosts<algorithm::ring>,
        "for large buffers on any network in which neighbours are close: each rank speaks to two others only; on many "
        "ranks small buffers wait for its steps"},
       {"bidirectional_ring",
        "two rings, half of each chunk travels each way; 2(n-1) steps",
        {kAllReduce, kReduceScatter, kAllGather, kBarrier},
-       algorithm::bidirectional_ring,
+       along_hosts<algorithm::bidirectional_ring>,
        "as the ring, where links carry as much in either direction at the same time"},
       {"tree",
        "sums go up a binomial tree and the result comes down; 2 ceil(log2 n) steps",
@@ -85,6 +136,10 @@ bool Algorithm::supports(Collective collective) const {
 }
 
 Schedule Algorithm::build(const ScheduleRequest& request) const {
+  if (!request.hosts.empty() && request.hosts.size() != static_cast<std::size_t>(request.ranks)) {
+    throw Error(ErrorCode::kInvalidArgument, fmt::format("The hosts of {} ranks are given, of {} that there are.",
+                                                         request.hosts.size(), request.ranks));
+  }
   if (supports(request.collective)) return write(request);
   throw Error(ErrorCode::kInvalidArgument,
               fmt::format("The algorithm '{}' does no {}; these do: {}.", name, to_string(request.collective),
@@ -99,7 +154,13 @@ std::vector<std::string_view> algorithms_for(Collective collective) {
   return names;
 }
 
+bool is_algorithm(std::string_view name) {
+  return is_composition(name) || std::any_of(algorithms().begin(), algorithms().end(),
+                                             [&](const Algorithm& algorithm) { return algorithm.name == name; });
+}
+
 Algorithm find_algorithm(std::string_view name) {
+  if (is_composition(name)) return composition(name);
   std::vector<std::string_view> names;
   for (const Algorithm& algorithm : algorithms()) {
     if (algorithm.name == name) return algorithm;

@@ -16,6 +16,7 @@ struct ScheduleRequest {
   int ranks = 1;
   int root = 0;                                 ///< where the collective has one (has_root in promise.h)
   std::optional<int> only_rank = std::nullopt;  ///< one rank's view; the whole schedule without it
+  std::vector<int> hosts = {};                  ///< of each rank, by any numbers; empty: all ranks are on one host
 };
 
 /// One algorithm of the catalogue: its name as typed by a person, a line about it, the collectives that it does, and
@@ -28,18 +29,23 @@ struct Algorithm {
   std::string use;  ///< when to choose it: completes "Use it ...", as the guide does
 
   bool supports(Collective collective) const;
-  /// Throws Error (kInvalidArgument) if the algorithm does not do this collective, naming those that do, or if there is
-  /// no such rank or root.
+  /// Throws Error (kInvalidArgument) if the algorithm does not do this collective, naming those that do, if there is no
+  /// such rank or root, or if there are not as many hosts as ranks.
   Schedule build(const ScheduleRequest& request) const;
 };
 
-/// Every algorithm, in the order that lists print them.
+/// Every algorithm, in the order that lists print them. Besides these there are compositions of any two that do an
+/// all_reduce, hierarchical:LOCAL,GLOBAL.
 const std::vector<Algorithm>& algorithms();
 
 /// The names of those that do the collective.
 std::vector<std::string_view> algorithms_for(Collective collective);
 
-/// The algorithm of that name. Throws Error (kInvalidArgument) naming the nearest right word.
+/// Whether it is the name of an algorithm, or begins as a composition does.
+bool is_algorithm(std::string_view name);
+
+/// The algorithm of that name, "ring" or "hierarchical:direct,ring". Throws Error (kInvalidArgument) naming the nearest
+/// right word, or what a composition takes.
 Algorithm find_algorithm(std::string_view name);
 
 /// What "auto" stands for. (The planner will choose by size and topology.)

@@ -52,6 +52,8 @@ Schedule circulant(const ScheduleRequest& request);
 Schedule direct(const ScheduleRequest& request);
 Schedule double_tree(const ScheduleRequest& request);
 Schedule halving_doubling(const ScheduleRequest& request);
+/// Within hosts by `local`, between hosts by `global`; both do an all_reduce.
+Schedule hierarchical(const ScheduleRequest& request, const Algorithm& local, const Algorithm& global);
 Schedule naive(const ScheduleRequest& request);
 Schedule pairwise(const ScheduleRequest& request);
 Schedule recursive_doubling(const ScheduleRequest& request);

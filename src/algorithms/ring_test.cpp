@@ -1,6 +1,11 @@
 #include "algorithms/catalog.h"
+#include "schedule/promise.h"
+#include "schedule/proof.h"
+#include "schedule/view.h"
 
 #include <gtest/gtest.h>
+
+#include <algorithm>
 
 namespace lockstep {
 
@@ -22,6 +27,33 @@ TEST(Ring, RankROwnsChunkRAfterTheReduceScatter) {
   for (const Transfer& last : schedule.steps[3]) {
     EXPECT_EQ(last.kind, TransferKind::kReduce);
     EXPECT_EQ(last.chunk, last.to);
+  }
+}
+
+TEST(Ring, RanksOfAHostAreNeighboursWhateverTheirNumbers) {
+  // Ranks dealt out to three hosts in turn: in the order given, every hop would cross from host to host.
+  const std::vector<int> hosts{0, 1, 2, 0, 1, 2, 0, 1, 2};
+  const auto crossings = [&](const Schedule& schedule) {
+    int most = 0;
+    for (const Step& step : schedule.steps) {
+      int crossing = 0;
+      for (const auto& [kind, chunk, from, to] : step) crossing += hosts[from] != hosts[to] ? 1 : 0;
+      most = std::max(most, crossing);
+    }
+    return most;
+  };
+  for (const Collective collective : find_algorithm("ring").collectives) {
+    ScheduleRequest request{.collective = collective, .ranks = 9, .root = has_root(collective) ? 4 : 0};
+    if (!has_root(collective)) {
+      EXPECT_EQ(crossings(find_algorithm("ring").build(request)), 9);
+    }
+    request.hosts = hosts;
+    const Schedule schedule = find_algorithm("ring").build(request);
+    EXPECT_LE(crossings(schedule), 3) << "one hop from each host to the next";
+    EXPECT_TRUE(prove(schedule).proved());
+    EXPECT_EQ(schedule.root, request.root);
+    request.only_rank = 5;
+    EXPECT_EQ(view_of(find_algorithm("ring").build(request), 5), view_of(schedule, 5));
   }
 }
 

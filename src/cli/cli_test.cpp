@@ -84,7 +84,23 @@ TEST(CliUsage, BadInputIsAnsweredInOneSentence) {
                        "a rank from 0 to 2; '3' is not one");
     expect_usage_error({command, "no/such/file"}, "no algorithm and no file 'no/such/file'");
     expect_usage_error({command, "/"}, "'/' is not a file with a schedule");
+    expect_usage_error({command, "ring", "-n", "4", "--local-size", "5"}, "from 1 to 4; '5' is not one");
+    expect_usage_error({command, "hierarchical:ring,tree", "-n", "4"}, "needs to know which ranks share a host");
+    expect_usage_error({command, "hierarchical:ring", "-n", "4"}, "takes two algorithms");
+    expect_usage_error({command, "ring", "-n", "4", "--segments", "0"}, "--segments takes a number from 1 to");
+    expect_usage_error({command, "ring", "-n", "64", "--segments", "1500"}, "96000 chunks are not between");
+    expect_usage_error({command, "naive", "-n", "1024", "--segments", "1024"}, "more than 16777216 transfers");
   }
+}
+
+TEST(CliProve, ProvesCompositionsAndPipelines) {
+  const Result levels = lockstep_with({"prove", "hierarchical:direct,ring", "-n", "8", "--local-size", "4"});
+  EXPECT_EQ(levels.code, 0);
+  EXPECT_THAT(levels.output,
+              StartsWith("Proved: hierarchical:direct,ring for all_reduce on 8 ranks: 8 chunks, 4 steps"));
+  const Result pipeline = lockstep_with({"prove", "tree", "-n", "4", "--segments", "3"});
+  EXPECT_EQ(pipeline.code, 0);
+  EXPECT_THAT(pipeline.output, StartsWith("Proved: tree for all_reduce on 4 ranks: 3 chunks, 6 steps, 18 transfers."));
 }
 
 TEST(CliProve, ReportsAProof) {

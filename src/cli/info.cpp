@@ -49,6 +49,8 @@ std::string info() {
     const bool is_default = algorithm.name == default_algorithm(Collective::kAllReduce).name;
     fmt::format_to(out, "  {:<19} {}{}\n", algorithm.name, algorithm.description, is_default ? " (auto)" : "");
   }
+  fmt::format_to(out, "  {:<19} {}\n", "hierarchical:A,B",
+                 "any two of these that do an all_reduce: A within hosts, B between");
   const int ranks = std::max(2, available_cpus().cores);
   const auto [selection, source] = selection_in_force(ranks);
   fmt::format_to(out, "\nauto, on {} ranks ({})\n  {}\n", ranks, source, selection.to_text());

@@ -6,6 +6,7 @@
 #include "cli/ranks.h"
 #include "schedule/promise.h"
 #include "schedule/ranges.h"
+#include "schedule/segmented.h"
 #include "schedule/text.h"
 
 #include <fmt/format.h>
@@ -18,12 +19,17 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <limits>
+#include <optional>
 #include <system_error>
 #include <vector>
 
 namespace lockstep::cli {
 
 namespace {
+
+/// That --segments may make of a schedule: some hundreds of MiB.
+constexpr std::int64_t kMostTransfers = std::int64_t{1} << 24;
 
 [[noreturn]] void bad_usage(const std::string& sentence) { throw Error(ErrorCode::kInvalidArgument, sentence); }
 
@@ -40,19 +46,50 @@ std::vector<std::string_view> collective_names() {
   return names;
 }
 
-bool is_algorithm(std::string_view word) {
-  const auto names = algorithm_names();
-  return std::find(names.begin(), names.end(), word) != names.end();
+/// A whole number in a range; none if the text is none.
+std::optional<int> parse_between(const std::string& text, int least, int most) {
+  int number = 0;
+  const char* end = text.data() + text.size();
+  const auto [parsed, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc{} || parsed != end || number < least || number > most) return std::nullopt;
+  return number;
 }
 
 int parse_root(const std::string& text, int ranks) {
-  int root = 0;
-  const char* end = text.data() + text.size();
-  const auto [parsed, error] = std::from_chars(text.data(), end, root);
-  if (error != std::errc{} || parsed != end || root < 0 || root >= ranks) {
-    bad_usage(fmt::format("--root takes a rank from 0 to {}; '{}' is not one.", ranks - 1, text));
+  if (const auto root = parse_between(text, 0, ranks - 1)) return *root;
+  bad_usage(fmt::format("--root takes a rank from 0 to {}; '{}' is not one.", ranks - 1, text));
+}
+
+/// The host of each rank, with `local_size` neighbours on each; the last may have fewer.
+std::vector<int> hosts_of(const std::string& local_size, int ranks) {
+  const auto ranks_a_host = parse_between(local_size, 1, ranks);
+  if (!ranks_a_host) {
+    bad_usage(fmt::format("--local-size takes the number of ranks on a host, from 1 to {}; '{}' is not one.", ranks,
+                          local_size));
   }
-  return root;
+  std::vector<int> hosts;
+  for (int rank = 0; rank < ranks; ++rank) hosts.push_back(rank / *ranks_a_host);
+  return hosts;
+}
+
+/// The schedule as a pipeline, no larger than what is proved.
+Schedule in_segments(const Schedule& schedule, const std::string& segments) {
+  const auto number = parse_between(segments, 1, kMostChunks);
+  if (!number) {
+    bad_usage(fmt::format("--segments takes a number from 1 to {}; '{}' is not one.", kMostChunks, segments));
+  }
+  std::int64_t transfers = 0;
+  for (const Step& step : schedule.steps) transfers += static_cast<std::int64_t>(step.size());
+  if (transfers * *number > kMostTransfers) {
+    bad_usage(
+        fmt::format("--segments {}: more than {} transfers are neither shown nor proved.", segments, kMostTransfers));
+  }
+  Schedule bounds{.name = {}, .collective = schedule.collective, .ranks = schedule.ranks, .root = schedule.root};
+  bounds.chunks = static_cast<int>(
+      std::min<std::int64_t>(std::int64_t{schedule.chunks} * *number, std::numeric_limits<int>::max()));
+  if (const auto refusal = check_shape(bounds))
+    bad_usage(fmt::format("--segments {}: {}.", segments, refusal->sentence));
+  return segmented(schedule, *number);
 }
 
 }  // namespace
@@ -67,11 +104,17 @@ void ScheduleArgument::add_to(CLI::App& command) {
       .add_option("--root", root_,
                   "The rank that a broadcast or scatter starts from, a reduce or gather ends at (default: 0)")
       ->type_name("RANK");
+  command
+      .add_option("--local-size", local_size_,
+                  "Ranks on each host, neighbours in rank, for hierarchical:LOCAL,GLOBAL and the rings")
+      ->type_name("RANKS");
+  command.add_option("--segments", segments_, "Slices of each chunk, which follow each other through the steps")
+      ->type_name("K");
 }
 
 Schedule ScheduleArgument::load() const {
   if (what_.empty()) bad_usage("An algorithm or a file with a schedule is needed, as in: lockstep show ring -n 4");
-  return is_algorithm(what_) ? build() : load_file();
+  return in_segments(is_algorithm(what_) ? build() : load_file(), segments_);
 }
 
 Schedule ScheduleArgument::build() const {
@@ -91,7 +134,13 @@ Schedule ScheduleArgument::build() const {
     }
     request.root = parse_root(root_, request.ranks);
   }
-  return find_algorithm(what_).build(request);
+  if (!local_size_.empty()) request.hosts = hosts_of(local_size_, request.ranks);
+  const Algorithm algorithm = find_algorithm(what_);
+  if (algorithm.name.find(':') != std::string::npos && request.hosts.empty()) {
+    bad_usage(fmt::format("'{}' needs to know which ranks share a host, as in: lockstep show {} -n 8 --local-size 4",
+                          what_, what_));
+  }
+  return algorithm.build(request);
 }
 
 Schedule load_schedule(const std::string& path) {
@@ -116,6 +165,7 @@ Schedule ScheduleArgument::load_file() const {
   if (!root_.empty() && parse_root(root_, schedule.ranks) != schedule.root) {
     bad_usage(fmt::format("'{}' is a schedule with root {}, not {}; leave out --root.", what_, schedule.root, root_));
   }
+  if (!local_size_.empty()) bad_usage("--local-size is for algorithms; a file says between which ranks it moves what.");
   return schedule;
 }
 

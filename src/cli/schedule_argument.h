@@ -9,8 +9,8 @@
 
 namespace lockstep::cli {
 
-/// "ALGORITHM|FILE [-n N] [--collective C] [--root R]": a schedule as a person names one. Add it to a command, load it
-/// in the command's callback; it must live as long as the command.
+/// "ALGORITHM|FILE [-n N] [--collective C] [--root R] [--local-size L] [--segments K]": a schedule as a person names
+/// one. Add it to a command, load it in the command's callback; it must live as long as the command.
 class ScheduleArgument {
  public:
   void add_to(CLI::App& command);
@@ -28,6 +28,8 @@ class ScheduleArgument {
   std::string ranks_;
   std::string collective_;
   std::string root_;
+  std::string local_size_;
+  std::string segments_ = "1";
 };
 
 /// Reads a file with a schedule, which is not proved here. Throws Error: kInvalidArgument if there is no such file,

@@ -55,12 +55,20 @@ Schedule relabelled(const Schedule& schedule, const std::vector<int>& order) {
   return renamed;
 }
 
-std::vector<int> order_by_host(const std::vector<int>& hosts) {
+std::vector<std::vector<int>> ranks_of_hosts(const std::vector<int>& hosts) {
   std::unordered_map<int, std::size_t> place;  // of each host, as they appear
-  for (const int host : hosts) place.try_emplace(host, place.size());
-  std::vector<int> order(hosts.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return place[hosts[at(a)]] < place[hosts[at(b)]]; });
+  std::vector<std::vector<int>> ranks;
+  for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
+    const auto [host, is_new] = place.try_emplace(hosts[rank], place.size());
+    if (is_new) ranks.emplace_back();
+    ranks[host->second].push_back(static_cast<int>(rank));
+  }
+  return ranks;
+}
+
+std::vector<int> order_by_host(const std::vector<int>& hosts) {
+  std::vector<int> order;
+  for (const std::vector<int>& ranks : ranks_of_hosts(hosts)) order.insert(order.end(), ranks.begin(), ranks.end());
   return order;
 }
 

@@ -12,8 +12,12 @@ namespace lockstep {
 /// `order` does not name each rank once.
 Schedule relabelled(const Schedule& schedule, const std::vector<int>& order);
 
-/// The ranks in an order in which those of a host are neighbours: hosts as they first appear, a host's ranks ascending.
-/// `hosts` says on which host each rank is. A ring relabelled by it crosses from host to host as seldom as a ring can.
+/// The ranks of each host, ascending; hosts in the order in which they first appear. `hosts` says on which host each
+/// rank is, by any numbers.
+std::vector<std::vector<int>> ranks_of_hosts(const std::vector<int>& hosts);
+
+/// The same ranks in one row: an order in which those of a host are neighbours. A ring relabelled by it crosses from
+/// host to host as seldom as a ring can.
 std::vector<int> order_by_host(const std::vector<int>& hosts);
 
 /// Where each rank stands in an order: the order that undoes it.

@@ -60,6 +60,7 @@ TEST(Relabelled, RefusesWhatIsNoOrder) {
 }
 
 TEST(OrderByHost, MakesNeighboursOfTheRanksOfAHost) {
+  EXPECT_THAT(ranks_of_hosts({7, 4, 7, 4, 4}), ElementsAre(ElementsAre(0, 2), ElementsAre(1, 3, 4)));
   EXPECT_THAT(order_by_host({7, 4, 7, 4, 4}), ElementsAre(0, 2, 1, 3, 4));
   EXPECT_THAT(order_by_host({0, 0, 1, 1}), ElementsAre(0, 1, 2, 3));
 }

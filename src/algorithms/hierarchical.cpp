@@ -1,0 +1,155 @@
+#include "algorithms/pieces.h"
+#include "schedule/ranges.h"
+#include "schedule/relabelled.h"
+#include "schedule/view.h"
+
+#include <fmt/format.h>
+#include <lockstep/error.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+namespace lockstep::algorithm {
+
+namespace {
+
+std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+/// The ranks of a host, and how they do an all_reduce among themselves.
+struct Host {
+  std::vector<int> ranks;
+  Schedule local;
+  std::vector<std::vector<int>> finishers;  ///< of each chunk of `local`: the ranks that sum it to the end, ascending
+};
+
+Host make_host(std::vector<int> ranks, const Algorithm& algorithm) {
+  Schedule local = algorithm.build({.ranks = static_cast<int>(ranks.size())});
+  std::vector<std::vector<int>> finishers(at(local.chunks));
+  for (const RankView& view : views_of(local)) {
+    const std::vector<int> steps = finishing_steps(view);
+    for (std::size_t chunk = 0; chunk < steps.size(); ++chunk) {
+      if (steps[chunk] >= 0) finishers[chunk].push_back(ranks[at(view.rank)]);
+    }
+  }
+  for (auto& of_chunk : finishers) {
+    if (of_chunk.empty()) of_chunk.push_back(ranks.front());  // alone on its host
+  }
+  return {std::move(ranks), std::move(local), std::move(finishers)};
+}
+
+/// The two levels, and the chunks that both can be written in: a chunk of every host's schedule is cut into the same
+/// slices, and each slice into the chunks of the schedule between hosts.
+class Levels {
+ public:
+  Levels(const ScheduleRequest& request, const Algorithm& local, const Algorithm& global) {
+    const std::vector<int> one_host(at(std::max(request.ranks, 0)));
+    for (std::vector<int>& ranks : ranks_of_hosts(request.hosts.empty() ? one_host : request.hosts)) {
+      hosts_.push_back(make_host(std::move(ranks), local));
+    }
+    global_ = global.build({.ranks = static_cast<int>(hosts_.size())});
+    std::int64_t chunks = global_.chunks;
+    for (const Host& host : hosts_) {
+      slices_ = std::lcm(slices_, host.local.chunks);
+      chunks = slices_ * global_.chunks;
+      if (chunks > kMostRanksTimesChunks) {
+        throw Error(ErrorCode::kInvalidArgument,
+                    "The hosts have so many different numbers of ranks that no chunks fit them all; use as many ranks "
+                    "on each host.");
+      }
+    }
+  }
+
+  int chunks() const { return static_cast<int>(slices_) * global_.chunks; }
+  bool has_two_levels() const { return hosts_.size() > 1; }
+
+  /// What is left of the hosts' schedules if only transfers of this kind are carried out, all hosts at once.
+  void within_hosts(ScheduleBuilder& s, TransferKind kind) const {
+    std::size_t steps = 0;
+    for (const Host& host : hosts_) steps = std::max(steps, host.local.steps.size());
+    for (std::size_t step = 0; step < steps; ++step) {
+      for (const Host& host : hosts_) {
+        if (step >= host.local.steps.size()) continue;
+        for (const Transfer& transfer : host.local.steps[step]) {
+          if (transfer.kind != kind) continue;
+          const ScheduleBuilder::Link link{.from = host.ranks[at(transfer.from)], .to = host.ranks[at(transfer.to)]};
+          for_each_chunk_of(host, transfer.chunk, [&](int chunk) { add(s, kind, chunk, link); });
+        }
+      }
+      s.end_step();
+    }
+  }
+
+  /// Each slice among the ranks that have it summed, one of each host.
+  void between_hosts(ScheduleBuilder& s) const {
+    for (const Step& step : global_.steps) {
+      for (const auto& [kind, chunk, from, to] : step) {
+        for (int slice = 0; slice < slices_; ++slice) {
+          const ScheduleBuilder::Link link{.from = owner(hosts_[at(from)], slice), .to = owner(hosts_[at(to)], slice)};
+          add(s, kind, slice * global_.chunks + chunk, link);
+        }
+      }
+      s.end_step();
+    }
+  }
+
+  /// Where several ranks of a host sum the same, one of them took part between hosts: the others get it from there.
+  void to_all_finishers(ScheduleBuilder& s) const {
+    for (const Host& host : hosts_) {
+      for (int chunk = 0; chunk < host.local.chunks; ++chunk) {
+        const std::vector<int>& ranks = host.finishers[at(chunk)];
+        for (std::size_t i = 1; i < ranks.size(); ++i) {
+          for_each_chunk_of(host, chunk, [&](int whole) { s.copy(whole, {.from = ranks.front(), .to = ranks[i]}); });
+        }
+      }
+    }
+    s.end_step();
+  }
+
+ private:
+  static void add(ScheduleBuilder& s, TransferKind kind, int chunk, ScheduleBuilder::Link link) {
+    kind == TransferKind::kCopy ? s.copy(chunk, link) : s.reduce(chunk, link);
+  }
+
+  template <class Use>
+  void for_each_chunk_of(const Host& host, int local_chunk, const Use& use) const {
+    const int each = chunks() / host.local.chunks;
+    for (int chunk = local_chunk * each; chunk < (local_chunk + 1) * each; ++chunk) use(chunk);
+  }
+
+  int owner(const Host& host, int slice) const {
+    return host.finishers[at(slice * host.local.chunks / static_cast<int>(slices_))].front();
+  }
+
+  std::vector<Host> hosts_;
+  Schedule global_;
+  std::int64_t slices_ = 1;
+};
+
+}  // namespace
+
+/// Hierarchical: the ranks of each host sum among themselves as in one algorithm's all_reduce, up to where each chunk
+/// is summed at some rank; these ranks do the other algorithm's all_reduce with those who have the same chunk on the
+/// other hosts; then the hosts' schedules do their other half, the copies. Only the second part crosses from host to
+/// host, with 1 / L of the buffer a rank, of L on a host, if the local algorithm leaves 1 / L of the buffer with each.
+/// Hosts need not have as many ranks as each other, nor neighbours in rank.
+///
+/// Source: Jia et al., "Highly Scalable Deep Learning Training System with Mixed-Precision: Training ImageNet in Four
+/// Minutes", arXiv:1807.11205, 2018 (hierarchical all-reduce); here for any two algorithms.
+// Cost: that of LOCAL within a host of L ranks, on its links, plus that of GLOBAL between the hosts for bytes / L.
+Schedule hierarchical(const ScheduleRequest& request, const Algorithm& local, const Algorithm& global) {
+  const std::string name = fmt::format("hierarchical:{},{}", local.name, global.name);
+  begin(name, request, 1);  // refuses ranks that cannot be, before hosts are made of them
+  const Levels levels(request, local, global);
+  ScheduleBuilder s = begin(name, request, levels.chunks());
+  levels.within_hosts(s, TransferKind::kReduce);
+  if (levels.has_two_levels()) {
+    levels.between_hosts(s);
+    levels.to_all_finishers(s);
+  }
+  levels.within_hosts(s, TransferKind::kCopy);
+  return s.take();
+}
+
+}  // namespace lockstep::algorithm

@@ -1,0 +1,110 @@
+#include "algorithms/catalog.h"
+#include "algorithms/shape_for_tests.h"
+#include "schedule/concrete_for_tests.h"
+#include "schedule/proof.h"
+#include "schedule/view.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <lockstep/error.h>
+
+namespace lockstep {
+
+namespace {
+
+using testing::HasSubstr;
+
+Schedule compose(const std::string& parts, std::vector<int> hosts) {
+  const int ranks = static_cast<int>(hosts.size());
+  return find_algorithm("hierarchical:" + parts).build({.ranks = ranks, .hosts = std::move(hosts)});
+}
+
+/// Chunks that cross from host to host, as parts of a buffer.
+double crossing(const Schedule& schedule, const std::vector<int>& hosts) {
+  int chunks = 0;
+  for (const Step& step : schedule.steps) {
+    for (const Transfer& transfer : step) {
+      chunks += hosts[static_cast<std::size_t>(transfer.from)] != hosts[static_cast<std::size_t>(transfer.to)] ? 1 : 0;
+    }
+  }
+  return static_cast<double>(chunks) / schedule.chunks;
+}
+
+std::string refusal(const std::string& name) {
+  try {
+    (void)find_algorithm(name);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+    return error.what();
+  }
+  return "found";
+}
+
+/// Hosts alike, of different sizes, of one rank, and with ranks that are no neighbours.
+const std::vector<std::vector<int>> kHosts{{0, 0, 1, 1},          {0, 0, 0, 1, 1, 1, 2, 2, 2},
+                                           {0, 0, 0, 1, 1},       {0, 1, 1, 1, 2, 2},
+                                           {0, 1, 0, 1, 2, 2, 0}, {0, 1, 2},
+                                           {5, 5, 5, 5, 5, 5, 5}, {0}};
+
+}  // namespace
+
+TEST(Hierarchical, ComposesAnyTwoAlgorithmsOnAnyHosts) {
+  for (const auto local : algorithms_for(Collective::kAllReduce)) {
+    for (const auto global : algorithms_for(Collective::kAllReduce)) {
+      for (const std::vector<int>& hosts : kHosts) {
+        const Schedule schedule = compose(std::string(local) + "," + std::string(global), hosts);
+        const Proof proof = prove(schedule);
+        ASSERT_TRUE(proof.proved()) << schedule.name << " on " << testing::PrintToString(hosts) << ": "
+                                    << describe(*proof.refusal);
+        EXPECT_TRUE(concrete::delivers(schedule)) << schedule.name;
+      }
+    }
+  }
+}
+
+TEST(Hierarchical, IsTheGlobalAlgorithmBetweenHostsWithOneBufferAHost) {
+  const std::vector<int> hosts{0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2};
+  const Schedule schedule = compose("direct,ring", hosts);
+  EXPECT_EQ(schedule.name, "hierarchical:direct,ring");
+  EXPECT_EQ(schedule.chunks, 4 * 3);
+  EXPECT_EQ(schedule.steps.size(), 1U + 2U * 2U + 1U);
+  EXPECT_DOUBLE_EQ(crossing(schedule, hosts), 2 * (3 - 1)) << "2 (H - 1) buffers";
+  EXPECT_GT(crossing(shape::build("direct", 12), hosts), 15) << "flat, nearly all of it crosses";
+}
+
+TEST(Hierarchical, OnOneHostIsTheLocalAlgorithmAndOnHostsOfOneTheGlobal) {
+  EXPECT_EQ(compose("tree,ring", {0, 0, 0, 0, 0}).steps, shape::build("tree", 5).steps);
+  EXPECT_EQ(compose("tree,ring", {0, 1, 2, 3, 4}).steps, shape::build("ring", 5).steps);
+  EXPECT_EQ(find_algorithm("hierarchical:tree,ring").build({.ranks = 5}).steps, shape::build("tree", 5).steps);
+}
+
+TEST(Hierarchical, IsCanonicalWhereBothPartsAndTheHostsAre) {
+  EXPECT_TRUE(prove(compose("direct,direct", {0, 0, 0, 0, 1, 1, 1, 1})).canonical);
+  EXPECT_FALSE(prove(compose("direct,direct", {0, 0, 0, 1, 1, 1})).canonical);
+}
+
+TEST(Hierarchical, ARanksOwnPartHasTheSameViewAsTheWhole) {
+  const std::vector<int> hosts{0, 0, 0, 1, 1};
+  const Schedule whole = compose("ring,recursive_doubling", hosts);
+  for (int rank = 0; rank < 5; ++rank) {
+    const Schedule part = find_algorithm(whole.name).build({.ranks = 5, .only_rank = rank, .hosts = hosts});
+    EXPECT_EQ(view_of(whole, rank), view_of(part, rank));
+  }
+}
+
+TEST(Hierarchical, RefusesWhatCannotBeComposed) {
+  EXPECT_THAT(refusal("hierarchical"), HasSubstr("takes two algorithms"));
+  EXPECT_THAT(refusal("hierarchical:ring"), HasSubstr("as in: hierarchical:direct,ring"));
+  EXPECT_THAT(refusal("hierarchical:ring,rign"), HasSubstr("Did you mean 'ring'?"));
+  EXPECT_THAT(refusal("hierarchical:ring,pairwise"), HasSubstr("do an all_reduce, which 'pairwise' does not"));
+  EXPECT_THROW(find_algorithm("hierarchical:ring,tree").build({.ranks = 3, .hosts = {0, 1}}), Error);
+  EXPECT_THROW(find_algorithm("hierarchical:ring,tree").build({.ranks = 0}), Error);
+}
+
+TEST(Hierarchical, RefusesHostsOfSoManySizesThatNoChunksFit) {
+  std::vector<int> hosts;
+  for (const int size : {11, 13, 16, 17, 19, 23}) hosts.insert(hosts.end(), static_cast<std::size_t>(size), size);
+  EXPECT_THROW(compose("ring,tree", hosts), Error);
+}
+
+}  // namespace lockstep
