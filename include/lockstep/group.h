@@ -42,12 +42,19 @@ Buffer buffer_of(std::vector<T>& values) {
   return buffer_of(values.data(), values.size());
 }
 
+/// In which order a reduction sums. Every rank gets the same bytes in any case. Canonical: each element along one fixed
+/// binary tree over the ranks (pairs, then pairs of pairs), the 16-bit floats in float32 and rounded once, so that the
+/// bits do not depend on algorithm, transport, bucket or kind of memory; only algorithms that can do so run.
+enum class Reduction : std::uint8_t { kFromEnvironment, kFast, kCanonical };
+
 /// Choices of one operation.
 struct OperationOptions {
   /// An algorithm's name, or "auto". Every rank must ask for the same one.
   std::string algorithm = "auto";
   /// What this is for, in a few words ("gradients of layer3.weight, layer3.bias"): errors and traces repeat it.
   std::string purpose;
+  /// kFromEnvironment takes LOCKSTEP_REDUCTION: "fast" (the default) or "canonical". The same on every rank.
+  Reduction reduction = Reduction::kFromEnvironment;
   /// How long to wait for peers; zero takes LOCKSTEP_TIMEOUT (default 10 minutes).
   std::chrono::milliseconds timeout{0};
 };
@@ -124,7 +131,8 @@ class Group {
 
   /// The name of the algorithm that this operation would run on a buffer of so many bytes: what "auto" stands for
   /// there. Throws kInvalidArgument for a name that no algorithm has. Local.
-  std::string algorithm_for(Collective collective, std::size_t bytes, const OperationOptions& options = {}) const;
+  std::string algorithm_for(Collective collective, std::size_t bytes, const OperationOptions& options = {},
+                            DataType dtype = DataType::kFloat32) const;
 
   /// Takes in a schedule in its text form (as `lockstep show` and docs/design/schedule.md have it), proves it, and
   /// returns the name under which OperationOptions::algorithm then runs it. Every rank must load the same text. Local.

@@ -16,6 +16,7 @@ inline constexpr const char* kAddressVariable = "LOCKSTEP_ADDRESS";             
 inline constexpr const char* kPortVariable = "LOCKSTEP_PORT";                   ///< where rank 0 listens over TCP
 inline constexpr const char* kSecretDescriptorVariable = "LOCKSTEP_SECRET_FD";  ///< holds the job's secret
 inline constexpr const char* kSecretFileVariable = "LOCKSTEP_SECRET_FILE";      ///< holds the job's secret
+inline constexpr const char* kReductionVariable = "LOCKSTEP_REDUCTION";         ///< "fast" or "canonical"
 inline constexpr const char* kAlgorithmVariable = "LOCKSTEP_ALGORITHM";         ///< what "auto" stands for
 inline constexpr const char* kAlgorithmsVariable = "LOCKSTEP_ALGORITHMS";       ///< which algorithm at which size
 

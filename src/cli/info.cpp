@@ -59,7 +59,7 @@ std::string info() {
     const char* name;
     const char* meaning;
   };
-  constexpr std::array<Variable, 10> kVariables{
+  constexpr std::array<Variable, 11> kVariables{
       {{kAlgorithmVariable, "what 'auto' stands for"},
        {kAlgorithmsVariable, "the same by size, as the text above"},
        {kTransportVariable, "what moves the bytes: auto, shm or tcp"},
@@ -67,6 +67,7 @@ std::string info() {
        {kAddressVariable, "where this rank listens over TCP"},
        {kSecretDescriptorVariable, "descriptor that holds the job's secret, made by the launcher"},
        {kSecretFileVariable, "file that holds the job's secret, where no launcher of ours made one"},
+       {kReductionVariable, "'canonical': sums along one tree, whatever runs"},
        {kTimeoutVariable, "how long an operation waits for its peers"},
        {kJoinTimeoutVariable, "how long ranks wait for each other at the start"},
        {kJobVariable, "identity of the job, made by the launcher"}}};

@@ -71,8 +71,11 @@ Pending Group::barrier(const OperationOptions& options) const {
   return state_->start({.collective = Collective::kBarrier, .buffer = {}, .block_counts = {}}, options);
 }
 
-std::string Group::algorithm_for(Collective collective, std::size_t bytes, const OperationOptions& options) const {
-  return state_->schedules().resolve(options.algorithm, collective, bytes);
+std::string Group::algorithm_for(Collective collective, std::size_t bytes, const OperationOptions& options,
+                                 DataType dtype) const {
+  // A buffer of bytes without elements: only its size and, for canonical sums, its type matter.
+  const Buffer buffer{nullptr, bytes / size_of(dtype), dtype};
+  return state_->algorithm_for({.collective = collective, .buffer = buffer, .block_counts = {}}, options);
 }
 
 std::string Group::load_schedule(const std::string& text) const { return state_->schedules().load(text); }

@@ -26,8 +26,10 @@ GroupState::GroupState(Identity identity, std::unique_ptr<Engine> engine)
     : identity_(std::move(identity)),
       engine_(std::move(engine)),
       schedules_(identity_.size),
+      canonical_(schedules_, identity_.rank),
       operations_(*engine_, schedules_),
-      default_timeout_(environment_duration(kTimeoutVariable, std::chrono::minutes(10))) {}
+      default_timeout_(environment_duration(kTimeoutVariable, std::chrono::minutes(10))),
+      default_reduction_(reduction_from_environment()) {}
 
 GroupState::~GroupState() {
   if (std::uncaught_exceptions() > 0) abandon("an exception ended it");
@@ -35,7 +37,7 @@ GroupState::~GroupState() {
 
 Pending GroupState::start(const Task& task, const OperationOptions& options) {
   throw_if_failed();
-  RunningOperation& operation = operations_.find(task, options.algorithm);
+  RunningOperation& operation = operations_.find(task, asked_algorithm(task, options));
   validate(task, identity_.rank, identity_.size);
   if (task.input != nullptr) copy_own_block(task, identity_);
   if (identity_.size == 1) return {};
@@ -44,6 +46,15 @@ Pending GroupState::start(const Task& task, const OperationOptions& options) {
   progress();
   if (is_complete(sequence_)) return {};
   return {shared_from_this(), sequence_};
+}
+
+std::string_view GroupState::asked_algorithm(const Task& task, const OperationOptions& options) {
+  const Reduction asked = options.reduction == Reduction::kFromEnvironment ? default_reduction_ : options.reduction;
+  return asked == Reduction::kCanonical ? canonical_.choose(task, options.algorithm) : options.algorithm;
+}
+
+std::string GroupState::algorithm_for(const Task& task, const OperationOptions& options) {
+  return schedules_.resolve(asked_algorithm(task, options), task.collective, task.buffer.bytes());
 }
 
 bool GroupState::advance_to(std::uint64_t sequence) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "group/canonical.h"
 #include "group/engine.h"
 #include "group/identity.h"
 #include "group/operation_queue.h"
@@ -28,6 +29,8 @@ class GroupState final : public Awaited, public std::enable_shared_from_this<Gro
   const Identity& identity() const { return identity_; }
   Engine& engine() { return *engine_; }
   Schedules& schedules() { return schedules_; }
+  /// The algorithm that a task with these options runs. Throws Error (kInvalidArgument).
+  std::string algorithm_for(const Task& task, const OperationOptions& options);
 
   Pending start(const Task& task, const OperationOptions& options);
   /// Moves the queue as far as it goes; true when it is empty. Throws the group's error.
@@ -45,12 +48,15 @@ class GroupState final : public Awaited, public std::enable_shared_from_this<Gro
   std::shared_ptr<void>& attribute_slot(std::type_index type) { return attributes_[type]; }
 
  private:
+  /// What the options ask for, where canonical sums are wanted an algorithm that makes them.
+  std::string_view asked_algorithm(const Task& task, const OperationOptions& options);
   [[noreturn]] void fail(const Error& error);
   void throw_if_failed() const;
 
   Identity identity_;
   std::unique_ptr<Engine> engine_;
   Schedules schedules_;
+  Canonical canonical_;
   PreparedOperations operations_;
   OperationQueue queue_;
   std::uint64_t sequence_ = 0;   ///< of the operation asked for last
@@ -58,6 +64,7 @@ class GroupState final : public Awaited, public std::enable_shared_from_this<Gro
   std::unordered_map<std::type_index, std::shared_ptr<void>> attributes_;
   std::exception_ptr error_;
   std::chrono::milliseconds default_timeout_;
+  Reduction default_reduction_;
 };
 
 }  // namespace lockstep::detail

@@ -239,7 +239,7 @@ TEST(GroupErrors, DisagreementSaysWhoAskedForWhat) {
     std::vector<float> values(world.rank() == 1 ? 12 : 10);
     world.all_reduce(buffer_of(values)).wait();
   });
-  EXPECT_THAT(sizes, testing::Each(testing::AllOf(testing::HasSubstr("rank 1: all_reduce of 12 float32 (sum, direct)"),
+  EXPECT_THAT(sizes, testing::Each(testing::AllOf(testing::HasSubstr("rank 1: all_reduce of 12 float32 (sum, "),
                                                   testing::HasSubstr("all_reduce #1"))));
   const auto types = errors_on(2, [](World& world) {
     std::vector<float> floats(10);
@@ -258,15 +258,17 @@ TEST(GroupErrors, DisagreementSaysWhoAskedForWhat) {
     std::vector<float> values(10);
     world.all_reduce(buffer_of(values), world.rank() == 0 ? ReduceOp::kMin : ReduceOp::kMax).wait();
   });
-  EXPECT_THAT(operators,
-              testing::Each(testing::AllOf(testing::HasSubstr("(min, direct)"), testing::HasSubstr("(max, direct)"))));
+  EXPECT_THAT(operators, testing::Each(testing::AllOf(testing::HasSubstr("(min, "), testing::HasSubstr("(max, "))));
 }
 
 TEST(GroupErrors, RegisteredAndPlainMemoryDoNotMixWhereRanksSeeIt) {
   const auto errors = errors_on(2, [](World& world) {
     const RegisteredMemory memory = world.allocate(4000);
     std::vector<float> plain(1000);
-    world.all_reduce(buffer_of(world.rank() == 0 ? static_cast<float*>(memory.data()) : plain.data(), 1000)).wait();
+    world
+        .all_reduce(buffer_of(world.rank() == 0 ? static_cast<float*>(memory.data()) : plain.data(), 1000),
+                    ReduceOp::kSum, {.algorithm = "direct"})
+        .wait();
   });
   if (ranks_see_memory()) {
     EXPECT_THAT(errors,

@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 #include <lockstep/error.h>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -177,11 +179,18 @@ void Selection::override_with(const Selection& other) {
   for (const auto& [collective, ranges] : other.ranges_) ranges_[collective] = ranges;
 }
 
-Selection built_in_selection(int) {
-  Selection selection;
+Selection built_in_selection(int ranks) {
+  // Measured with `lockstep bench --algorithm all`. With a core to itself a rank is cheapest left alone for small
+  // messages, and many share the work of large ones; ranks that take turns on a core want few meetings for longer.
+  const bool own_core = ranks <= ::sysconf(_SC_NPROCESSORS_ONLN);
+  Selection selection = Selection::parse(
+      own_core ? "all_reduce: 0-1KiB naive, 1KiB-12KiB star, 12KiB- direct; broadcast: 0-64KiB tree, 64KiB- direct; "
+                 "barrier: naive"
+               : "all_reduce: 0-128KiB star, 128KiB- direct; broadcast: 0-64KiB tree, 64KiB- direct; barrier: naive",
+      "the built-in selection");
   for (const Collective collective : kCollectives) {
     const std::vector<std::string_view> names = algorithms_for(collective);
-    if (names.empty()) continue;
+    if (names.empty() || !selection.select(collective, 0).empty()) continue;
     const std::string usual(default_algorithm(collective).name);
     const bool does_it = std::find(names.begin(), names.end(), usual) != names.end();
     selection.set(collective, {{0, does_it ? usual : std::string(names.front())}});

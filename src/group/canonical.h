@@ -1,0 +1,42 @@
+#pragma once
+
+#include "group/schedules.h"
+#include "group/task.h"
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <tuple>
+
+namespace lockstep::detail {
+
+/// Which schedules a canonical reduction may run: those that sum every element along the one binary tree over the ranks
+/// (the proof says so) and, for 16-bit types, whose partial sums are never rounded on the way, because they bring all
+/// contributions to one place at once. So the bits do not depend on which of them runs.
+class Canonical {
+ public:
+  Canonical(Schedules& schedules, int rank) : schedules_(schedules), rank_(rank) {}
+
+  /// The algorithm to run for what the caller asked: that one if it is admitted; for "auto" the selected one or, where
+  /// it is not admitted, the first of the catalogue that is. Collectives that sum nothing run what was asked. Throws
+  /// Error (kInvalidArgument) naming the admitted ones.
+  std::string_view choose(const Task& task, std::string_view asked);
+
+ private:
+  bool admits(const std::string& name, const Task& task);
+  std::string first_admitted(const Task& task);
+
+  using Key = std::tuple<std::string, Collective, int, bool>;
+  static Key key_of(std::string_view name, const Task& task);
+
+  Schedules& schedules_;
+  int rank_;
+  std::map<Key, bool> admitted_;
+  std::map<Key, std::string> chosen_;
+};
+
+/// What the environment asks for where a caller says nothing: LOCKSTEP_REDUCTION is "fast" (the default) or
+/// "canonical". Throws Error (kInvalidArgument).
+Reduction reduction_from_environment();
+
+}  // namespace lockstep::detail

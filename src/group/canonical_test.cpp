@@ -1,0 +1,109 @@
+#include "group/canonical.h"
+
+#include "algorithms/catalog.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <lockstep/world.h>
+
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+namespace lockstep {
+
+namespace {
+
+constexpr std::array<float, 4> kValues{1e8F, 1.0F, -1e8F, 1.0F};
+
+/// What four ranks end with that contribute a permutation of kValues each, element i the i-th of 24.
+std::vector<float> sums(const std::string& algorithm, bool registered, std::size_t at_once) {
+  std::vector<float> result;
+  run_threads(4, [&](World& world) {
+    std::array<int, 4> order{0, 1, 2, 3};
+    std::vector<float> own;
+    do own.push_back(kValues[static_cast<std::size_t>(order[static_cast<std::size_t>(world.rank())])]);
+    while (std::next_permutation(order.begin(), order.end()));
+    const RegisteredMemory memory = world.allocate(own.size() * sizeof(float));
+    float* data = registered ? static_cast<float*>(memory.data()) : own.data();
+    std::memmove(data, own.data(), own.size() * sizeof(float));
+    for (std::size_t i = 0; i < own.size(); i += at_once) {
+      world
+          .all_reduce(buffer_of(data + i, at_once), ReduceOp::kSum,
+                      {.algorithm = algorithm, .reduction = Reduction::kCanonical})
+          .wait();
+    }
+    if (world.rank() == 3) result.assign(data, data + own.size());
+    world.barrier().wait();
+  });
+  return result;
+}
+
+}  // namespace
+
+/// Pairs, then pairs of pairs, whoever adds them, where, and in how large pieces.
+TEST(Canonical, TheBitsAreThoseOfTheTreeWhateverRuns) {
+  std::array<int, 4> order{0, 1, 2, 3};
+  std::vector<float> tree;
+  do {
+    const auto value = [&](std::size_t rank) { return kValues[static_cast<std::size_t>(order[rank])]; };
+    tree.push_back((value(0) + value(1)) + (value(2) + value(3)));
+  } while (std::next_permutation(order.begin(), order.end()));
+  int admitted = 0;
+  for (const Algorithm& algorithm : algorithms()) {
+    if (!algorithm.supports(Collective::kAllReduce)) continue;
+    try {
+      for (const bool registered : {false, true}) {
+        for (const std::size_t at_once : {24U, 1U, 3U, 8U}) {
+          EXPECT_EQ(sums(std::string(algorithm.name), registered, at_once), tree) << algorithm.name;
+        }
+      }
+      ++admitted;
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), testing::HasSubstr("canonical tree; ask for auto"));
+    }
+  }
+  EXPECT_GE(admitted, 3);
+  EXPECT_EQ(sums("auto", false, 24), tree);
+}
+
+TEST(Canonical, AnAlgorithmThatSumsOtherwiseIsRefused) {
+  run_threads(3, [](World& world) {
+    std::vector<float> values(6);
+    const OperationOptions ring{.algorithm = "ring", .reduction = Reduction::kCanonical};
+    try {
+      world.all_reduce(buffer_of(values), ReduceOp::kSum, ring).wait();
+      ADD_FAILURE() << "it ran";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+      EXPECT_THAT(error.what(), testing::HasSubstr("'ring' does not sum float32 along the canonical tree"));
+    }
+    world.all_gather(buffer_of(values), ring).wait();  // sums nothing
+  });
+}
+
+/// Recursive doubling adds along the tree on four ranks, but would round a 16-bit partial sum.
+TEST(Canonical, SixteenBitPartialSumsAreNeverRounded) {
+  run_threads(4, [](World& world) {
+    const OperationOptions options{.algorithm = "recursive_doubling", .reduction = Reduction::kCanonical};
+    EXPECT_EQ(world.algorithm_for(Collective::kAllReduce, 64, options), "recursive_doubling");
+    EXPECT_THROW(world.algorithm_for(Collective::kAllReduce, 64, options, DataType::kBFloat16), Error);
+  });
+}
+
+TEST(Canonical, TheEnvironmentSaysWhatHoldsWhereNobodyAsks) {
+  ASSERT_EQ(::setenv("LOCKSTEP_REDUCTION", "canonical", 1), 0);
+  EXPECT_EQ(detail::reduction_from_environment(), Reduction::kCanonical);
+  run_threads(3, [](World& world) {
+    std::vector<float> values(6);
+    EXPECT_THROW(world.all_reduce(buffer_of(values), ReduceOp::kSum, {.algorithm = "ring"}).wait(), Error);
+    world.all_reduce(buffer_of(values), ReduceOp::kSum, {.algorithm = "ring", .reduction = Reduction::kFast}).wait();
+  });
+  ASSERT_EQ(::setenv("LOCKSTEP_REDUCTION", "cannonical", 1), 0);
+  EXPECT_THROW(detail::reduction_from_environment(), Error);
+  ASSERT_EQ(::unsetenv("LOCKSTEP_REDUCTION"), 0);
+  EXPECT_EQ(detail::reduction_from_environment(), Reduction::kFast);
+}
+
+}  // namespace lockstep
