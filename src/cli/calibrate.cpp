@@ -5,6 +5,7 @@
 #include "cli/ranks.h"
 #include "cli/schedule_argument.h"
 #include "planner/calibration.h"
+#include "planner/in_force.h"
 #include "planner/price.h"
 
 #include <fmt/format.h>
@@ -199,7 +200,8 @@ void report(const Calibration& calibration, const std::filesystem::path& file, i
   text +=
       fmt::format("shm, {} measurements: predicted from others, a median error of {:.0f} %, at worst {:.0f} %\n",
                   calibration.samples.size(), 100 * calibration.held_back.median, 100 * calibration.held_back.worst);
-  text += fmt::format("auto on {} ranks: {}\nStored in {}\n", ranks, selection_by(calibration, ranks).to_text(),
+  const SelectionInForce used = selection_in_force(ranks);
+  text += fmt::format("auto on {} ranks: {}\n({})\nStored in {}\n", ranks, used.selection.to_text(), used.source,
                       file.string());
   write_output("", text);
 }

@@ -8,11 +8,23 @@
 
 namespace lockstep {
 
+namespace {
+
+/// A model that predicts worse than this what it has not seen chooses worse than the built-in selection.
+constexpr double kMostTrustedError = 0.10;
+
+}  // namespace
+
 SelectionInForce selection_in_force(int ranks) {
   SelectionInForce result{built_in_selection(ranks), "built in"};
   try {
     if (const auto calibration = stored_calibration(this_machine())) {
-      result = {selection_by(*calibration, ranks), "calibrated here"};
+      if (calibration->held_back.median <= kMostTrustedError) {
+        result = {selection_by(*calibration, ranks), "calibrated here"};
+      } else {
+        result.source += fmt::format(", since the calibration here is {:.0f} % wrong in the median, more than {:.0f} %",
+                                     100 * calibration->held_back.median, 100 * kMostTrustedError);
+      }
     }
   } catch (const Error& error) {
     // No job fails, and no calibration either, because of what an older version or a full disk left in a cache.

@@ -54,6 +54,12 @@ TEST_F(InForce, WhatWasMeasuredHereIsUsedHere) {
   const SelectionInForce found = selection_in_force(4);
   EXPECT_EQ(found.source, "calibrated here");
   EXPECT_EQ(found.selection, selection_by(calibration, 4));
+  calibration.held_back.median = 0.18;
+  write_file_atomically(file(), to_json(calibration));
+  EXPECT_EQ(selection_in_force(4).selection, built_in_selection(4));
+  EXPECT_EQ(selection_in_force(4).source,
+            "built in, since the calibration here is 18 % wrong in the median, more than 10 %");
+  calibration.held_back.median = 0;
   calibration.machine.processor = "another";
   write_file_atomically(file(), to_json(calibration));
   EXPECT_EQ(selection_in_force(4).source, "built in");
