@@ -7,7 +7,10 @@
 #include <gtest/gtest.h>
 #include <lockstep/error.h>
 
+#include <unistd.h>
+
 #include <cstdlib>
+#include <string>
 
 namespace lockstep {
 
@@ -26,7 +29,8 @@ class InForce : public testing::Test {
   }
   std::filesystem::path file() const { return folder_ / "lockstep" / "calibration.json"; }
 
-  std::filesystem::path folder_ = std::filesystem::path(testing::TempDir()) / "lockstep_in_force_test";
+  std::filesystem::path folder_ =
+      std::filesystem::path(testing::TempDir()) / ("lockstep_in_force_test_" + std::to_string(::getpid()));
 };
 
 TEST_F(InForce, WithoutAnythingItIsBuiltIn) {
