@@ -113,8 +113,9 @@ bool has_collective(const Algorithm& algorithm, Collective collective, int ranks
 }
 
 std::vector<std::string> names_to_run(const Options& options, int ranks) {
-  if (options.algorithm != "all") return {options.algorithm};
   std::vector<std::string> names;
+  if (options.algorithm.empty()) return names;
+  if (options.algorithm != "all") return {options.algorithm};
   for (const Algorithm& algorithm : algorithms()) {
     if (has_collective(algorithm, options.collective, ranks)) names.emplace_back(algorithm.name);
   }
@@ -124,7 +125,9 @@ std::vector<std::string> names_to_run(const Options& options, int ranks) {
 
 std::vector<Candidate> make_candidates(const World& world, const Options& options, std::size_t bytes) {
   std::vector<Candidate> candidates;
-  for (const std::string& name : names_to_run(options, world.size())) {
+  std::vector<std::string> names = names_to_run(options, world.size());
+  if (!options.schedule.empty()) names.push_back(world.load_schedule(options.schedule));
+  for (const std::string& name : names) {
     candidates.push_back({.ran = world.algorithm_for(options.collective, bytes, {.algorithm = name}),
                           .picked = name == "auto",
                           .subject = std::make_unique<GroupSubject>(world, options, name)});
@@ -222,7 +225,7 @@ bool in_a_job() { return identify_from_environment().size > 1; }
 Result run(const World& world, const Options& options, const Progress& progress) {
   check(options);
   const std::size_t cache_bytes = last_level_cache_bytes();
-  Result result{.options = options, .world_size = world.size(), .transport = "shm"};
+  Result result{.options = options, .world_size = world.size(), .transport = options.transport};
   LimitMeter limit(world, cache_bytes);
   result.limit_gb_per_s = limit.sample(9);
   const auto report = [&](const Row* row) {

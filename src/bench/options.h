@@ -13,12 +13,14 @@ struct Options {
   Collective collective = Collective::kAllReduce;
   DataType dtype = DataType::kFloat32;
   ReduceOp op = ReduceOp::kSum;
-  std::uint64_t min_bytes = 4;                     ///< of a rank's whole buffer, as in nccl-tests
-  std::uint64_t max_bytes = 64ULL << 20;           ///< sizes are min_bytes times powers of `factor` up to here
-  std::uint64_t factor = 4;                        ///< from 2 up
-  bool cold = false;                               ///< rotate through buffers larger than the last-level cache
-  bool plain = false;                              ///< memory of the program's own instead of the group's
-  std::string algorithm = "auto";                  ///< a name, "auto", or "all": each that has the collective, and auto
+  std::uint64_t min_bytes = 4;            ///< of a rank's whole buffer, as in nccl-tests
+  std::uint64_t max_bytes = 64ULL << 20;  ///< sizes are min_bytes times powers of `factor` up to here
+  std::uint64_t factor = 4;               ///< from 2 up
+  bool cold = false;                      ///< rotate through buffers larger than the last-level cache
+  bool plain = false;                     ///< memory of the program's own instead of the group's
+  std::string algorithm = "auto";         ///< a name, "auto", or "all": each that has the collective, and auto
+  std::string schedule;           ///< the text of a schedule to run beside (or, where `algorithm` is empty, alone)
+  std::string transport = "shm";  ///< what moves the bytes; for the report
   std::chrono::nanoseconds min_time{300'000'000};  ///< how long an algorithm is measured at one size, at least
 };
 

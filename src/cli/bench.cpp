@@ -1,12 +1,15 @@
 #include "bench/bench.h"
 
 #include "algorithms/catalog.h"
+#include "base/atomic_file.h"
+#include "base/environment.h"
 #include "base/nearest.h"
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/ranks.h"
 #include "cli/schedule_argument.h"
 #include "launch/launcher.h"
+#include "schedule/proof.h"
 #include "schedule/text.h"
 #include "topology/cpus.h"
 
@@ -14,6 +17,7 @@
 #include <lockstep/error.h>
 #include <lockstep/world.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <initializer_list>
 #include <memory>
@@ -34,7 +38,8 @@ struct BenchOptions {
   std::string factor = "4";
   std::string dtype = "float32";
   std::string op = "sum";
-  std::string algorithm = "auto";
+  std::string algorithm;
+  std::string schedule;
   std::string buffers = "registered";
   std::string transport = "auto";
   std::string min_time = "300ms";
@@ -71,8 +76,35 @@ std::uint64_t parse_factor(const std::string& text) {
   }
 }
 
-void check_algorithm(const std::string& name) {
-  if (name != "auto" && name != "all") (void)find_algorithm(name);
+std::string parse_algorithm(const BenchOptions& typed) {
+  if (typed.algorithm.empty()) return typed.schedule.empty() ? "auto" : "";
+  if (typed.algorithm != "auto" && typed.algorithm != "all") (void)find_algorithm(typed.algorithm);
+  return typed.algorithm;
+}
+
+/// The text of the schedule in that file, which must be one for the collective, and proved.
+std::string read_schedule(const std::string& file, Collective collective) {
+  if (file.empty()) return "";
+  if (!std::filesystem::exists(file)) bad_usage(fmt::format("--schedule: there is no file '{}'.", file));
+  std::string text = read_file(file);
+  const Schedule schedule = parse_schedule(text, file);
+  if (schedule.collective != collective) {
+    bad_usage(fmt::format("The schedule in {} is for {}, not for {}.", file, to_string(schedule.collective),
+                          to_string(collective)));
+  }
+  require_proved(schedule);
+  return text;
+}
+
+/// What moves the bytes between the ranks that this command starts or is one of.
+std::string parse_transport(const std::string& typed) {
+  check_word("transport", typed, {"auto", "shm", "tcp", "mpi"});
+  if (typed == "mpi") {
+    throw Error(ErrorCode::kUnsupported, "The transport mpi is not in this build; --transport shm and tcp are.");
+  }
+  if (typed != "auto") ::setenv(kTransportVariable, typed.c_str(), 1);
+  const std::string chosen = environment(kTransportVariable).value_or("auto");
+  return chosen == "auto" ? "shm" : chosen;
 }
 
 bench::Options parse(const BenchOptions& typed) {
@@ -91,16 +123,12 @@ bench::Options parse(const BenchOptions& typed) {
   options.factor = parse_factor(typed.factor);
   options.cold = typed.cold;
   options.min_time = parse_duration(typed.min_time);
-  check_algorithm(typed.algorithm);
-  options.algorithm = typed.algorithm;
+  options.algorithm = parse_algorithm(typed);
+  options.schedule = read_schedule(typed.schedule, options.collective);
   check_word("kind of buffers", typed.buffers, {"registered", "plain"});
   options.plain = typed.buffers == "plain";
   check_word("format", typed.format, {"table", "json"});
-  check_word("transport", typed.transport, {"auto", "shm", "tcp", "mpi"});
-  if (typed.transport == "tcp" || typed.transport == "mpi") {
-    throw Error(ErrorCode::kUnsupported,
-                fmt::format("The transport {} is not in this build; --transport shm is.", typed.transport));
-  }
+  options.transport = parse_transport(typed.transport);
   bench::check(options);
   return options;
 }
@@ -158,6 +186,10 @@ void add_bench(Program& program) {
   command->add_flag("--cold", typed->cold, "Rotate through buffers larger than the last-level cache");
   command->add_option("--algorithm", typed->algorithm,
                       "A name, auto (default), or all: each that has the collective, and what auto loses on the best");
+  command
+      ->add_option("--schedule", typed->schedule,
+                   "Run the schedule in this file, once it is proved; beside --algorithm")
+      ->type_name("FILE");
   command->add_option("--buffers", typed->buffers, "registered (default): memory of the group; plain: any memory");
   command->add_option("--transport", typed->transport, "auto (default), shm, tcp or mpi");
   command->add_option("--min-time", typed->min_time, "Measure each algorithm at each size so long (default: 300ms)")
