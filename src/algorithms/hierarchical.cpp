@@ -24,6 +24,27 @@ struct Host {
   std::vector<std::vector<int>> finishers;  ///< of each chunk of `local`: the ranks that sum it to the end, ascending
 };
 
+/// Drops the reduces of `local` whose sum reaches nobody who takes part between hosts: the first finisher of each chunk
+/// does, others who sum the same (as everybody in a recursive doubling) need not.
+void drop_what_nobody_needs(Host& host) {
+  const int ranks = host.local.ranks;
+  std::vector<bool> needed(host.ranks.size() * host.finishers.size());
+  const auto needs = [&](int chunk, int rank) { return needed[at(chunk * ranks + rank)]; };
+  for (std::size_t chunk = 0; chunk < host.finishers.size(); ++chunk) {
+    const auto first = std::find(host.ranks.begin(), host.ranks.end(), host.finishers[chunk].front());
+    needed[chunk * at(ranks) + static_cast<std::size_t>(first - host.ranks.begin())] = true;
+  }
+  for (auto step = host.local.steps.rbegin(); step != host.local.steps.rend(); ++step) {
+    std::erase_if(*step, [&](const Transfer& transfer) {
+      return transfer.kind == TransferKind::kReduce && !needs(transfer.chunk, transfer.to);
+    });
+    // What is read was there when the step began: it is needed from the steps before.
+    for (const auto& [kind, chunk, from, to] : *step) {
+      if (kind == TransferKind::kReduce) needed[at(chunk * ranks + from)] = true;
+    }
+  }
+}
+
 Host make_host(std::vector<int> ranks, const Algorithm& algorithm) {
   Schedule local = algorithm.build({.ranks = static_cast<int>(ranks.size())});
   std::vector<std::vector<int>> finishers(at(local.chunks));
@@ -47,6 +68,9 @@ class Levels {
     const std::vector<int> one_host(at(std::max(request.ranks, 0)));
     for (std::vector<int>& ranks : ranks_of_hosts(request.hosts.empty() ? one_host : request.hosts)) {
       hosts_.push_back(make_host(std::move(ranks), local));
+    }
+    if (has_two_levels()) {
+      for (Host& host : hosts_) drop_what_nobody_needs(host);
     }
     global_ = global.build({.ranks = static_cast<int>(hosts_.size())});
     std::int64_t chunks = global_.chunks;

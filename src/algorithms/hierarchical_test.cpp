@@ -78,6 +78,19 @@ TEST(Hierarchical, OnOneHostIsTheLocalAlgorithmAndOnHostsOfOneTheGlobal) {
   EXPECT_EQ(find_algorithm("hierarchical:tree,ring").build({.ranks = 5}).steps, shape::build("tree", 5).steps);
 }
 
+TEST(Hierarchical, OfThoseWhoSumTheSameOnAHostOneDoes) {
+  const Schedule schedule = compose("naive,direct", {0, 0, 0, 1, 1, 1});
+  EXPECT_EQ(schedule.steps[0], (Step{{TransferKind::kReduce, 0, 1, 0},
+                                     {TransferKind::kReduce, 1, 1, 0},
+                                     {TransferKind::kReduce, 0, 2, 0},
+                                     {TransferKind::kReduce, 1, 2, 0},
+                                     {TransferKind::kReduce, 0, 4, 3},
+                                     {TransferKind::kReduce, 1, 4, 3},
+                                     {TransferKind::kReduce, 0, 5, 3},
+                                     {TransferKind::kReduce, 1, 5, 3}}));
+  EXPECT_EQ(schedule.steps.size(), 1U + 2U + 1U) << "sums, direct between 0 and 3, copies";
+}
+
 TEST(Hierarchical, IsCanonicalWhereBothPartsAndTheHostsAre) {
   EXPECT_TRUE(prove(compose("direct,direct", {0, 0, 0, 0, 1, 1, 1, 1})).canonical);
   EXPECT_FALSE(prove(compose("direct,direct", {0, 0, 0, 1, 1, 1})).canonical);

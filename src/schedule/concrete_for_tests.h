@@ -3,8 +3,10 @@
 #include "schedule/schedule.h"
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <random>
+#include <utility>
 #include <vector>
 
 /// Runs a schedule on numbers, as schedule.h says it in words and with no thought of the proof: what the proof is
@@ -79,6 +81,66 @@ inline bool delivers(const Schedule& schedule, std::uint64_t seed = 7) {
     }
   }
   return true;
+}
+
+/// The sum along the binary tree over the ranks that the values come from: pairs of neighbours, then pairs of pairs.
+inline double sum_in_order(const std::map<int, double>& values_by_rank) {
+  std::vector<double> values;
+  for (const auto& [rank, value] : values_by_rank) values.push_back(value);
+  while (values.size() > 1) {
+    std::vector<double> sums;
+    for (std::size_t i = 0; i + 1 < values.size(); i += 2) sums.push_back(values[i] + values[i + 1]);
+    if (values.size() % 2 == 1) sums.push_back(values.back());
+    values = sums;
+  }
+  return values.front();
+}
+
+/// What numbers say about a proved schedule whose sums are made of doubles, which round: different orders show.
+struct Bits {
+  bool equal_on_all_ranks = true;  ///< where the chunk is promised
+  bool canonical = true;           ///< every sum is the one along the tree over all ranks
+};
+
+/// One element of one chunk.
+inline void compare_bits(const Schedule& schedule, int chunk, std::vector<double> values, Bits& bits) {
+  std::map<int, double> contributions;
+  for (int rank = 0; rank < schedule.ranks; ++rank) {
+    if (starts_with(schedule, rank, chunk)) contributions[rank] = values[rank];
+  }
+  for (const Step& step : schedule.steps) {
+    const std::vector<double> before = values;
+    std::map<int, std::map<int, double>> operands;  // by target, by where they come from
+    for (const auto& [kind, of_chunk, from, to] : step) {
+      if (of_chunk != chunk) continue;
+      if (kind == TransferKind::kReduce) operands[to][to] = before[to];
+      operands[to][from] = before[from];
+    }
+    for (const auto& [target, of_target] : operands) values[target] = sum_in_order(of_target);
+  }
+  const double canonical = sum_in_order(contributions);
+  std::optional<double> first;
+  for (int rank = 0; rank < schedule.ranks; ++rank) {
+    if (!is_promised(schedule, rank, chunk)) continue;
+    if (!first) first = values[rank];
+    bits.equal_on_all_ranks = bits.equal_on_all_ranks && values[rank] == *first;
+    bits.canonical = bits.canonical && values[rank] == canonical;
+  }
+}
+
+/// Two orders of three round to the same in three of four cases: `elements` of them in each chunk do not.
+inline Bits bits_of(const Schedule& schedule, int elements = 64) {
+  std::mt19937_64 random(7);
+  std::lognormal_distribution<double> numbers;  // not uniform: those are whole multiples, whose sums are exact
+  Bits bits;
+  for (int chunk = 0; chunk < schedule.chunks; ++chunk) {
+    for (int element = 0; element < elements; ++element) {
+      std::vector<double> values(schedule.ranks);
+      for (double& value : values) value = numbers(random);
+      compare_bits(schedule, chunk, std::move(values), bits);
+    }
+  }
+  return bits;
 }
 
 }  // namespace lockstep::concrete

@@ -149,7 +149,7 @@ class ChunkProof {
   }
 
   Refusal incomplete(int rank) const {
-    return {rank, chunk_, -1,
+    return {rank, chunk_, static_cast<int>(schedule_.steps.size()) - 1,
             holdings_.holds(rank) ? fmt::format("rank {} ends with the contributions {} only", rank,
                                                 fmt::join(holdings_.contributions(rank), "+"))
                                   : fmt::format("rank {} ends without it", rank)};

@@ -4,7 +4,8 @@
 
 namespace lockstep {
 
-/// Why a schedule may not run. Each number is -1 where the reason belongs to none.
+/// Why a schedule may not run. Each number is -1 where the reason belongs to none. What is missing at the
+/// end is missing after the last step.
 struct Refusal {
   int rank = -1;
   int chunk = -1;
