@@ -67,8 +67,8 @@ std::vector<int> hosts_of(const std::string& local_size, int ranks) {
     bad_usage(fmt::format("--local-size takes the number of ranks on a host, from 1 to {}; '{}' is not one.", ranks,
                           local_size));
   }
-  std::vector<int> hosts;
-  for (int rank = 0; rank < ranks; ++rank) hosts.push_back(rank / *ranks_a_host);
+  std::vector<int> hosts(static_cast<std::size_t>(ranks));
+  for (int rank = 0; rank < ranks; ++rank) hosts[static_cast<std::size_t>(rank)] = rank / *ranks_a_host;
   return hosts;
 }
 
