@@ -89,13 +89,13 @@ class TcpTransport final : public MessageTransport {
     }
     for (const Control& control : controls_) polled_.push_back({control.descriptor(), POLLIN, 0});
     const int ready = ::poll(polled_.data(), polled_.size(), milliseconds_until(deadline));
-    bool spoken = false;
+    const auto first_control = polled_.begin() + static_cast<std::ptrdiff_t>(needs.size());
+    const bool met = std::any_of(polled_.begin(), first_control, [](const pollfd& one) { return one.revents != 0; });
     for (std::size_t i = needs.size(); ready > 0 && i < polled_.size(); ++i) {
-      if (polled_[i].revents == 0) continue;
-      controls_[i - needs.size()].listen();
-      spoken = true;
+      if (polled_[i].revents != 0) controls_[i - needs.size()].listen();
     }
-    if (spoken) check_peers();
+    // What has come is taken first: a peer's failure in the next operation must not overtake what it gave to this one.
+    if (!met) check_peers();
     return ready != 0 || steady_clock::now() < deadline;
   }
 
