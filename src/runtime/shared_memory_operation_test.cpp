@@ -30,7 +30,7 @@ std::vector<ExecutedTransfer> execute(const Schedule& schedule, bool in_place) {
       threads.emplace_back([&, rank] {
         const auto index = static_cast<std::size_t>(rank);
         const auto transport = shm::create(std::move(hosts[index]));
-        const RegisteredMemory memory = transport->allocate(count * sizeof(float));
+        const RegisteredMemory memory = transport->allocate(2 * count * sizeof(float));
         Announcement announcement;
         announcement.count = count;
         announcement.collective = schedule.collective;
@@ -47,7 +47,10 @@ std::vector<ExecutedTransfer> execute(const Schedule& schedule, bool in_place) {
                                .block_counts = {}})});
         const TransferRecorder recorder = [&](const ExecutedTransfer& one) { executed[index].push_back(one); };
         operation.record_transfers(&recorder);
-        operation.begin({memory.data(), memory.data(), "", std::chrono::seconds(30)}, 1);
+        // An all_to_all takes two buffers.
+        auto* const input = static_cast<float*>(memory.data());
+        float* const output = schedule.collective == Collective::kAllToAll ? input + count : input;
+        operation.begin({input, output, "", std::chrono::seconds(30)}, 1);
         while (!operation.advance()) operation.wait_for_peer();
       });
     }
