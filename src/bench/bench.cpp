@@ -127,6 +127,7 @@ std::vector<Candidate> make_candidates(const World& world, const Options& option
   std::vector<Candidate> candidates;
   std::vector<std::string> names = names_to_run(options, world.size());
   if (!options.schedule.empty()) names.push_back(world.load_schedule(options.schedule));
+  candidates.reserve(names.size());
   for (const std::string& name : names) {
     candidates.push_back({.ran = world.algorithm_for(options.collective, bytes, {.algorithm = name}),
                           .picked = name == "auto",

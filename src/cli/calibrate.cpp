@@ -126,6 +126,7 @@ double memory_traffic(int cores) {
   constexpr int kRounds = 5;
   std::vector<double> seconds(static_cast<std::size_t>(cores));
   std::vector<std::thread> threads;
+  threads.reserve(seconds.size());
   for (double& mine : seconds) {
     threads.emplace_back([&mine] {
       std::vector<char> from(kBytes, 1);

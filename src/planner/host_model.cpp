@@ -139,6 +139,7 @@ HostModel fit(const std::vector<HostSample>& samples) {
 
 PredictionError error_of(const HostModel& model, const std::vector<HostSample>& samples) {
   std::vector<double> errors;
+  errors.reserve(samples.size());
   for (const HostSample& sample : samples) {
     errors.push_back(std::abs(model.predict(sample.features) - sample.seconds) / sample.seconds);
   }

@@ -11,8 +11,8 @@ namespace lockstep::shm {
 namespace {
 
 bool kernel_helps() {
-  static const bool helps = ::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
-  return helps;
+  static const bool kHelps = ::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
+  return kHelps;
 }
 
 }  // namespace

@@ -212,9 +212,9 @@ Moved receive_all(const FileDescriptor& socket, void* data, std::size_t bytes, D
 }
 
 void prepare(const FileDescriptor& socket, bool loopback) {
-  constexpr int kSilence_ms = 30'000;  // unacknowledged for so long: the machine or the line is gone
+  constexpr int kSilenceMilliseconds = 30'000;  // unacknowledged for so long: the machine or the line is gone
   set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
-  set_option(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, kSilence_ms);
+  set_option(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, kSilenceMilliseconds);
   set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
   set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, 10);
   set_option(socket, IPPROTO_TCP, TCP_KEEPINTVL, 5);
