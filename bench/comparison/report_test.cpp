@@ -75,9 +75,9 @@ TEST(Plot, HasALineForEachSubject) {
   SectionResult result = shared(10, 40);
   result.cells.push_back({.subject = "Lockstep, registered", .bytes = 4 * kMiB, .median_us = 50});
   const std::string svg = plot(result, "A title");
-  EXPECT_THAT(svg, AllOf(testing::StartsWith("<svg"), testing::EndsWith("</svg>\n"), HasSubstr("A title"),
-                         HasSubstr(">Open MPI</text>"), HasSubstr("Lockstep, registered, 4 MiB: 50 us"),
-                         Not(HasSubstr("nan")), Not(HasSubstr("inf"))));
+  EXPECT_THAT(svg,
+              AllOf(testing::EndsWith("</svg>\n"), HasSubstr("A title"), HasSubstr(">Open MPI</text>"),
+                    HasSubstr("Lockstep, registered, 4 MiB: 50.0 us"), Not(HasSubstr("nan")), Not(HasSubstr("inf"))));
 }
 
 }  // namespace lockstep::compare

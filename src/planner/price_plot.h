@@ -6,9 +6,8 @@
 
 namespace lockstep {
 
-/// A picture (SVG) of a sweep: time against bytes or ranks, both axes logarithmic, a line an algorithm. Lines differ by
-/// dashes and marks, and have their names at their ends, so that the picture is legible in black and white. Those of a
-/// sweep with nothing to draw say so.
+/// A picture (SVG) of a sweep: time against bytes or ranks, a line an algorithm (base/line_chart.h). That of a sweep
+/// with nothing to draw says so.
 std::string price_plot(const Sweep& sweep, const std::string& title);
 
 }  // namespace lockstep
