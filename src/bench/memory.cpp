@@ -1,6 +1,6 @@
 #include "bench/memory.h"
 
-#include "kernels/reduce.h"
+#include "kernels/stream.h"
 
 #include <fmt/format.h>
 #include <lockstep/error.h>
@@ -34,17 +34,6 @@ CopyProbe::CopyProbe(std::size_t cache_bytes)
   std::memset(to_.get(), 2, bytes_);
 }
 
-void CopyProbe::run() {
-  void* const targets[] = {to_.get()};
-  const void* const operands[] = {from_.get()};
-  kernels::reduce({.targets = targets,
-                   .target_count = 1,
-                   .operands = operands,
-                   .operand_count = 1,
-                   .count = bytes_,
-                   .dtype = DataType::kUInt8,
-                   .op = ReduceOp::kSum,
-                   .streaming = true});
-}
+void CopyProbe::run() { (void)kernels::stream_pass(to_.get(), from_.get(), bytes_); }
 
 }  // namespace lockstep::bench
