@@ -335,13 +335,34 @@ TEST_F(Cli, PriceSaysWhatAlgorithmsCost) {
   EXPECT_THAT(lockstep_with({"price", "ring", "-n", "4", "--bytes", "1MiB", "--format", "json"}).output,
               AllOf(StartsWith("{"), HasSubstr(R"("most_sent_bytes": 1572864.0)")));
   EXPECT_THAT(lockstep_with({"price", "ring", "tree", "-n", "4", "--bytes", "1MiB", "--format", "svg"}).output,
-              AllOf(StartsWith("<svg"), HasSubstr(">tree</text>")));
+              AllOf(StartsWith("<?xml"), HasSubstr(">tree</text>")));
   const std::string topology = write("net.toml", "name = \"mine\"\n[[host]]\nranks = 4\n", kPlain);
   EXPECT_THAT(lockstep_with({"price", "ring", "--bytes", "1MiB", "--topology", topology}).output,
               HasSubstr("on 4 ranks: mine"));
   const std::string file = folder_ / "ring.txt";
   EXPECT_EQ(lockstep_with({"show", "ring", "-n", "3", "--format", "schedule", "-o", file}).code, 0);
   EXPECT_THAT(lockstep_with({"price", file, "--bytes", "1MiB"}).output, HasSubstr("of 1 MiB on 3 ranks"));
+}
+
+TEST_F(Cli, PriceTakesAPipeline) {
+  const Result pipeline = lockstep_with({"price", "tree", "-n", "4", "--bytes", "1MiB", "--segments", "8"});
+  EXPECT_EQ(pipeline.code, 0) << pipeline.errors;
+  EXPECT_THAT(pipeline.output, HasSubstr("all_reduce of 1 MiB on 4 ranks in 8 segments: "));
+  EXPECT_THAT(pipeline.output, testing::ContainsRegex("tree +11 ")) << "4 steps, and 7 more";
+  EXPECT_THAT(lockstep_with({"price", "all", "-n", "24576", "--bytes", "8MiB", "--segments", "2"}).output,
+              AllOf(HasSubstr("no closed form holds for a pipeline"), Not(HasSubstr("beta"))));
+  EXPECT_THAT(
+      lockstep_with({"price", "tree", "-n", "4", "--bytes", "1MiB", "--segments", "2", "--format", "svg"}).output,
+      HasSubstr("all_reduce on 4 ranks in 2 segments: "));
+  const std::string file = folder_ / "tree.txt";
+  EXPECT_EQ(lockstep_with({"show", "tree", "-n", "4", "--format", "schedule", "-o", file}).code, 0);
+  EXPECT_THAT(lockstep_with({"price", file, "--bytes", "1MiB", "--segments", "8"}).output,
+              testing::ContainsRegex("tree +11 "));
+  for (const char* wrong : {"0", "-1", "many", "1.5", "65537"}) {
+    expect_usage_error({"price", "tree", "-n", "4", "--bytes", "1MiB", "--segments", wrong},
+                       std::string("--segments takes a number from 1 to 65536; '") + wrong + "' is not one.");
+  }
+  expect_usage_error({"price", file, "--bytes", "1MiB", "--segments", "1000000"}, "--segments takes a number");
 }
 
 TEST_F(Cli, PriceAnswersBadUsageInOneSentence) {

@@ -35,6 +35,7 @@ struct PriceOptions {
   std::string gamma;
   std::string over = "bytes";
   std::string format = "table";
+  std::string segments = "1";
   std::string output;
   bool links = false;
 };
@@ -61,6 +62,7 @@ PriceRequest request_of(const PriceOptions& options, const PricedNetwork& networ
   PriceRequest request;
   if (options.bytes.empty()) bad_usage("--bytes says how much is moved, as in: --bytes 8MiB");
   request.bytes = static_cast<double>(parse_bytes(options.bytes));
+  request.segments = parse_segments(options.segments);
   if (!options.collective.empty()) request.collective = parse_collective(options.collective);
   if (!options.ranks.empty()) {
     request.ranks = parse_ranks(options.ranks);
@@ -110,7 +112,8 @@ PriceReport report_on_file(const PriceOptions& options) {
   }
   request.collective = schedule.collective;
   const Wiring wiring(network.of(request.ranks));
-  return {request, std::move(network), {price_schedule(schedule, request.bytes, wiring)}, {}};
+  Price price = price_schedule(in_segments(schedule, options.segments), request.bytes, wiring);
+  return {request, std::move(network), {std::move(price)}, {}};
 }
 
 PriceReport report_on_algorithms(const PriceOptions& options) {
@@ -137,12 +140,14 @@ std::string plot_of(const PriceReport& report) {
       sweep.axis == Sweep::Axis::kBytes
           ? fmt::format("on {} ranks", format_count(static_cast<std::uint64_t>(report.request.ranks)))
           : "of " + format_bytes(static_cast<std::uint64_t>(report.request.bytes));
+  const std::string pipeline =
+      report.request.segments > 1 ? fmt::format(" in {} segments", report.request.segments) : std::string();
   const FlatCost flat = report.network.flat.value_or(FlatCost{});
   const std::string network = report.network.description
                                   ? report.network.description->name
                                   : fmt::format("alpha {}, {:g} GB/s, gamma {:g} ns/B", format_seconds(flat.alpha_s),
                                                 1e-9 / flat.beta_s, 1e9 * flat.gamma_s);
-  return price_plot(sweep, fmt::format("{} {}: {}", to_string(report.request.collective), where, network));
+  return price_plot(sweep, fmt::format("{} {}{}: {}", to_string(report.request.collective), where, pipeline, network));
 }
 
 void price(const PriceOptions& options) {
@@ -174,6 +179,8 @@ void add_price(Program& program) {
   command->add_option("-n,--ranks", options->ranks, "Ranks (default: those of the topology)")->type_name("N");
   command->add_option("--bytes", options->bytes, "Size of the whole buffer, as 8MiB")->type_name("B");
   command->add_option("--collective", options->collective, "The collective (default: all_reduce)");
+  command->add_option("--segments", options->segments, "Price a pipeline of so many slices of each chunk (default: 1)")
+      ->type_name("K");
   command->add_option("--topology", options->topology, "A file that describes hosts and links")->type_name("FILE");
   command->add_option("--alpha", options->alpha, "Flat network: a message's time (default: 5us)")->type_name("TIME");
   command->add_option("--bandwidth", options->bandwidth, "Flat network: of each port, each way (default: 10GB/s)");

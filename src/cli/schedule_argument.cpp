@@ -72,26 +72,6 @@ std::vector<int> hosts_of(const std::string& local_size, int ranks) {
   return hosts;
 }
 
-/// The schedule as a pipeline, no larger than what is proved.
-Schedule in_segments(const Schedule& schedule, const std::string& segments) {
-  const auto number = parse_between(segments, 1, kMostChunks);
-  if (!number) {
-    bad_usage(fmt::format("--segments takes a number from 1 to {}; '{}' is not one.", kMostChunks, segments));
-  }
-  std::int64_t transfers = 0;
-  for (const Step& step : schedule.steps) transfers += static_cast<std::int64_t>(step.size());
-  if (transfers * *number > kMostTransfers) {
-    bad_usage(
-        fmt::format("--segments {}: more than {} transfers are neither shown nor proved.", segments, kMostTransfers));
-  }
-  Schedule bounds{.name = {}, .collective = schedule.collective, .ranks = schedule.ranks, .root = schedule.root};
-  bounds.chunks = static_cast<int>(
-      std::min<std::int64_t>(std::int64_t{schedule.chunks} * *number, std::numeric_limits<int>::max()));
-  if (const auto refusal = check_shape(bounds))
-    bad_usage(fmt::format("--segments {}: {}.", segments, refusal->sentence));
-  return segmented(schedule, *number);
-}
-
 }  // namespace
 
 void ScheduleArgument::add_to(CLI::App& command) {
@@ -141,6 +121,27 @@ Schedule ScheduleArgument::build() const {
                           what_, what_));
   }
   return algorithm.build(request);
+}
+
+int parse_segments(const std::string& text) {
+  if (const auto number = parse_between(text, 1, kMostChunks)) return *number;
+  bad_usage(fmt::format("--segments takes a number from 1 to {}; '{}' is not one.", kMostChunks, text));
+}
+
+Schedule in_segments(const Schedule& schedule, const std::string& segments) {
+  const int number = parse_segments(segments);
+  std::int64_t transfers = 0;
+  for (const Step& step : schedule.steps) transfers += static_cast<std::int64_t>(step.size());
+  if (transfers * number > kMostTransfers) {
+    bad_usage(
+        fmt::format("--segments {}: more than {} transfers are neither shown nor proved.", segments, kMostTransfers));
+  }
+  Schedule bounds{.name = {}, .collective = schedule.collective, .ranks = schedule.ranks, .root = schedule.root};
+  bounds.chunks =
+      static_cast<int>(std::min<std::int64_t>(std::int64_t{schedule.chunks} * number, std::numeric_limits<int>::max()));
+  if (const auto refusal = check_shape(bounds))
+    bad_usage(fmt::format("--segments {}: {}.", segments, refusal->sentence));
+  return segmented(schedule, number);
 }
 
 Schedule load_schedule(const std::string& path) {

@@ -32,6 +32,11 @@ class ScheduleArgument {
   std::string segments_ = "1";
 };
 
+/// What --segments says, 1 or more. Throws Error (kInvalidArgument) if that is no number of segments.
+int parse_segments(const std::string& text);
+/// The schedule as a pipeline of so many, no larger than what is proved. Throws Error (kInvalidArgument).
+Schedule in_segments(const Schedule& schedule, const std::string& segments);
+
 /// Reads a file with a schedule, which is not proved here. Throws Error: kInvalidArgument if there is no such file,
 /// kRefused if it holds no schedule.
 Schedule load_schedule(const std::string& path);

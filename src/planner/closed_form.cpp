@@ -55,6 +55,18 @@ Estimate tree(double p, double n, const FlatCost& cost) {
   return {rounds(h, n, 0, cost) + rounds(h, n, h, cost), 2 * h, 2 * (p - 1), 2 * (p - 1) * n, h * n};
 }
 
+/// Half of the buffer up and down each of two in-order trees of height h. A rank has its two children's halves in one
+/// step, so a level costs it two messages; only the root of a tree that is not full has its children after one
+/// another, since the right one's tree is not so high (going down) or was ready before (going up).
+Estimate double_tree(double p, double n, const FlatCost& cost) {
+  if (p < 2) return {};
+  const double h = std::floor(std::log2(p) + 1e-9);
+  const double up = 2 * h - (p > 2 && p >= 2 * std::exp2(h) - 2 ? 0 : 1);
+  const double down = 2 * h - (p >= 1.5 * std::exp2(h) ? 0 : 1);
+  const double most_sent = p < 4 ? p / 2 * n : 2 * n;
+  return {rounds(up + down, n / 2, up, cost), 2 * h, 4 * (p - 1), 2 * (p - 1) * n, most_sent};
+}
+
 /// ceil(log2 p) rounds at the least volume, whatever the number of ranks.
 Estimate log_half(double p, double n, double reduced, const FlatCost& cost) {
   const double h = levels(p);
@@ -107,6 +119,7 @@ constexpr std::string_view kTraeff = "Traeff, arXiv:2410.14234, 2024";
 constexpr std::string_view kRabenseifner = "Rabenseifner, Traeff, EuroPVM/MPI 2004";
 constexpr std::string_view kJain = "Jain, Sabharwal, ICS 2010, on one port";
 constexpr std::string_view kPatarasuk = "Patarasuk, Yuan, JPDC 69(2), 2009";
+constexpr std::string_view kSanders = "Sanders, Speck, Traeff, Parallel Computing 35(12), 2009, in one segment";
 constexpr std::string_view kBruck = "Bruck et al., IEEE TPDS 8(11), 1997";
 
 constexpr std::string_view kExchangeHalf = "(p-1)(alpha + n/p beta)";
@@ -137,6 +150,9 @@ const std::vector<ClosedForm>& closed_forms() {
       {"halving_doubling", Collective::kAllReduce,
        "2H alpha + 2(q-1)/q n beta + (q-1)/q n gamma, q = 2^H <= p; unless p = q, 2 alpha + 2 n beta + n gamma more",
        kRabenseifner, halving_doubling},
+      {"double_tree", Collective::kAllReduce,
+       "(u + d)(alpha + n/2 beta) + u n/2 gamma, u = d = 2h - 1 for p = 2^h, at most 2 floor(log2 p) else", kSanders,
+       double_tree},
       {"circulant", Collective::kAllReduce, "2h alpha + 2(p-1)/p n beta + (p-1)/p n gamma", kTraeff, log_both},
       {"circulant", Collective::kReduceScatter, "h alpha + (p-1)/p n (beta + gamma)", kTraeff, log_reduce_scatter},
       {"circulant", Collective::kAllGather, "h alpha + (p-1)/p n beta", kTraeff, log_all_gather},

@@ -3,6 +3,7 @@
 #include "algorithms/catalog.h"
 #include "planner/count.h"
 #include "planner/simulate.h"
+#include "schedule/segmented.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -45,6 +46,19 @@ TEST(ClosedForm, TheSimulatedSchedulesAgreeWithTheLiterature) {
   for (const ClosedForm& form : closed_forms()) {
     for (int ranks = 1; ranks <= 17; ++ranks) expect_agreement(form, ranks);
     for (const int ranks : {32, 48, 64, 100}) expect_agreement(form, ranks);
+  }
+}
+
+TEST(ClosedForm, TwoTreesInSegmentsNearTwiceTheBuffer) {
+  constexpr int kSegments = 64;
+  constexpr double kBytes = 1e9;
+  const FlatCost cost{.alpha_s = 0, .beta_s = 1e-9, .gamma_s = 0};
+  const ClosedForm* form = find_closed_form("double_tree", Collective::kAllReduce);
+  for (const int ranks : {8, 15, 16, 32, 64}) {
+    const Schedule pipeline = segmented(find_algorithm("double_tree").build({.ranks = ranks}), kSegments);
+    const double first_segment = form->evaluate(ranks, kBytes / kSegments, cost).seconds;
+    const double bound = first_segment + 2 * (kSegments - 1) * kBytes / kSegments * cost.beta_s;
+    EXPECT_NEAR(simulate(pipeline, kBytes, Wiring(flat_network(ranks, cost))).seconds, bound, 0.1 * bound) << ranks;
   }
 }
 

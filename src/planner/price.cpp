@@ -2,6 +2,7 @@
 
 #include "algorithms/catalog.h"
 #include "base/units.h"
+#include "schedule/segmented.h"
 
 #include <fmt/format.h>
 
@@ -84,8 +85,19 @@ std::string_view to_string(Wiring::Kind kind) {
 }
 
 Schedule schedule_for(std::string_view algorithm, const PriceRequest& request) {
-  return find_algorithm(algorithm).build(
-      {.collective = request.collective, .ranks = request.ranks, .root = request.root});
+  const Schedule schedule =
+      find_algorithm(algorithm).build({.collective = request.collective, .ranks = request.ranks, .root = request.root});
+  return segmented(schedule, request.segments);
+}
+
+const ClosedForm* closed_form_for(std::string_view algorithm, const PriceRequest& request,
+                                  const PricedNetwork& network) {
+  if (!network.flat || request.segments > 1) return nullptr;
+  return find_closed_form(algorithm, request.collective);
+}
+
+double estimated_transfers(std::string_view algorithm, const PriceRequest& request) {
+  return request.segments * estimated_transfers(algorithm, request.collective, request.ranks);
 }
 
 double estimated_transfers(std::string_view algorithm, Collective collective, int ranks) {
@@ -115,7 +127,7 @@ Price price_schedule(const Schedule& schedule, double bytes, const Wiring& wirin
 }
 
 Price price_algorithm(std::string_view algorithm, const PriceRequest& request, const PricedNetwork& network) {
-  const double transfers = estimated_transfers(algorithm, request.collective, request.ranks);
+  const double transfers = estimated_transfers(algorithm, request);
   if (transfers <= request.most_transfers) {
     Price price = price_schedule(schedule_for(algorithm, request), request.bytes, Wiring(network.of(request.ranks)));
     price.algorithm = algorithm;
@@ -123,15 +135,17 @@ Price price_algorithm(std::string_view algorithm, const PriceRequest& request, c
   }
   Price price{
       .algorithm = std::string(algorithm), .note = {}, .estimate = {}, .counts = {}, .links = {}, .each_link = {}};
-  const ClosedForm* form = find_closed_form(algorithm, request.collective);
-  if (form != nullptr && network.flat) {
+  if (const ClosedForm* form = closed_form_for(algorithm, request, network)) {
     price.source = Price::Source::kClosedForm;
     price.note = fmt::format("{} ({})", form->formula, form->source);
     price.estimate = form->evaluate(request.ranks, request.bytes, *network.flat);
   } else {
+    const char* why = "is known";
+    if (find_closed_form(algorithm, request.collective) != nullptr) {
+      why = network.flat ? "holds for a pipeline" : "holds on a network that is not flat";
+    }
     price.note = fmt::format("about {} transfers, too many to simulate, and no closed form {}",
-                             format_count(static_cast<std::uint64_t>(transfers)),
-                             form == nullptr ? "is known" : "holds on a network that is not flat");
+                             format_count(static_cast<std::uint64_t>(transfers)), why);
   }
   return price;
 }

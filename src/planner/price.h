@@ -31,6 +31,7 @@ struct PriceRequest {
   int ranks = 1;
   int root = 0;
   double bytes = 0;
+  int segments = 1;  ///< slices of each chunk, which follow each other through the steps (schedule/segmented.h)
   double most_transfers = kMostSimulatedTransfers;
 };
 
@@ -76,7 +77,15 @@ Price price_algorithm(std::string_view algorithm, const PriceRequest& request, c
 /// The algorithm's schedule for the request.
 Schedule schedule_for(std::string_view algorithm, const PriceRequest& request);
 
-/// The number of transfers that an algorithm's schedule would have, without building it: exact to a few percent.
+/// The formula that tells the request's price; none where there is none that we know, on a network that is not flat,
+/// and for a pipeline, of which the formulas say nothing.
+const ClosedForm* closed_form_for(std::string_view algorithm, const PriceRequest& request,
+                                  const PricedNetwork& network);
+
+/// The number of transfers that an algorithm's schedule would have in one segment, without building it: exact to a few
+/// percent.
 double estimated_transfers(std::string_view algorithm, Collective collective, int ranks);
+/// The same for a request, in its segments.
+double estimated_transfers(std::string_view algorithm, const PriceRequest& request);
 
 }  // namespace lockstep

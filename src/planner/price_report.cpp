@@ -166,8 +166,10 @@ std::string fastest_text(const Sweep& sweep) {
 
 std::string price_table(const PriceReport& report, bool each_link) {
   std::string text =
-      fmt::format("{} of {} on {}: {}\n\n", to_string(report.request.collective), bytes_text(report.request.bytes),
-                  counted(static_cast<std::uint64_t>(report.request.ranks), "rank"), network_text(report.network));
+      fmt::format("{} of {} on {}{}: {}\n\n", to_string(report.request.collective), bytes_text(report.request.bytes),
+                  counted(static_cast<std::uint64_t>(report.request.ranks), "rank"),
+                  report.request.segments > 1 ? fmt::format(" in {} segments", report.request.segments) : "",
+                  network_text(report.network));
   std::vector<std::vector<std::string>> rows{{"algorithm", "steps", "sent in all", "most sent", "busiest rank",
                                               "busiest pair", "links in use, mean/most", "time", "by"}};
   for (const Price& price : report.prices) rows.push_back(row_of(price));
@@ -189,6 +191,7 @@ std::string price_json(const PriceReport& report) {
   nlohmann::json json{{"collective", to_string(report.request.collective)},
                       {"world_size", report.request.ranks},
                       {"bytes", report.request.bytes},
+                      {"segments", report.request.segments},
                       {"network", network_text(report.network)},
                       {"rows", nlohmann::json::array()}};
   if (report.network.flat && !report.network.description) {
