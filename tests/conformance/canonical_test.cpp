@@ -1,0 +1,167 @@
+// Canonical reductions: the bits are those of the one tree, whatever runs, where, and in how many pieces.
+#include "algorithms/catalog.h"
+#include "schedule/segmented.h"
+#include "schedule/text.h"
+#include "tests/conformance/cases.h"
+#include "tests/conformance/member_memory.h"
+#include "tests/conformance/on_every_setting.h"
+#include "tests/conformance/shared_array.h"
+
+#include <gtest/gtest.h>
+#include <lockstep/error.h>
+
+#include <atomic>
+#include <tuple>
+#include <utility>
+
+namespace lockstep::conformance {
+
+namespace {
+
+class CanonicalConformance : public OnEverySetting {
+ protected:
+  /// Runs the cases as canonical reductions of values whose order shows; those that are refused are left out. Returns
+  /// how many ran on rank 0.
+  static int run(std::vector<Case> cases) {
+    for (Case& one : cases) {
+      one.reduction = Reduction::kCanonical;
+      if (one.values == Values::kExact) one.values = Values::kOrder;
+    }
+    const Inputs inputs(GetParam().ranks);
+    const SharedArray<std::atomic<int>> ran(1);
+    run_world(GetParam(), [&](Member& member) {
+      MemberMemory memory(member.world, cases);
+      for (const Case& one : cases) {
+        Trial trial(member.world, inputs, one, memory.of(one));
+        if (!starts(trial)) continue;
+        trial.finish();
+        if (member.world.rank() == 0) ++ran[0];
+      }
+    });
+    return ran[0];
+  }
+
+ private:
+  /// False if canonical mode does not admit the algorithm.
+  static bool starts(Trial& trial) {
+    try {
+      trial.start();
+      return true;
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::kInvalidArgument) return false;
+      throw;
+    }
+  }
+};
+LOCKSTEP_ON_EVERY_SETTING(CanonicalConformance);
+
+constexpr std::array kSums{Collective::kAllReduce, Collective::kReduceScatter, Collective::kReduce};
+
+}  // namespace
+
+TEST_P(CanonicalConformance, EveryAdmittedAlgorithmGivesTheBitsOfTheTree) {
+  std::vector<Case> cases;
+  int certain = 0;  // direct brings all contributions to one place: it is always admitted
+  for (const Collective collective : kSums) {
+    for (const Case& one : small_cases(facts_of(collective), GetParam().ranks, has_registered())) {
+      if (!shows_order(one)) continue;
+      cases.push_back(one);
+      if (cases.size() % 2 == 0) cases.back().values = Values::kAnyBits;
+      if (one.algorithm == "direct") ++certain;
+    }
+  }
+  EXPECT_GE(run(cases), certain);
+}
+
+/// Cut as gradients are cut into buckets, each bucket at another place of its schedule's chunks.
+TEST_P(CanonicalConformance, WhateverTheBuckets) {
+  std::vector<Case> cases;
+  for (const std::vector<std::size_t>& buckets :
+       {std::vector<std::size_t>{300}, {1, 299}, {100, 100, 100}, {7, 64, 1, 0, 200, 28}}) {
+    std::size_t first = 0;
+    for (const std::size_t count : buckets) {
+      for (const DataType dtype : {DataType::kFloat32, DataType::kBFloat16}) {
+        for (const std::string& algorithm : names_for(Collective::kAllReduce)) {
+          cases.push_back({.algorithm = algorithm, .dtype = dtype, .blocks = {count}, .first = first});
+        }
+      }
+      first += count;
+    }
+  }
+  EXPECT_GT(run(cases), 0);
+}
+
+/// A schedule cut into segments is another schedule; it comes in as a text.
+TEST_P(CanonicalConformance, WhateverTheSegments) {
+  const int ranks = GetParam().ranks;
+  const Inputs inputs(ranks);
+  const SharedArray<std::atomic<int>> ran(1);
+  run_world(GetParam(), [&](Member& member) {
+    for (const std::string& algorithm : names_for(Collective::kAllReduce)) {
+      const OperationOptions canonical{.algorithm = algorithm, .reduction = Reduction::kCanonical};
+      try {
+        std::ignore = member.world.algorithm_for(Collective::kAllReduce, 4, canonical);
+      } catch (const Error&) {
+        continue;  // not admitted
+      }
+      for (const int segments : {2, 3}) {
+        const Schedule schedule = segmented(find_algorithm(algorithm).build({.ranks = ranks}), segments);
+        const Case one{.algorithm = member.world.load_schedule(to_text(schedule)),
+                       .blocks = {Inputs::kPeriod},
+                       .values = Values::kOrder,
+                       .reduction = Reduction::kCanonical};
+        MemberMemory memory(member.world, {one});
+        Trial trial(member.world, inputs, one, memory.of(one));
+        trial.start();
+        trial.finish();
+        ++ran[0];
+      }
+    }
+  });
+  EXPECT_GE(ran[0], 2 * ranks) << "direct is always admitted";
+}
+
+namespace {
+
+std::uint64_t hash_of(int step, const Transfer& transfer) {
+  std::uint64_t hash = 0;
+  for (const int part : {step, static_cast<int>(transfer.kind), transfer.chunk, transfer.from, transfer.to}) {
+    hash = (hash ^ static_cast<std::uint64_t>(part)) * 0x9e3779b97f4a7c15U;
+    hash ^= hash >> 29U;
+  }
+  return hash;
+}
+
+/// The same for a schedule and for what ranks record of it, in whatever order.
+std::uint64_t hash_of(const Schedule& schedule) {
+  std::uint64_t sum = 0;
+  for (std::size_t step = 0; step < schedule.steps.size(); ++step) {
+    for (const Transfer& transfer : schedule.steps[step]) sum += hash_of(static_cast<int>(step), transfer);
+  }
+  return sum;
+}
+
+}  // namespace
+
+/// What ran is what `algorithm_for` names: for each algorithm, and for what stands for "auto" in either mode.
+TEST_P(CanonicalConformance, WhatRanIsWhatIsNamed) {
+  std::vector<std::pair<std::string, Reduction>> asked{{"auto", Reduction::kFast}, {"auto", Reduction::kCanonical}};
+  for (const std::string& name : names_for(Collective::kAllReduce)) asked.emplace_back(name, Reduction::kFast);
+  const SharedArray<std::atomic<std::uint64_t>> recorded(asked.size());
+  const SharedArray<std::uint64_t> planned(asked.size());
+  run_world(GetParam(), [&](Member& member) {
+    std::vector<float> values(1000);
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+      const OperationOptions options{.algorithm = asked[i].first, .reduction = asked[i].second};
+      member.state.record_transfers(
+          [&](const ExecutedTransfer& one) { recorded[i] += hash_of(one.step, one.transfer); });
+      member.world.all_reduce(buffer_of(values), ReduceOp::kSum, options).wait();
+      if (member.world.rank() != 0) continue;
+      const std::string name = member.world.algorithm_for(Collective::kAllReduce, values.size() * 4, options);
+      planned[i] = hash_of(find_algorithm(name).build({.ranks = member.world.size()}));
+    }
+  });
+  for (std::size_t i = 0; i < asked.size(); ++i) EXPECT_EQ(recorded[i], planned[i]) << asked[i].first;
+}
+
+}  // namespace lockstep::conformance

@@ -1,0 +1,121 @@
+#include "tests/conformance/cases.h"
+
+#include "algorithms/catalog.h"
+#include "algorithms/every_request_for_tests.h"
+
+#include <array>
+
+namespace lockstep::conformance {
+
+namespace {
+
+constexpr std::size_t kPrime = 97;
+constexpr std::size_t kPageBytes = 4096;
+/// Of the whole buffer: more than staging takes at once, and than a receive buffer holds, and no multiple of either.
+constexpr std::size_t kSeveralSegmentsBytes = (std::size_t{1} << 20) + (std::size_t{1} << 17) + 200;
+
+struct Shape {
+  std::vector<std::size_t> blocks;
+  bool by_counts;
+};
+
+std::vector<Shape> small_shapes(const Facts& facts, int ranks, DataType dtype) {
+  const std::size_t page = kPageBytes / size_of(dtype);
+  std::vector<Shape> shapes;
+  for (const std::size_t count : {std::size_t{0}, std::size_t{1}, kPrime, page - 1, page, page + 1}) {
+    shapes.push_back({even_blocks(facts, ranks, count), false});
+  }
+  if (facts.takes_counts) {
+    shapes.push_back({uneven_blocks(ranks, kPrime), true});
+    shapes.push_back({uneven_blocks(ranks, page + 1), true});
+  }
+  return shapes;
+}
+
+Shape large_shape(const Facts& facts, int ranks, DataType dtype, bool by_counts) {
+  const std::size_t count = kSeveralSegmentsBytes / size_of(dtype);
+  if (by_counts) return {uneven_blocks(ranks, 2 * count / static_cast<std::size_t>(ranks)), true};
+  return {even_blocks(facts, ranks, facts.in_blocks ? count / static_cast<std::size_t>(ranks) : count), false};
+}
+
+/// What a collective that sums nothing is not asked twice for.
+std::vector<ReduceOp> operators_for(const Facts& facts) {
+  if (!facts.sums()) return {ReduceOp::kSum};
+  return {kReduceOps.begin(), kReduceOps.end()};
+}
+
+Values values_for(const Facts& facts) { return facts.sums() ? Values::kExact : Values::kAnyBits; }
+
+}  // namespace
+
+std::vector<std::string> names_for(Collective collective) {
+  std::vector<std::string> names;
+  for (const std::string& name : names_of_algorithms()) {
+    if (find_algorithm(name).supports(collective)) names.push_back(name);
+  }
+  return names;
+}
+
+bool shows_order(const Case& one) {
+  return is_floating(one.dtype) && one.op != ReduceOp::kMin && one.op != ReduceOp::kMax;
+}
+
+std::vector<std::size_t> even_blocks(const Facts& facts, int ranks, std::size_t count) {
+  return std::vector<std::size_t>(facts.in_blocks ? static_cast<std::size_t>(ranks) : 1, count);
+}
+
+std::vector<std::size_t> uneven_blocks(int ranks, std::size_t count) {
+  const std::array sizes{count, std::size_t{0}, count / 2, std::size_t{1}};
+  std::vector<std::size_t> blocks;
+  blocks.reserve(static_cast<std::size_t>(ranks));
+  for (int rank = 0; rank < ranks; ++rank) blocks.push_back(sizes[static_cast<std::size_t>(rank) % sizes.size()]);
+  return blocks;
+}
+
+std::vector<Case> small_cases(const Facts& facts, int ranks, bool has_registered) {
+  std::vector<Case> cases;
+  for (const std::string& algorithm : names_for(facts.collective)) {
+    for (const DataType dtype : kDataTypes) {
+      for (const ReduceOp op : operators_for(facts)) {
+        for (const Shape& shape : small_shapes(facts, ranks, dtype)) {
+          for (const bool registered : {false, true}) {
+            if (registered && !has_registered) continue;
+            cases.push_back({.collective = facts.collective,
+                             .algorithm = algorithm,
+                             .dtype = dtype,
+                             .op = op,
+                             .root = static_cast<int>(cases.size()) % ranks,
+                             .blocks = shape.blocks,
+                             .by_counts = shape.by_counts,
+                             .registered = registered,
+                             .values = values_for(facts)});
+          }
+        }
+      }
+    }
+  }
+  return cases;
+}
+
+std::vector<Case> large_cases(const Facts& facts, int ranks, bool has_registered) {
+  std::vector<Case> cases;
+  const std::vector<ReduceOp> operators = operators_for(facts);
+  for (const std::string& algorithm : names_for(facts.collective)) {
+    for (const DataType dtype : kDataTypes) {
+      const std::size_t number = cases.size() + cases.size() / operators.size();  // so that pairs change
+      const Shape shape = large_shape(facts, ranks, dtype, facts.takes_counts && number % 2 == 1);
+      cases.push_back({.collective = facts.collective,
+                       .algorithm = algorithm,
+                       .dtype = dtype,
+                       .op = operators[number % operators.size()],
+                       .root = static_cast<int>(number) % ranks,
+                       .blocks = shape.blocks,
+                       .by_counts = shape.by_counts,
+                       .registered = has_registered && number % 3 != 0,
+                       .values = values_for(facts)});
+    }
+  }
+  return cases;
+}
+
+}  // namespace lockstep::conformance

@@ -1,0 +1,26 @@
+#pragma once
+
+#include "tests/conformance/trial.h"
+
+#include <string>
+#include <vector>
+
+namespace lockstep::conformance {
+
+/// The catalogue's algorithms that do the collective, and compositions of them.
+std::vector<std::string> names_for(Collective collective);
+
+/// Whether the sum shows the order in which it was made: integers' does not, nor do the least and the greatest.
+bool shows_order(const Case& one);
+
+/// Blocks of `count` elements each, one a rank or one in all.
+std::vector<std::size_t> even_blocks(const Facts& facts, int ranks, std::size_t count);
+/// Blocks of very different sizes, some of them empty.
+std::vector<std::size_t> uneven_blocks(int ranks, std::size_t count);
+
+/// Every algorithm, data type, operator, kind of memory and size: 0, 1, a prime, a page and one element less and more.
+std::vector<Case> small_cases(const Facts& facts, int ranks, bool has_registered);
+/// Every algorithm with every data type, operators and kinds of memory in turn, in buffers of several segments.
+std::vector<Case> large_cases(const Facts& facts, int ranks, bool has_registered);
+
+}  // namespace lockstep::conformance

@@ -1,0 +1,181 @@
+// A rank is killed, or stopped, in the middle of an operation: what the others are told, and when. Each algorithm, on
+// either medium, between processes.
+#include "base/clock.h"
+#include "tests/conformance/cases.h"
+#include "tests/conformance/member_memory.h"
+#include "tests/conformance/shared_array.h"
+#include "tests/conformance/tripwire.h"
+
+#include "algorithms/catalog.h"
+#include "algorithms/every_request_for_tests.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <lockstep/error.h>
+
+#include <array>
+#include <csignal>
+#include <cstring>
+#include <ostream>
+#include <string>
+
+namespace lockstep::conformance {
+
+namespace {
+
+constexpr int kRanks = 4;
+constexpr std::size_t kElements = std::size_t{1} << 20;
+constexpr std::chrono::milliseconds kDeadline{300};       // of those who wait for one that is stopped
+constexpr std::chrono::milliseconds kNoDeadline{60'000};  // of those who must be told earlier
+constexpr std::int64_t kSecond = 1'000'000;               // microseconds
+
+enum class Memory : std::uint8_t { kPlain, kRegistered };
+
+struct Subject {
+  Medium medium;
+  Memory memory;
+  std::string algorithm;
+};
+
+std::vector<Subject> every_subject() {
+  std::vector<Subject> subjects;
+  for (const std::string& algorithm : names_of_algorithms()) {
+    subjects.push_back({Medium::kSharedMemory, Memory::kPlain, algorithm});
+    subjects.push_back({Medium::kSharedMemory, Memory::kRegistered, algorithm});
+    subjects.push_back({Medium::kTcp, Memory::kPlain, algorithm});
+  }
+  return subjects;
+}
+
+std::ostream& operator<<(std::ostream& out, const Subject& subject) {
+  const char* const memory = subject.memory == Memory::kPlain ? "plain_" : "registered_";
+  out << (subject.medium == Medium::kTcp ? "tcp_" : "shm_") << (subject.medium == Medium::kTcp ? "" : memory);
+  return out << test_name({subject.algorithm, 0});
+}
+
+/// What the victim says before its end.
+struct End {
+  std::uint64_t passed;  ///< of what it moves in an operation, when the end came
+  std::uint64_t total;   ///< of what it moved in the same operation before
+  std::int64_t time;
+};
+
+/// What a survivor is told.
+struct Notice {
+  std::int64_t time;
+  int peer;
+  ErrorCode code;
+  std::array<char, 400> text;
+};
+
+/// Four ranks run the same operation again and again, until a signal ends one of them halfway through its part.
+class Job {
+ public:
+  Job(const Subject& subject, int victim, int signal) : subject_(subject), victim_(victim), signal_(signal) {
+    const Meeting meeting(subject.medium, kRanks);
+    ForkedRanks ranks(kRanks, [&](int rank) {
+      Tripwire tripwire;
+      return run_rank(watched_engine(meeting, rank, tripwire), [&](Member& member) { work(member.world, tripwire); });
+    });
+    for (int rank = 0; rank < kRanks; ++rank) {
+      if (rank != victim) exit_codes_.push_back(ranks.wait(rank));
+    }
+    if (signal == SIGKILL) {
+      EXPECT_EQ(ranks.wait(victim), 1000 + SIGKILL);
+    }
+  }
+
+  const std::vector<int>& exit_codes() const { return exit_codes_; }
+  const End& end() const { return end_[0]; }
+  const Notice& notice(int rank) const { return notices_[static_cast<std::size_t>(rank)]; }
+
+ private:
+  void work(const World& world, Tripwire& tripwire) const {
+    const Algorithm algorithm = find_algorithm(subject_.algorithm);
+    const Facts& facts = facts_of(algorithm.collectives.front());
+    const Case one{.collective = facts.collective,
+                   .algorithm = algorithm.name,
+                   .blocks = even_blocks(facts, kRanks, kElements / (facts.in_blocks ? kRanks : 1)),
+                   .registered = subject_.memory == Memory::kRegistered};
+    MemberMemory memory(world, {one});
+    const Buffer buffer{memory.of(one), kElements, DataType::kFloat32};
+    const auto* const input = static_cast<const float*>(buffer.data) + kElements;
+    OperationOptions choices{.algorithm = algorithm.name, .timeout = kNoDeadline};
+    const std::uint64_t before = tripwire.passed();
+    facts.start(world, one, input, buffer, choices).wait();
+    const std::uint64_t total = tripwire.passed() - before;
+    world.barrier().wait();
+    if (world.rank() == victim_) tripwire.arm(total / 2, [&] { finish(tripwire.passed(), total); });
+    if (signal_ == SIGSTOP) choices.timeout = kDeadline;
+    try {
+      while (true) {
+        facts.start(world, one, input, buffer, choices).wait();
+        world.barrier({.timeout = choices.timeout}).wait();
+      }
+    } catch (const Error& error) {
+      Notice& notice = notices_[static_cast<std::size_t>(world.rank())];
+      notice = {now_us(), error.peer(), error.code(), {}};
+      std::strncpy(notice.text.data(), error.what(), notice.text.size() - 1);
+    }
+  }
+
+  void finish(std::uint64_t passed, std::uint64_t total) const {
+    end_[0] = {passed, total, now_us()};
+    std::raise(signal_);
+  }
+
+  Subject subject_;
+  int victim_;
+  int signal_;
+  SharedArray<End> end_{1};
+  SharedArray<Notice> notices_{kRanks};
+  std::vector<int> exit_codes_;
+};
+
+class Deaths : public testing::TestWithParam<Subject> {
+ protected:
+  void SetUp() override {
+    if (const std::string why = why_not({GetParam().medium, Home::kProcesses, kRanks}); !why.empty()) {
+      GTEST_SKIP() << why;
+    }
+  }
+};
+INSTANTIATE_TEST_SUITE_P(InTheMiddle, Deaths, testing::ValuesIn(every_subject()), testing::PrintToStringParamName());
+
+}  // namespace
+
+/// The promise is one second.
+TEST_P(Deaths, AKilledRankIsNamedOnEverySurvivorWithinASecond) {
+  for (const int victim : {0, kRanks - 1}) {
+    SCOPED_TRACE(testing::Message() << "rank " << victim << " is killed");
+    const Job job(GetParam(), victim, SIGKILL);
+    EXPECT_THAT(job.exit_codes(), testing::Each(0));
+    EXPECT_GT(job.end().passed, 0U);
+    EXPECT_LT(job.end().passed, job.end().total) << "it was over before its death";
+    for (int rank = 0; rank < kRanks; ++rank) {
+      if (rank == victim) continue;
+      const Notice& notice = job.notice(rank);
+      EXPECT_EQ(notice.code, ErrorCode::kPeerDied) << notice.text.data();
+      EXPECT_EQ(notice.peer, victim) << notice.text.data();
+      EXPECT_LT(notice.time - job.end().time, kSecond) << notice.text.data();
+    }
+  }
+}
+
+/// The deadline is the operation's; what follows it is told within a second.
+TEST_P(Deaths, AStoppedRankIsAnErrorOnEverySurvivorAtTheDeadline) {
+  constexpr int kVictim = 1;
+  const Job job(GetParam(), kVictim, SIGSTOP);
+  EXPECT_THAT(job.exit_codes(), testing::Each(0));
+  EXPECT_GT(job.end().passed, 0U);
+  EXPECT_LT(job.end().passed, job.end().total) << "it was over before it was stopped";
+  for (int rank = 0; rank < kRanks; ++rank) {
+    if (rank == kVictim) continue;
+    const Notice& notice = job.notice(rank);
+    EXPECT_EQ(notice.code, ErrorCode::kTimeout) << notice.text.data();
+    EXPECT_THAT(notice.text.data(), testing::HasSubstr("waited 0.3 s"));
+    EXPECT_LT(notice.time - job.end().time, kSecond + 1000 * kDeadline.count()) << notice.text.data();
+  }
+}
+
+}  // namespace lockstep::conformance

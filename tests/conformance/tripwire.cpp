@@ -1,0 +1,102 @@
+#include "tests/conformance/tripwire.h"
+
+#include <utility>
+
+namespace lockstep::conformance {
+
+namespace {
+
+class WatchedTransport final : public Transport {
+ public:
+  WatchedTransport(std::unique_ptr<Transport> inner, Tripwire& tripwire)
+      : inner_(std::move(inner)), tripwire_(tripwire) {}
+
+  void signal(Progress progress) override {
+    tripwire_.pass(1);
+    inner_->signal(progress);
+  }
+
+  int rank() const override { return inner_->rank(); }
+  int size() const override { return inner_->size(); }
+  bool reaches(int peer) const override { return inner_->reaches(peer); }
+  bool takes(Device device) const override { return inner_->takes(device); }
+  bool shows_memory(int peer) const override { return inner_->shows_memory(peer); }
+  RegisteredMemory allocate(std::size_t bytes) override { return inner_->allocate(bytes); }
+  std::optional<std::uint64_t> offset_of(const void* data, std::size_t bytes) const override {
+    return inner_->offset_of(data, bytes);
+  }
+  std::byte* memory_of(int peer, std::uint64_t offset) const override { return inner_->memory_of(peer, offset); }
+  std::byte* staging_of(int peer) const override { return inner_->staging_of(peer); }
+  std::size_t staging_bytes() const override { return inner_->staging_bytes(); }
+  void announce(const Announcement& announcement) override { inner_->announce(announcement); }
+  std::optional<Announcement> announcement_of(int peer, std::uint64_t sequence) const override {
+    return inner_->announcement_of(peer, sequence);
+  }
+  std::optional<Entry> entry_of(int peer, std::uint64_t sequence) const override {
+    return inner_->entry_of(peer, sequence);
+  }
+  Progress progress_of(int peer) const override { return inner_->progress_of(peer); }
+  bool await_briefly(int peer, Progress progress) override { return inner_->await_briefly(peer, progress); }
+  bool wait_for(int peer, Progress progress, std::chrono::steady_clock::time_point deadline) override {
+    return inner_->wait_for(peer, progress, deadline);
+  }
+  void fail(const Error& error) noexcept override { inner_->fail(error); }
+
+ private:
+  std::unique_ptr<Transport> inner_;
+  Tripwire& tripwire_;
+};
+
+class WatchedMessageTransport final : public MessageTransport {
+ public:
+  WatchedMessageTransport(std::unique_ptr<MessageTransport> inner, Tripwire& tripwire)
+      : inner_(std::move(inner)), tripwire_(tripwire) {}
+
+  std::size_t send(int peer, std::span<const iovec> spans) override {
+    const std::size_t bytes = inner_->send(peer, spans);
+    tripwire_.pass(bytes);
+    return bytes;
+  }
+  std::size_t receive(int peer, std::span<const iovec> spans) override {
+    const std::size_t bytes = inner_->receive(peer, spans);
+    tripwire_.pass(bytes);
+    return bytes;
+  }
+
+  int rank() const override { return inner_->rank(); }
+  int size() const override { return inner_->size(); }
+  bool reaches(int peer) const override { return inner_->reaches(peer); }
+  bool takes(Device device) const override { return inner_->takes(device); }
+  RegisteredMemory allocate(std::size_t bytes) override { return inner_->allocate(bytes); }
+  bool wait(std::span<const Need> needs, std::chrono::steady_clock::time_point deadline) override {
+    return inner_->wait(needs, deadline);
+  }
+  Patience patience() const override { return inner_->patience(); }
+  void fail(const Error& error) noexcept override { inner_->fail(error); }
+
+ private:
+  std::unique_ptr<MessageTransport> inner_;
+  Tripwire& tripwire_;
+};
+
+}  // namespace
+
+void Tripwire::arm(std::uint64_t at, std::function<void()> action) {
+  passed_ = 0;
+  at_ = at;
+  action_ = std::move(action);
+}
+
+void Tripwire::pass(std::uint64_t count) {
+  passed_ += count;
+  if (action_ && passed_ >= at_) std::exchange(action_, nullptr)();
+}
+
+std::unique_ptr<detail::Engine> watched_engine(const Meeting& meeting, int rank, Tripwire& tripwire) {
+  if (meeting.medium() == Medium::kTcp) {
+    return detail::make_engine(std::make_unique<WatchedMessageTransport>(meeting.tcp(rank), tripwire));
+  }
+  return detail::make_engine(std::make_unique<WatchedTransport>(meeting.shared_memory(rank), tripwire));
+}
+
+}  // namespace lockstep::conformance

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "tests/conformance/forked_ranks.h"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+namespace lockstep::conformance {
+
+/// Counts what a rank moves: the steps that it signals where ranks see each other's memory, the bytes that it sends and
+/// receives where they do not. Once armed it calls its action at a given count, in the middle of whatever is under way.
+class Tripwire {
+ public:
+  /// `action` is called once `at` have passed from now on.
+  void arm(std::uint64_t at, std::function<void()> action);
+  /// How many have passed since this was made, or armed.
+  std::uint64_t passed() const { return passed_; }
+  void pass(std::uint64_t count);
+
+ private:
+  std::uint64_t passed_ = 0;
+  std::uint64_t at_ = 0;
+  std::function<void()> action_;
+};
+
+/// What runs a rank's operations over a transport that tells the tripwire of all that passes. It outlives the engine.
+std::unique_ptr<detail::Engine> watched_engine(const Meeting& meeting, int rank, Tripwire& tripwire);
+
+}  // namespace lockstep::conformance

@@ -1,0 +1,94 @@
+#include "tests/conformance/worlds.h"
+
+#include "group/thread_world.h"
+#include "tests/conformance/forked_ranks.h"
+#include "transport/shm/thread_host.h"
+#include "transport/tcp/hmac.h"
+#include "transport/tcp/thread_host.h"
+
+#include <gtest/gtest.h>
+#include <lockstep/error.h>
+
+#include <ostream>
+#include <thread>
+#include <utility>
+
+namespace lockstep::conformance {
+
+namespace {
+
+using Engines = std::vector<std::unique_ptr<detail::Engine>>;
+
+Engines engines_of_threads(Medium medium, int ranks) {
+  Engines engines;
+  if (medium == Medium::kSharedMemory) {
+    for (shm::Host& host : shm::thread_hosts(ranks))
+      engines.push_back(detail::make_engine(shm::create(std::move(host))));
+  } else {
+    for (tcp::Host& host : tcp::thread_hosts(ranks))
+      engines.push_back(detail::make_engine(tcp::create(std::move(host))));
+  }
+  return engines;
+}
+
+}  // namespace
+
+std::vector<Setting> every_setting() {
+  std::vector<Setting> settings;
+  for (const Medium medium : {Medium::kSharedMemory, Medium::kTcp}) {
+    for (const Home home : {Home::kThreads, Home::kProcesses}) {
+      for (const int ranks : {1, 2, 3, 4, 5, 8}) settings.push_back({medium, home, ranks});
+    }
+  }
+  return settings;
+}
+
+std::string name_of(const Setting& setting) {
+  return std::string(setting.medium == Medium::kSharedMemory ? "shm" : "tcp") +
+         (setting.home == Home::kThreads ? "_threads_" : "_processes_") + std::to_string(setting.ranks);
+}
+
+std::ostream& operator<<(std::ostream& out, const Setting& setting) { return out << name_of(setting); }
+
+std::string why_not(const Setting& setting) {
+  const bool needs_hmac = setting.medium == Medium::kTcp && setting.home == Home::kProcesses;
+  return needs_hmac && !tcp::hmac_is_built_in() ? "built without OpenSSL" : "";
+}
+
+int run_rank(std::unique_ptr<detail::Engine> engine, const std::function<void(Member&)>& body) {
+  Identity identity{.rank = engine->rank(), .size = engine->size(), .job = {}};
+  identity.local_rank = identity.rank;
+  identity.local_size = identity.size;
+  const auto state = std::make_shared<detail::GroupState>(identity, std::move(engine));
+  World world = detail::WorldMaker::make(state);
+  Member member{world, *state};
+  try {
+    body(member);
+    return testing::Test::HasFailure() ? 1 : 0;
+  } catch (const std::exception& error) {
+    // A peer that left is another rank's failure, told there.
+    const auto* const known = dynamic_cast<const Error*>(&error);
+    if (known == nullptr || known->code() != ErrorCode::kPeerLeft) {
+      ADD_FAILURE() << "rank " << identity.rank << ": " << error.what();
+    }
+    state->abandon(error.what());
+    return 1;
+  }
+}
+
+void run_world(const Setting& setting, const std::function<void(Member&)>& body) {
+  if (setting.home == Home::kThreads) {
+    std::vector<std::jthread> threads;
+    for (auto& engine : engines_of_threads(setting.medium, setting.ranks)) {
+      threads.emplace_back([&body, own = std::move(engine)]() mutable { run_rank(std::move(own), body); });
+    }
+    return;
+  }
+  const Meeting meeting(setting.medium, setting.ranks);
+  ForkedRanks ranks(setting.ranks, [&](int rank) { return run_rank(meeting.engine(rank), body); });
+  for (int rank = 0; rank < setting.ranks; ++rank) {
+    EXPECT_EQ(ranks.wait(rank), 0) << "exit code of the process of rank " << rank;
+  }
+}
+
+}  // namespace lockstep::conformance
