@@ -170,9 +170,4 @@ Algorithm find_algorithm(std::string_view name) {
               fmt::format("There is no algorithm '{}'. {}", name, suggestion(name, names)));
 }
 
-Algorithm default_algorithm(Collective collective) {
-  const Algorithm direct = find_algorithm("direct");
-  return direct.supports(collective) ? direct : find_algorithm(algorithms_for(collective).front());
-}
-
 }  // namespace lockstep

@@ -48,7 +48,4 @@ bool is_algorithm(std::string_view name);
 /// right word, or what a composition takes.
 Algorithm find_algorithm(std::string_view name);
 
-/// What "auto" stands for. (The planner will choose by size and topology.)
-Algorithm default_algorithm(Collective collective);
-
 }  // namespace lockstep

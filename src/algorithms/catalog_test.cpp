@@ -64,12 +64,6 @@ TEST(Catalog, AnUnknownNameIsAnsweredWithTheNearest) {
   }
 }
 
-TEST(Catalog, EveryCollectiveHasADefaultWhichIsDirectWhereDirectDoesIt) {
-  for (const Collective collective : kCollectives) EXPECT_TRUE(default_algorithm(collective).supports(collective));
-  EXPECT_EQ(default_algorithm(Collective::kAllReduce).name, "direct");
-  EXPECT_EQ(default_algorithm(Collective::kGather).name, "star");
-}
-
 TEST(Catalog, ACollectiveThatAnAlgorithmDoesNotDoIsAnsweredWithThoseThatDo) {
   EXPECT_FALSE(find_algorithm("ring").supports(Collective::kAllToAll));
   try {

@@ -46,8 +46,7 @@ std::string info() {
       tcp::hmac_is_built_in() ? "works here, between ranks on any hosts" : "not built in: OpenSSL was not found");
   text += "\nAlgorithms\n";
   for (const Algorithm& algorithm : algorithms()) {
-    const bool is_default = algorithm.name == default_algorithm(Collective::kAllReduce).name;
-    fmt::format_to(out, "  {:<19} {}{}\n", algorithm.name, algorithm.description, is_default ? " (auto)" : "");
+    fmt::format_to(out, "  {:<19} {}\n", algorithm.name, algorithm.description);
   }
   fmt::format_to(out, "  {:<19} {}\n", "hierarchical:A,B",
                  "any two of these that do an all_reduce: A within hosts, B between");

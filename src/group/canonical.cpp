@@ -41,12 +41,8 @@ bool combines_at_once(const Schedule& schedule) {
 
 }  // namespace
 
-Canonical::Key Canonical::key_of(std::string_view name, const Task& task) {
-  return {std::string(name), task.collective, task.root, is_16_bit(task.buffer.dtype)};
-}
-
 bool Canonical::admits(const std::string& name, const Task& task) {
-  const auto [known, is_new] = admitted_.try_emplace(key_of(name, task));
+  const auto [known, is_new] = admitted_.try_emplace({name, task.collective, task.root, is_16_bit(task.buffer.dtype)});
   if (is_new) {
     const Schedule& schedule = schedules_.get(name, task.collective, task.root);
     known->second = prove(schedule).canonical && (!is_16_bit(task.buffer.dtype) || combines_at_once(schedule));
@@ -63,14 +59,11 @@ std::string Canonical::first_admitted(const Task& task) {
               fmt::format("No schedule for a {} sums along the canonical tree.", to_string(task.collective)));
 }
 
-std::string_view Canonical::choose(const Task& task, std::string_view asked) {
-  if (!sums(task.collective)) return asked;
-  const std::string name = schedules_.resolve(asked, task.collective, task.buffer.bytes());
-  const Key key = key_of(name, task);
-  if (const auto known = chosen_.find(key); known != chosen_.end()) return known->second;
-  if (admits(name, task)) return chosen_[key] = name;
-  const std::string instead = first_admitted(task);
-  if (asked == "auto") return chosen_[key] = instead;
+std::string Canonical::choose(const Task& task, std::string_view asked) {
+  std::string name = schedules_.resolve(asked, task.collective, task.buffer.bytes());
+  if (!sums(task.collective) || admits(name, task)) return name;
+  std::string instead = first_admitted(task);
+  if (asked == "auto") return instead;
   throw Error(
       ErrorCode::kInvalidArgument,
       fmt::format("Rank {}: {}: '{}' does not sum {} along the canonical tree; ask for auto, or for one that does, "

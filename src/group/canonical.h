@@ -18,21 +18,17 @@ class Canonical {
   Canonical(Schedules& schedules, int rank) : schedules_(schedules), rank_(rank) {}
 
   /// The algorithm to run for what the caller asked: that one if it is admitted; for "auto" the selected one or, where
-  /// it is not admitted, the first of the catalogue that is. Collectives that sum nothing run what was asked. Throws
-  /// Error (kInvalidArgument) naming the admitted ones.
-  std::string_view choose(const Task& task, std::string_view asked);
+  /// it is not admitted, the first of the catalogue that is. Collectives that sum nothing run what was asked, or
+  /// selected. Throws Error (kInvalidArgument) naming the admitted ones.
+  std::string choose(const Task& task, std::string_view asked);
 
  private:
   bool admits(const std::string& name, const Task& task);
   std::string first_admitted(const Task& task);
 
-  using Key = std::tuple<std::string, Collective, int, bool>;
-  static Key key_of(std::string_view name, const Task& task);
-
   Schedules& schedules_;
   int rank_;
-  std::map<Key, bool> admitted_;
-  std::map<Key, std::string> chosen_;
+  std::map<std::tuple<std::string, Collective, int, bool>, bool> admitted_;  ///< by name, ..., root, 16-bit
 };
 
 /// What the environment asks for where a caller says nothing: LOCKSTEP_REDUCTION is "fast" (the default) or

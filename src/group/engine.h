@@ -9,12 +9,9 @@
 
 #include <lockstep/group.h>
 
-#include <functional>
 #include <memory>
 
 namespace lockstep::detail {
-
-using TransferRecorder = std::function<void(const ExecutedTransfer&)>;
 
 /// What runs a group's operations: one over transports that show the peers' memory, one over those that move messages.
 class Engine {
@@ -33,8 +30,8 @@ class Engine {
     Layout layout;
     bool registered;  ///< what goes in and where it comes out
   };
-  /// `recorder` outlives the operation; so does the engine.
-  virtual std::unique_ptr<RunningOperation> prepare(Shape shape, const TransferRecorder* recorder) = 0;
+  /// The engine outlives the operation.
+  virtual std::unique_ptr<RunningOperation> prepare(Shape shape) = 0;
 
   /// Tells the peers that this rank can go no further, and why.
   virtual void fail(const Error& error) noexcept = 0;

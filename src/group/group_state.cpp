@@ -1,6 +1,7 @@
 #include "group/group_state.h"
 
 #include "base/environment.h"
+#include "group/canonical.h"
 
 #include <fmt/format.h>
 #include <lockstep/error.h>
@@ -26,7 +27,6 @@ GroupState::GroupState(Identity identity, std::unique_ptr<Engine> engine)
     : identity_(std::move(identity)),
       engine_(std::move(engine)),
       schedules_(identity_.size),
-      canonical_(schedules_, identity_.rank),
       operations_(*engine_, schedules_),
       default_timeout_(environment_duration(kTimeoutVariable, std::chrono::minutes(10))),
       default_reduction_(reduction_from_environment()) {}
@@ -37,24 +37,29 @@ GroupState::~GroupState() {
 
 Pending GroupState::start(const Task& task, const OperationOptions& options) {
   throw_if_failed();
-  RunningOperation& operation = operations_.find(task, asked_algorithm(task, options));
   validate(task, identity_.rank, identity_.size);
+  RunningOperation& operation = operations_.find(task, options.algorithm, reduction_of(options));
   if (task.input != nullptr) copy_own_block(task, identity_);
   if (identity_.size == 1) return {};
-  const auto timeout = options.timeout.count() > 0 ? options.timeout : default_timeout_;
-  queue_.push(operation, {task.input_data(), task.buffer.data, options.purpose, timeout}, ++sequence_);
+  OperationQueue::Entry& entry = queue_.push();
+  entry.operation = &operation;
+  entry.call.input = task.input_data();
+  entry.call.output = task.buffer.data;
+  entry.call.purpose = options.purpose;
+  entry.call.timeout = options.timeout.count() > 0 ? options.timeout : default_timeout_;
+  entry.sequence = ++sequence_;
+  entry.begun = false;
   progress();
   if (is_complete(sequence_)) return {};
   return {shared_from_this(), sequence_};
 }
 
-std::string_view GroupState::asked_algorithm(const Task& task, const OperationOptions& options) {
-  const Reduction asked = options.reduction == Reduction::kFromEnvironment ? default_reduction_ : options.reduction;
-  return asked == Reduction::kCanonical ? canonical_.choose(task, options.algorithm) : options.algorithm;
+Reduction GroupState::reduction_of(const OperationOptions& options) const {
+  return options.reduction == Reduction::kFromEnvironment ? default_reduction_ : options.reduction;
 }
 
 std::string GroupState::algorithm_for(const Task& task, const OperationOptions& options) {
-  return schedules_.resolve(asked_algorithm(task, options), task.collective, task.buffer.bytes());
+  return operations_.algorithm_for(task, options.algorithm, reduction_of(options));
 }
 
 bool GroupState::advance_to(std::uint64_t sequence) {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "group/canonical.h"
 #include "group/engine.h"
 #include "group/identity.h"
 #include "group/operation_queue.h"
@@ -48,15 +47,13 @@ class GroupState final : public Awaited, public std::enable_shared_from_this<Gro
   std::shared_ptr<void>& attribute_slot(std::type_index type) { return attributes_[type]; }
 
  private:
-  /// What the options ask for, where canonical sums are wanted an algorithm that makes them.
-  std::string_view asked_algorithm(const Task& task, const OperationOptions& options);
+  Reduction reduction_of(const OperationOptions& options) const;
   [[noreturn]] void fail(const Error& error);
   void throw_if_failed() const;
 
   Identity identity_;
   std::unique_ptr<Engine> engine_;
   Schedules schedules_;
-  Canonical canonical_;
   PreparedOperations operations_;
   OperationQueue queue_;
   std::uint64_t sequence_ = 0;   ///< of the operation asked for last

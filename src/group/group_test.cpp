@@ -254,6 +254,14 @@ TEST(GroupErrors, DisagreementSaysWhoAskedForWhat) {
   });
   EXPECT_THAT(operations, testing::Each(testing::AllOf(testing::HasSubstr("rank 0: broadcast of 10 float32 at root 1"),
                                                        testing::HasSubstr("rank 1: barrier"))));
+  const auto blocks = errors_on(2, [](World& world) {
+    std::vector<float> values(10);
+    world
+        .all_gather_v(buffer_of(values),
+                      world.rank() == 0 ? std::vector<std::size_t>{4, 6} : std::vector<std::size_t>{6, 4})
+        .wait();
+  });
+  EXPECT_THAT(blocks, testing::Each(testing::HasSubstr("all_gather of 10 float32 in unequal blocks #")));
   const auto operators = errors_on(2, [](World& world) {
     std::vector<float> values(10);
     world.all_reduce(buffer_of(values), world.rank() == 0 ? ReduceOp::kMin : ReduceOp::kMax).wait();

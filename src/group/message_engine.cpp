@@ -21,16 +21,14 @@ class MessageEngine final : public Engine {
   bool is_registered(const void* /*data*/, std::size_t /*bytes*/) const override { return false; }
   void fail(const Error& error) noexcept override { transport_->fail(error); }
 
-  std::unique_ptr<RunningOperation> prepare(Shape shape, const TransferRecorder* recorder) override {
+  std::unique_ptr<RunningOperation> prepare(Shape shape) override {
     const Schedule& schedule = *shape.schedule;
     auto& plan = plans_[{schedule.name, schedule.collective, schedule.root}];
     if (!plan) plan = std::make_shared<const MessagePlan>(make_message_plan(schedule, transport_->rank()));
     shape.announcement.fingerprint = fingerprint_of(shape.announcement);
-    auto operation = std::make_unique<MessageOperation>(
+    return std::make_unique<MessageOperation>(
         *transport_, buffers_,
         MessageOperation::Setup{.plan = plan, .announcement = shape.announcement, .layout = std::move(shape.layout)});
-    operation->record_transfers(recorder);
-    return operation;
   }
 
  private:

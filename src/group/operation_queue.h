@@ -20,14 +20,11 @@ class OperationQueue {
   bool empty() const { return entries_.empty(); }
   Entry& front() { return entries_.front(); }
 
-  void push(RunningOperation& operation, const Call& call, std::uint64_t sequence) {
+  /// An entry at the end, to be filled in; what it held before is still in it.
+  Entry& push() {
     if (spare_.empty()) spare_.emplace_front();
-    Entry& entry = spare_.front();
-    entry.operation = &operation;
-    entry.call = call;
-    entry.sequence = sequence;
-    entry.begun = false;
     entries_.splice(entries_.end(), spare_, spare_.begin());
+    return entries_.back();
   }
   void pop() { spare_.splice(spare_.begin(), entries_, entries_.begin()); }
 

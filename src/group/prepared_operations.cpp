@@ -5,49 +5,42 @@
 
 namespace lockstep::detail {
 
-std::size_t PreparedOperations::KeyHash::operator()(const Key& key) const {
-  std::size_t hash = key.count;
-  const auto mix = [&](std::size_t value) { hash = (hash ^ value) * 0x9e3779b97f4a7c15U + (hash >> 29U); };
-  mix(static_cast<std::size_t>(key.collective) << 24U | static_cast<std::size_t>(key.dtype) << 16U |
-      static_cast<std::size_t>(key.op) << 8U | static_cast<std::size_t>(key.registered));
-  mix(static_cast<std::size_t>(key.root) << 32U | static_cast<std::size_t>(key.asked));
-  for (const std::size_t count : key.block_counts) mix(count);
-  return hash;
+bool PreparedOperations::is_registered(const Task& task) const {
+  const std::size_t bytes = task.buffer.bytes();
+  return bytes > 0 && engine_.is_registered(task.buffer.data, bytes) &&
+         (task.input == nullptr || engine_.is_registered(task.input, bytes));
 }
 
-RunningOperation& PreparedOperations::find(const Task& task, std::string_view algorithm) {
-  const std::size_t bytes = task.buffer.bytes();
-  const bool registered = bytes > 0 && engine_.is_registered(task.buffer.data, bytes) &&
-                          (task.input == nullptr || engine_.is_registered(task.input, bytes));
-  const int asked = schedules_.number_of(algorithm);
-  if (last_ != nullptr && last_key_.count == task.buffer.count && last_key_.collective == task.collective &&
-      last_key_.dtype == task.buffer.dtype && last_key_.op == task.op && last_key_.registered == registered &&
-      last_key_.root == task.root && last_key_.asked == asked && last_key_.block_counts == task.block_counts) {
-    return *last_;
+RunningOperation& PreparedOperations::find(const Task& task, std::string_view asked, Reduction reduction) {
+  key_.count = task.buffer.count;
+  key_.collective = task.collective;
+  key_.dtype = task.buffer.dtype;
+  key_.op = task.op;
+  key_.reduction = reduction;
+  key_.registered = is_registered(task);
+  key_.root = task.root;
+  key_.asked = schedules_.number_of(asked);
+  key_.block_counts = task.block_counts;
+  if (last_ == operations_.end() || last_->first != key_) {
+    last_ = operations_.find(key_);
+    if (last_ == operations_.end()) last_ = operations_.emplace(key_, prepare(task, key_)).first;
   }
-  last_ = nullptr;
-  last_key_.collective = task.collective;
-  last_key_.dtype = task.buffer.dtype;
-  last_key_.op = task.op;
-  last_key_.registered = registered;
-  last_key_.root = task.root;
-  last_key_.asked = asked;
-  last_key_.count = task.buffer.count;
-  last_key_.block_counts = task.block_counts;
-  auto found = operations_.find(last_key_);
-  if (found == operations_.end()) found = operations_.emplace(last_key_, prepare(task, last_key_)).first;
-  last_ = found->second.get();
-  return *last_;
+  return *last_->second;
+}
+
+std::string PreparedOperations::algorithm_for(const Task& task, std::string_view asked, Reduction reduction) {
+  if (reduction == Reduction::kCanonical) return canonical_.choose(task, asked);
+  return schedules_.resolve(asked, task.collective, task.buffer.bytes());
 }
 
 std::unique_ptr<RunningOperation> PreparedOperations::prepare(const Task& task, const Key& key) {
-  validate(task, engine_.rank(), engine_.size());
-  const std::string name = schedules_.resolve(schedules_.text_of(key.asked), task.collective, task.buffer.bytes());
+  const std::string name = algorithm_for(task, schedules_.text_of(key.asked), key.reduction);
   const Schedule& schedule = schedules_.get(name, task.collective, task.root);
 
   Announcement announcement;
   announcement.count = task.buffer.count;
   announcement.root = task.root;
+  announcement.blocks = digest_of(task.block_counts);
   announcement.collective = task.collective;
   announcement.dtype = task.buffer.dtype;
   announcement.op = task.op;
@@ -59,9 +52,10 @@ std::unique_ptr<RunningOperation> PreparedOperations::prepare(const Task& task, 
                  .chunks = schedule.chunks,
                  .count = task.buffer.count,
                  .block_counts = task.block_counts});
-  return engine_.prepare(
-      {.schedule = &schedule, .announcement = announcement, .layout = std::move(layout), .registered = key.registered},
-      &recorder_);
+  auto operation = engine_.prepare(
+      {.schedule = &schedule, .announcement = announcement, .layout = std::move(layout), .registered = key.registered});
+  operation->record_transfers(&recorder_);
+  return operation;
 }
 
 }  // namespace lockstep::detail

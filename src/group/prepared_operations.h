@@ -1,13 +1,17 @@
 #pragma once
 
+#include "group/canonical.h"
 #include "group/engine.h"
 #include "group/schedules.h"
 #include "group/task.h"
 #include "runtime/running_operation.h"
 
+#include <compare>
+#include <map>
 #include <memory>
+#include <string>
 #include <string_view>
-#include <unordered_map>
+#include <vector>
 
 namespace lockstep::detail {
 
@@ -15,38 +19,43 @@ namespace lockstep::detail {
 /// that the second call with the same shape plans and allocates nothing.
 class PreparedOperations {
  public:
-  PreparedOperations(Engine& engine, Schedules& schedules) : engine_(engine), schedules_(schedules) {}
+  PreparedOperations(Engine& engine, Schedules& schedules)
+      : engine_(engine), schedules_(schedules), canonical_(schedules, engine.rank()) {}
 
-  /// Throws Error for a shape that cannot run: bad arguments, an unknown algorithm.
-  RunningOperation& find(const Task& task, std::string_view algorithm);
+  /// The operation for a valid task. Throws Error for an algorithm that is unknown or cannot do it.
+  RunningOperation& find(const Task& task, std::string_view asked, Reduction reduction);
+
+  /// The algorithm that it runs. Throws Error (kInvalidArgument).
+  std::string algorithm_for(const Task& task, std::string_view asked, Reduction reduction);
 
   void record_transfers(TransferRecorder recorder) { recorder_ = std::move(recorder); }
 
  private:
   struct Key {
+    std::size_t count;
     Collective collective;
     DataType dtype;
     ReduceOp op;
+    Reduction reduction;
     bool registered;
     int root;
     int asked;  ///< the algorithm's name, by Schedules::number_of
-    std::size_t count;
     std::vector<std::size_t> block_counts;
 
-    friend bool operator==(const Key&, const Key&) = default;
+    friend auto operator<=>(const Key&, const Key&) = default;
   };
-  struct KeyHash {
-    std::size_t operator()(const Key& key) const;
-  };
+  using Operations = std::map<Key, std::unique_ptr<RunningOperation>>;
 
+  bool is_registered(const Task& task) const;
   std::unique_ptr<RunningOperation> prepare(const Task& task, const Key& key);
 
   Engine& engine_;
   Schedules& schedules_;
+  Canonical canonical_;
   TransferRecorder recorder_;
-  std::unordered_map<Key, std::unique_ptr<RunningOperation>, KeyHash> operations_;
-  Key last_key_{};
-  RunningOperation* last_ = nullptr;  ///< most calls are like the one before
+  Operations operations_;
+  Key key_{};                                      ///< of the task at hand; it keeps its memory
+  Operations::iterator last_ = operations_.end();  ///< most calls are like the one before
 };
 
 }  // namespace lockstep::detail

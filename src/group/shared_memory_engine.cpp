@@ -23,16 +23,14 @@ class SharedMemoryEngine final : public Engine {
   }
   void fail(const Error& error) noexcept override { transport_->fail(error); }
 
-  std::unique_ptr<RunningOperation> prepare(Shape shape, const TransferRecorder* recorder) override {
+  std::unique_ptr<RunningOperation> prepare(Shape shape) override {
     auto plan = plan_for(*shape.schedule, shape.registered && runs_in_place(*shape.schedule));
     shape.announcement.in_place = plan->staging_versions == 0 && shape.registered;
     shape.announcement.fingerprint = fingerprint_of(shape.announcement);
-    auto operation = std::make_unique<SharedMemoryOperation>(
+    return std::make_unique<SharedMemoryOperation>(
         *transport_, staging_,
         SharedMemoryOperation::Setup{
             .plan = std::move(plan), .announcement = shape.announcement, .layout = std::move(shape.layout)});
-    operation->record_transfers(recorder);
-    return operation;
   }
 
  private:

@@ -183,19 +183,12 @@ Selection built_in_selection(int ranks) {
   // Measured with `lockstep bench --algorithm all`. With a core to itself a rank is cheapest left alone for small
   // messages, and many share the work of large ones; ranks that take turns on a core want few meetings for longer.
   const bool own_core = ranks <= ::sysconf(_SC_NPROCESSORS_ONLN);
-  Selection selection = Selection::parse(
-      own_core ? "all_reduce: 0-1KiB naive, 1KiB-12KiB star, 12KiB- direct; broadcast: 0-64KiB tree, 64KiB- direct; "
-                 "barrier: naive"
-               : "all_reduce: 0-128KiB star, 128KiB- direct; broadcast: 0-64KiB tree, 64KiB- direct; barrier: naive",
+  return Selection::parse(
+      std::string(own_core ? "all_reduce: 0-1KiB naive, 1KiB-12KiB star, 12KiB- direct; "
+                           : "all_reduce: 0-128KiB star, 128KiB- direct; ") +
+          "reduce_scatter: direct; all_gather: direct; broadcast: 0-64KiB tree, 64KiB- direct; reduce: direct; "
+          "gather: star; scatter: star; all_to_all: direct; barrier: naive",
       "the built-in selection");
-  for (const Collective collective : kCollectives) {
-    const std::vector<std::string_view> names = algorithms_for(collective);
-    if (names.empty() || !selection.select(collective, 0).empty()) continue;
-    const std::string usual(default_algorithm(collective).name);
-    const bool does_it = std::find(names.begin(), names.end(), usual) != names.end();
-    selection.set(collective, {{0, does_it ? usual : std::string(names.front())}});
-  }
-  return selection;
 }
 
 std::string select(const Selection& selection, Collective collective, std::uint64_t bytes) {

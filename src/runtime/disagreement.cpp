@@ -25,18 +25,4 @@ void throw_disagreement(const Transport& transport, const Announcement& own) {
               {.rank = transport.rank()});
 }
 
-void throw_late(const Transport& transport, const Announcement& own, std::chrono::milliseconds timeout, int peer) {
-  std::vector<int> absent;
-  for (int other = 0; other < transport.size(); ++other) {
-    if (transport.progress_of(other).sequence < own.sequence) absent.push_back(other);
-  }
-  const double seconds = static_cast<double>(timeout.count()) / 1000;
-  const std::string where = absent.empty() ? "which entered it and went no further" : "which did not come to it";
-  if (absent.empty()) absent.push_back(peer);
-  throw Error(ErrorCode::kTimeout,
-              fmt::format("rank {} waited {} s for rank{} {}, {}", transport.rank(), seconds,
-                          absent.size() == 1 ? "" : "s", fmt::join(absent, ", "), where),
-              {.rank = transport.rank(), .peer = absent.front()});
-}
-
 }  // namespace lockstep

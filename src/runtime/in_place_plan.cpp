@@ -53,7 +53,7 @@ class InPlacePlanner {
         .chunk = intake.chunk, .operands = {}, .targets = {}, .transfers = transfers_of(intake, step, view_.rank)};
     for (const int rank : combined_ranks(intake, view_.rank)) {
       move.operands.push_back(value_of(rank, intake.chunk, step));
-      before.add(rank, ticks_once_made(version(rank, intake.chunk, step)));
+      before.add(rank, ticks_once_made(versions_.before(rank, intake.chunk, step)));
     }
     move.targets.push_back({view_.rank, Plan::Memory::kOutput, 0});
     wait_for_readers(view_.rank, intake.chunk, step, before);
@@ -69,7 +69,7 @@ class InPlacePlanner {
       if (sent.chunk != move.chunk || !is_pushed({sent.kind, sent.chunk, {sent.from}}, step + 1, sent.to)) continue;
       move.targets.push_back({sent.to, Plan::Memory::kOutput, 0});
       move.transfers.push_back({step + 1, sent});
-      before.add(sent.to, ticks_once_made(version(sent.to, sent.chunk, step)));
+      before.add(sent.to, ticks_once_made(versions_.before(sent.to, sent.chunk, step)));
       wait_for_readers(sent.to, sent.chunk, step, before);
     }
   }
@@ -80,9 +80,9 @@ class InPlacePlanner {
   bool is_pushed(const Intake& copy, int step, int to) const {
     if (copy.kind != TransferKind::kCopy || step == 0) return false;
     const int from = copy.sources.front();
-    const auto& made = version(from, copy.chunk, step);
+    const auto& made = versions_.before(from, copy.chunk, step);
     if (made.step != step - 1 || !is_reduced(from, copy.chunk, step - 1)) return false;
-    const auto& overwritten = version(to, copy.chunk, step);
+    const auto& overwritten = versions_.before(to, copy.chunk, step);
     if (overwritten.step == step - 1) return false;
     return std::all_of(overwritten.readers.begin(), overwritten.readers.end(),
                        [&](const Versions::Reader& reader) { return reader.step < step - 1 || reader.rank == from; });
@@ -96,7 +96,7 @@ class InPlacePlanner {
   }
 
   void wait_for_readers(int rank, int chunk, int step, Waits& before) const {
-    for (const auto& reader : version(rank, chunk, step).readers) {
+    for (const auto& reader : versions_.before(rank, chunk, step).readers) {
       if (reader.step < step) before.add(reader.rank, reader.step + 1);
     }
   }
@@ -104,9 +104,6 @@ class InPlacePlanner {
   Plan::Place value_of(int rank, int chunk, int step) const {
     const bool first = versions_.at(rank, chunk, step) == 0;
     return {rank, first ? Plan::Memory::kInput : Plan::Memory::kOutput, 0};
-  }
-  const Versions::Version& version(int rank, int chunk, int step) const {
-    return versions_.of(rank, chunk)[static_cast<std::size_t>(versions_.at(rank, chunk, step))];
   }
 
   const Schedule& schedule_;

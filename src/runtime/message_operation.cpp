@@ -2,13 +2,10 @@
 
 #include "kernels/reduce.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <lockstep/error.h>
 #include <sched.h>
 
 #include <algorithm>
-#include <cstring>
 
 namespace lockstep {
 
@@ -19,19 +16,13 @@ std::size_t index(int value) { return static_cast<std::size_t>(value); }
 /// A contribution is combined once so much of it is there, or all: little pieces are not worth a call.
 constexpr std::size_t kWorthwhileBytes = std::size_t{32} << 10;
 
-inline void relax() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#endif
-}
-
 }  // namespace
 
 MessageOperation::MessageOperation(MessageTransport& transport, ReceiveBuffers& buffers, Setup setup)
-    : transport_(transport),
+    : RunningOperation(setup.announcement),
+      transport_(transport),
       buffers_(buffers),
       plan_(std::move(setup.plan)),
-      announcement_(setup.announcement),
       layout_(std::move(setup.layout)),
       dtype_(announcement_.dtype),
       op_(announcement_.op),
@@ -45,7 +36,7 @@ MessageOperation::MessageOperation(MessageTransport& transport, ReceiveBuffers& 
     dtype_ = DataType::kUInt8;
     op_ = ReduceOp::kMax;
   }
-  place_chunks();
+  measure_chunks();
   for (const MessagePlan::Stream& stream : plan_->streams) {
     incoming_from_[index(stream.peer)] = static_cast<int>(incoming_.size());
     outgoing_.emplace_back(*plan_, stream, progress_);
@@ -59,52 +50,37 @@ MessageOperation::MessageOperation(MessageTransport& transport, ReceiveBuffers& 
   operands_.reserve(index(transport.size()));
 }
 
-void MessageOperation::begin(const Call& call, std::uint64_t sequence) {
-  call_ = call;
-  deadline_.start(call.timeout);
-  announcement_.sequence = sequence;
-  entered_ = false;
+void MessageOperation::measure_chunks() {
+  for (int chunk = 0; chunk < plan_->chunks; ++chunk) {
+    progress_.chunks[index(chunk)].bytes = token_.empty() ? layout_.input(chunk, 0).count * size_of(dtype_) : 1;
+  }
 }
 
 void MessageOperation::place_chunks() {
   for (int chunk = 0; chunk < plan_->chunks; ++chunk) {
     ChunkPlace& place = progress_.chunks[index(chunk)];
     if (!token_.empty()) {
-      place = {&token_[index(chunk)], &token_[index(chunk)], 1};
+      place.input = place.output = &token_[index(chunk)];
       continue;
     }
-    const Layout::Span input = layout_.input(chunk, 0);
-    const Layout::Span output = layout_.output(chunk, 0);
-    auto* const from = own_copy_.empty() ? static_cast<const std::byte*>(call_.input) : own_copy_.data();
     // Nothing is ever written to an input that is not the output.
-    place.input = const_cast<std::byte*>(from) + input.offset_bytes;
-    place.output = static_cast<std::byte*>(call_.output) + output.offset_bytes;
-    place.bytes = input.count * size_of(dtype_);
+    auto* const input = static_cast<std::byte*>(const_cast<void*>(call().input));
+    place.input = input + layout_.input(chunk, 0).offset_bytes;
+    place.output = static_cast<std::byte*>(call().output) + layout_.output(chunk, 0).offset_bytes;
   }
 }
 
 void MessageOperation::enter() {
-  if (announcement_.collective == Collective::kAllToAll && call_.input == call_.output) {
-    // Each block goes to where another is still to be sent from.
-    const auto* const bytes = static_cast<const std::byte*>(call_.input);
-    own_copy_.assign(bytes, bytes + announcement_.count * size_of(dtype_));
-  }
   place_chunks();
   std::fill(progress_.moved.begin(), progress_.moved.end(), 0);
   std::fill(progress_.sent.begin(), progress_.sent.end(), 0);
   for (OutgoingStream& stream : outgoing_) stream.begin(announcement_);
   for (IncomingStream& stream : incoming_) stream.begin(announcement_);
-  for (const int chunk : plan_->kept) {
-    const ChunkPlace& place = progress_.chunks[index(chunk)];
-    if (place.input != place.output && place.bytes > 0) std::memcpy(place.output, place.input, place.bytes);
-  }
   open_reduction_ = 0;
   tries_ = 0;
-  entered_ = true;
 }
 
-bool MessageOperation::advance() {
-  if (!entered_) enter();
+bool MessageOperation::go_on() {
   while (true) {
     bool moved = false;
     for (OutgoingStream& stream : outgoing_) moved |= stream.flush(transport_, progress_);
@@ -115,7 +91,7 @@ bool MessageOperation::advance() {
     if (!moved) return false;
     tries_ = 0;
   }
-  record();
+  if (records()) record_moves();
   return true;
 }
 
@@ -191,14 +167,9 @@ void MessageOperation::combine_piece(int index_of_move, std::size_t begin, std::
 }
 
 void MessageOperation::wait_for_peer() {
-  const MessageTransport::Patience patience = transport_.patience();
-  if (tries_ < patience.tries) {
+  if (tries_ < transport_.patience()) {
     ++tries_;
-    if (patience.yields) {
-      ::sched_yield();
-    } else {
-      relax();
-    }
+    ::sched_yield();
     return;
   }
   needs_.clear();
@@ -211,10 +182,9 @@ void MessageOperation::wait_for_peer() {
   tries_ = 0;
 }
 
-void MessageOperation::record() const {
-  if (recorder_ == nullptr || !*recorder_) return;
+void MessageOperation::record_moves() const {
   for (const MessagePlan::Move& move : plan_->moves) {
-    for (const int source : move.sources) (*recorder_)({move.step, {move.kind, move.chunk, source, plan_->rank}});
+    for (const int source : move.sources) record({move.step, {move.kind, move.chunk, source, plan_->rank}});
   }
 }
 
@@ -225,13 +195,7 @@ void MessageOperation::throw_late() const {
     if (incoming_[i].wants_bytes() && !incoming_[i].entered()) absent.push_back(incoming_[i].peer());
     if (incoming_[i].wants_bytes() || outgoing_[i].wants_room()) slow.push_back(incoming_[i].peer());
   }
-  const std::string where = absent.empty() ? "which entered it and went no further" : "which did not come to it";
-  if (absent.empty()) absent = slow;
-  throw Error(ErrorCode::kTimeout,
-              fmt::format("rank {} waited {} s for rank{} {}, {}", plan_->rank,
-                          static_cast<double>(call_.timeout.count()) / 1000, absent.size() == 1 ? "" : "s",
-                          fmt::join(absent, ", "), where),
-              {.rank = plan_->rank, .peer = absent.empty() ? -1 : absent.front()});
+  RunningOperation::throw_late(std::move(absent), slow, plan_->rank);
 }
 
 }  // namespace lockstep

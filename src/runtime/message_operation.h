@@ -3,17 +3,13 @@
 #include "runtime/layout.h"
 #include "runtime/message_plan.h"
 #include "runtime/message_streams.h"
-#include "runtime/plan.h"
 #include "runtime/running_operation.h"
 #include "transport/message_transport.h"
 
-#include <functional>
 #include <memory>
 #include <vector>
 
 namespace lockstep {
-
-using TransferRecorder = std::function<void(const ExecutedTransfer&)>;
 
 /// A collective over a transport that shows no memory: each rank sends its part of the schedule and takes in what is
 /// meant for it, from and to the caller's memory. All transfers whose bytes are there are under way at once; what
@@ -32,45 +28,35 @@ class MessageOperation final : public RunningOperation {
   /// `buffers` has one for each rank and outlives the operation.
   MessageOperation(MessageTransport& transport, ReceiveBuffers& buffers, Setup setup);
 
-  void begin(const Call& call, std::uint64_t sequence) override;
-  bool advance() override;
   void wait_for_peer() override;
-  const Announcement& announcement() const override { return announcement_; }
-  const Call& call() const override { return call_; }
-
-  void record_transfers(const TransferRecorder* recorder) { recorder_ = recorder; }
 
  private:
+  void enter() override;
+  bool go_on() override;
+  void measure_chunks();
   void place_chunks();
-  void enter();
   bool combine();
   bool combine(int move);
   void combine_piece(int move, std::size_t begin, std::size_t end);
   bool complete() const;
-  void record() const;
+  void record_moves() const;
   [[noreturn]] void throw_late() const;
 
   MessageTransport& transport_;
   ReceiveBuffers& buffers_;
   std::shared_ptr<const MessagePlan> plan_;
-  Announcement announcement_;
   Layout layout_;
   DataType dtype_;
   ReduceOp op_;
-  const TransferRecorder* recorder_ = nullptr;
 
-  Call call_;
-  CallDeadline deadline_;
   MessageProgress progress_;
   std::vector<OutgoingStream> outgoing_;
   std::vector<IncomingStream> incoming_;
   std::vector<int> incoming_from_;  ///< by rank: its stream
   std::vector<int> reductions_;     ///< moves that combine something
   std::size_t open_reduction_ = 0;  ///< all before it are done
-  bool entered_ = false;
-  int tries_ = 0;                    ///< in vain, since something moved
-  std::vector<std::byte> token_;     ///< what a barrier moves
-  std::vector<std::byte> own_copy_;  ///< of a buffer whose blocks change places
+  int tries_ = 0;                   ///< in vain, since something moved
+  std::vector<std::byte> token_;    ///< what a barrier moves
   std::vector<const void*> operands_;
   std::vector<MessageTransport::Need> needs_;
 };

@@ -1,6 +1,6 @@
 #include "runtime/message_plan.h"
 
-#include "schedule/promise.h"
+#include "runtime/plan_pieces.h"
 #include "schedule/view.h"
 
 #include <algorithm>
@@ -42,8 +42,6 @@ class Planner {
     return std::move(plan_);
   }
 
-  const std::vector<int>& last_moves() const { return last_move_; }
-
  private:
   MessagePlan::Stream& stream_with(int peer) {
     MessagePlan::Stream& stream = streams_[peer];
@@ -63,25 +61,21 @@ class Planner {
 
   /// After the step's sends, which read what the chunks held when it began.
   void add_moves(int step, const std::vector<Transfer>& receives) {
-    for (auto first = receives.begin(); first != receives.end();) {
-      const auto end = std::upper_bound(first, receives.end(), *first, by_chunk);
-      const auto chunk = static_cast<std::size_t>(first->chunk);
+    for (Intake& intake : intakes_of(receives)) {
+      const auto chunk = static_cast<std::size_t>(intake.chunk);
       const int index = static_cast<int>(plan_.moves.size());
-      MessagePlan::Move move{.step = step,
-                             .kind = first->kind,
-                             .chunk = first->chunk,
-                             .sources = {},
+      std::sort(intake.sources.begin(), intake.sources.end());
+      for (std::size_t i = 0; i < intake.sources.size(); ++i) {
+        stream_with(intake.sources[i]).arrivals.push_back({index, i});
+      }
+      plan_.moves.push_back({.step = step,
+                             .kind = intake.kind,
+                             .chunk = intake.chunk,
+                             .sources = std::move(intake.sources),
                              .finishes = finishing_[chunk] == step,
                              .after_move = last_move_[chunk],
-                             .after_sends = std::exchange(readers_[chunk], {})};
-      for (auto transfer = first; transfer != end; ++transfer) move.sources.push_back(transfer->from);
-      std::sort(move.sources.begin(), move.sources.end());
-      for (std::size_t i = 0; i < move.sources.size(); ++i) {
-        stream_with(move.sources[i]).arrivals.push_back({index, i});
-      }
-      plan_.moves.push_back(std::move(move));
+                             .after_sends = std::exchange(readers_[chunk], {})});
       last_move_[chunk] = index;
-      first = end;
     }
   }
 
@@ -95,14 +89,6 @@ class Planner {
 
 }  // namespace
 
-MessagePlan make_message_plan(const Schedule& schedule, int rank) {
-  Planner planner(schedule, rank);
-  MessagePlan plan = planner.take();
-  for (int chunk = 0; chunk < schedule.chunks; ++chunk) {
-    const bool untouched = planner.last_moves()[static_cast<std::size_t>(chunk)] == MessagePlan::kNone;
-    if (untouched && must_end_with(schedule, rank, chunk)) plan.kept.push_back(chunk);
-  }
-  return plan;
-}
+MessagePlan make_message_plan(const Schedule& schedule, int rank) { return Planner(schedule, rank).take(); }
 
 }  // namespace lockstep

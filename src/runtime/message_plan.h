@@ -49,7 +49,6 @@ struct MessagePlan {
   std::vector<Move> moves;      ///< by step, then chunk
   std::vector<Send> sends;      ///< by step, then chunk
   std::vector<Stream> streams;  ///< one for each peer that anything goes to or comes from, ascending
-  std::vector<int> kept;        ///< chunks of the result that nothing is moved into
 };
 
 /// `schedule` may be the whole or `rank`'s view; it must have been proved.

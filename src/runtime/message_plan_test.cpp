@@ -42,7 +42,6 @@ TEST(MessagePlan, SaysWhatEachTransferWaitsFor) {
   EXPECT_EQ(plan.streams[0].arrivals.size(), 2U);
   EXPECT_EQ(plan.streams[1].peer, 2);
   EXPECT_THAT(plan.streams[1].sends, ElementsAre(2, 3));
-  EXPECT_THAT(plan.kept, testing::IsEmpty());
 }
 
 TEST(MessagePlan, ListsSourcesInAscendingOrder) {
@@ -56,16 +55,6 @@ TEST(MessagePlan, ListsSourcesInAscendingOrder) {
   ASSERT_EQ(plan.moves.size(), 1U);
   EXPECT_THAT(plan.moves[0].sources, ElementsAre(0, 2));
   EXPECT_TRUE(plan.moves[0].finishes);
-}
-
-TEST(MessagePlan, KnowsWhatStaysAsItCame) {
-  const Schedule schedule{.name = "by hand",
-                          .collective = Collective::kAllGather,
-                          .ranks = 2,
-                          .chunks = 2,
-                          .steps = {{{kCopy, 0, 0, 1}, {kCopy, 1, 1, 0}}}};
-  EXPECT_THAT(make_message_plan(schedule, 0).kept, ElementsAre(0));
-  EXPECT_THAT(make_message_plan(schedule, 1).kept, ElementsAre(1));
 }
 
 }  // namespace lockstep

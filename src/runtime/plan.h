@@ -2,6 +2,7 @@
 
 #include "schedule/schedule.h"
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,8 @@ struct ExecutedTransfer {
 
   friend bool operator==(const ExecutedTransfer&, const ExecutedTransfer&) = default;
 };
+
+using TransferRecorder = std::function<void(const ExecutedTransfer&)>;
 
 /// One rank's part of a schedule, made ready to run where ranks read each other's memory. Made from the whole schedule:
 /// what has to be waited for is just what the transfers need, derived from them and never typed by a person.

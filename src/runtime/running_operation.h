@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/plan.h"
 #include "transport/announcement.h"
 
 #include <lockstep/error.h>
@@ -16,29 +17,6 @@ struct Call {
   std::string purpose;
   std::chrono::milliseconds timeout{0};
 };
-
-/// One collective under way on one rank, as far as its peers let it. Used again for call after call of the same shape,
-/// so that nothing is allocated or planned the second time.
-///
-/// begin, then advance and wait_for_peer in turns until advance() says true. One thread at a time.
-class RunningOperation {
- public:
-  virtual ~RunningOperation() = default;
-
-  /// Takes up a call under this sequence number; nothing moves yet.
-  virtual void begin(const Call& call, std::uint64_t sequence) = 0;
-  /// Carries out what its peers are ready for; true once complete. The first call after begin announces the operation.
-  /// Throws Error.
-  virtual bool advance() = 0;
-  /// Waits for the peer that the operation stands at. Throws Error, kTimeout once the deadline has passed.
-  virtual void wait_for_peer() = 0;
-
-  virtual const Announcement& announcement() const = 0;
-  virtual const Call& call() const = 0;
-};
-
-/// The error with the operation's name, number and purpose added.
-Error explain(const RunningOperation& operation, int rank, const Error& error);
 
 /// When a call that begins now must be over. The clock is asked only when somebody has to wait.
 class CallDeadline {
@@ -60,5 +38,54 @@ class CallDeadline {
   Clock::time_point end_;
   bool started_ = false;
 };
+
+/// One collective under way on one rank, as far as its peers let it. Used again for call after call of the same shape,
+/// so that nothing is allocated or planned the second time.
+///
+/// begin, then advance and wait_for_peer in turns until advance() says true. One thread at a time.
+class RunningOperation {
+ public:
+  /// `announcement` is complete but for the sequence and the offsets.
+  explicit RunningOperation(const Announcement& announcement) : announcement_(announcement) {}
+  virtual ~RunningOperation() = default;
+
+  /// What is called for each transfer that is carried out; outlives the operation.
+  void record_transfers(const TransferRecorder* recorder) { recorder_ = recorder; }
+
+  /// Takes up a call, which stays where it is until the operation is complete, under this sequence number; nothing
+  /// moves yet.
+  void begin(const Call& call, std::uint64_t sequence);
+  void begin(Call&& call, std::uint64_t sequence) = delete;
+  /// Carries out what its peers are ready for; true once complete. The first after begin announces the operation.
+  /// Throws Error.
+  bool advance();
+  /// Waits for the peer that the operation stands at. Throws Error, kTimeout once the deadline has passed.
+  virtual void wait_for_peer() = 0;
+
+  const Announcement& announcement() const { return announcement_; }
+  const Call& call() const { return *call_; }
+
+ protected:
+  /// What comes first in a call.
+  virtual void enter() = 0;
+  virtual bool go_on() = 0;
+
+  bool records() const { return recorder_ != nullptr && *recorder_; }
+  void record(const ExecutedTransfer& transfer) const { (*recorder_)(transfer); }
+  /// Throws Error (kTimeout) that names the ranks that did not come to the operation or, if all did, those that went
+  /// no further.
+  [[noreturn]] void throw_late(std::vector<int> absent, const std::vector<int>& slow, int rank) const;
+
+  Announcement announcement_;
+  CallDeadline deadline_;
+
+ private:
+  const Call* call_ = nullptr;
+  const TransferRecorder* recorder_ = nullptr;
+  bool entered_ = false;
+};
+
+/// The error with the operation's name, number and purpose added.
+Error explain(const RunningOperation& operation, int rank, const Error& error);
 
 }  // namespace lockstep

@@ -21,10 +21,10 @@ constexpr std::size_t kPieceBytes = std::size_t{512} << 10;
 }  // namespace
 
 SharedMemoryOperation::SharedMemoryOperation(Transport& transport, StagingRing& staging, Setup setup)
-    : transport_(transport),
+    : RunningOperation(setup.announcement),
+      transport_(transport),
       staging_(staging),
       plan_(std::move(setup.plan)),
-      announcement_(setup.announcement),
       layout_(std::move(setup.layout)),
       streams_(announcement_.count * size_of(announcement_.dtype) * static_cast<std::size_t>(transport.size()) >
                kStreamingBytes),
@@ -43,32 +43,23 @@ SharedMemoryOperation::SharedMemoryOperation(Transport& transport, StagingRing& 
   layout_.slice(std::min(available, std::max<std::size_t>(64, kPieceBytes / static_cast<std::size_t>(plan_->chunks))));
 }
 
-void SharedMemoryOperation::begin(const Call& call, std::uint64_t sequence) {
-  call_ = call;
-  deadline_.start(call.timeout);
-  announcement_.sequence = sequence;
-  entered_ = false;
+void SharedMemoryOperation::enter() {
   in_piece_ = false;
   piece_ = 0;
-}
-
-void SharedMemoryOperation::enter() {
   for (Peer& peer : peers_) peer.agrees = false;
   Peer& self = peers_[static_cast<std::size_t>(transport_.rank())];
   self.agrees = true;
   if (!is_staged()) {
     const auto bytes = announcement_.count * size_of(announcement_.dtype);
-    self.input_offset = transport_.offset_of(call_.input, bytes).value_or(0);
-    self.output_offset = transport_.offset_of(call_.output, bytes).value_or(0);
+    self.input_offset = transport_.offset_of(call().input, bytes).value_or(0);
+    self.output_offset = transport_.offset_of(call().output, bytes).value_or(0);
     announcement_.input_offset = self.input_offset;
     announcement_.output_offset = self.output_offset;
   }
   transport_.announce(announcement_);
-  entered_ = true;
 }
 
-bool SharedMemoryOperation::advance() {
-  if (!entered_) enter();
+bool SharedMemoryOperation::go_on() {
   while (piece_ < layout_.pieces()) {
     if (!in_piece_ && !enter_piece()) return false;
     while (position_ < plan_->steps.size()) {
@@ -131,8 +122,8 @@ void SharedMemoryOperation::check_agreement(int index) {
 
 void SharedMemoryOperation::carry_out(const Plan::Move& move) {
   const std::size_t count = layout_.input(move.chunk, piece_).count;
-  if (recorder_ != nullptr && *recorder_ && piece_ == 0) {
-    for (const ExecutedTransfer& transfer : move.transfers) (*recorder_)(transfer);
+  if (piece_ == 0 && records()) {
+    for (const ExecutedTransfer& transfer : move.transfers) record(transfer);
   }
   if (count == 0) return;
   operands_.clear();
@@ -166,7 +157,7 @@ std::byte* SharedMemoryOperation::address_of(const Plan::Place& place, int chunk
   const std::size_t offset = (is_input ? layout_.input(chunk, piece_) : layout_.output(chunk, piece_)).offset_bytes;
   if (place.rank == transport_.rank()) {
     // Nothing is ever written to an input that is not the output.
-    void* own = is_input ? const_cast<void*>(call_.input) : call_.output;
+    void* own = is_input ? const_cast<void*>(call().input) : call().output;
     return static_cast<std::byte*>(own) + offset;
   }
   const Peer& peer = peers_[static_cast<std::size_t>(place.rank)];
@@ -180,11 +171,18 @@ void SharedMemoryOperation::wait_for_peer() {
   // First for the peer to enter the operation, so that disagreement is seen although the peer will come no further.
   const Progress entering{announcement_.sequence, 0};
   if (target > entering) {
-    if (!transport_.wait_for(peer, entering, deadline_.get()))
-      throw_late(transport_, announcement_, call_.timeout, peer);
+    if (!transport_.wait_for(peer, entering, deadline_.get())) throw_late(peer);
     check_agreement(peer);
   }
-  if (!transport_.wait_for(peer, target, deadline_.get())) throw_late(transport_, announcement_, call_.timeout, peer);
+  if (!transport_.wait_for(peer, target, deadline_.get())) throw_late(peer);
+}
+
+void SharedMemoryOperation::throw_late(int peer) const {
+  std::vector<int> absent;
+  for (int other = 0; other < transport_.size(); ++other) {
+    if (transport_.progress_of(other).sequence < announcement_.sequence) absent.push_back(other);
+  }
+  RunningOperation::throw_late(std::move(absent), {peer}, transport_.rank());
 }
 
 }  // namespace lockstep

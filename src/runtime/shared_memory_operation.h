@@ -6,14 +6,11 @@
 #include "runtime/staging_ring.h"
 #include "transport/transport.h"
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
 
 namespace lockstep {
-
-using TransferRecorder = std::function<void(const ExecutedTransfer&)>;
 
 /// A collective over a transport that shows every peer's memory: runs a plan, in place or through the staging area,
 /// piece after piece.
@@ -28,13 +25,7 @@ class SharedMemoryOperation final : public RunningOperation {
   /// staging area is too small for the schedule.
   SharedMemoryOperation(Transport& transport, StagingRing& staging, Setup setup);
 
-  void begin(const Call& call, std::uint64_t sequence) override;
-  bool advance() override;
   void wait_for_peer() override;
-  const Announcement& announcement() const override { return announcement_; }
-  const Call& call() const override { return call_; }
-
-  void record_transfers(const TransferRecorder* recorder) { recorder_ = recorder; }
 
  private:
   struct Peer {
@@ -44,11 +35,12 @@ class SharedMemoryOperation final : public RunningOperation {
   };
 
   bool is_staged() const { return plan_->staging_versions > 0; }
-  void enter();
+  void enter() override;
+  bool go_on() override;
   bool enter_piece();
-  void finish_piece();
   bool satisfied(const std::vector<Plan::Wait>& waits, Progress start);
   void check_agreement(int peer);
+  [[noreturn]] void throw_late(int peer) const;
   void carry_out(const Plan::Move& move);
   std::byte* address_of(const Plan::Place& place, int chunk) const;
   /// This rank's progress, or a peer's, `ticks` into the present piece.
@@ -57,15 +49,10 @@ class SharedMemoryOperation final : public RunningOperation {
   Transport& transport_;
   StagingRing& staging_;
   std::shared_ptr<const Plan> plan_;
-  Announcement announcement_;
   Layout layout_;
-  const TransferRecorder* recorder_ = nullptr;
   bool streams_;  ///< what the last step leaves is larger than the caches
 
-  Call call_;
-  CallDeadline deadline_;
   std::vector<Peer> peers_;
-  bool entered_ = false;
   bool in_piece_ = false;
   std::size_t piece_ = 0;
   std::size_t position_ = 0;  ///< in the plan's steps

@@ -50,7 +50,8 @@ std::vector<ExecutedTransfer> execute(const Schedule& schedule, bool in_place) {
         // An all_to_all takes two buffers.
         auto* const input = static_cast<float*>(memory.data());
         float* const output = schedule.collective == Collective::kAllToAll ? input + count : input;
-        operation.begin({input, output, "", std::chrono::seconds(30)}, 1);
+        const Call call{input, output, "", std::chrono::seconds(30)};
+        operation.begin(call, 1);
         while (!operation.advance()) operation.wait_for_peer();
       });
     }

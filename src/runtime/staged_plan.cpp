@@ -62,7 +62,8 @@ class StagedPlanner {
     Waits before(view_.rank);
     std::vector<Plan::Move> moves;
     for (const Intake& intake : intakes_of(view_.steps[static_cast<std::size_t>(step)].receives)) {
-      for (const int source : intake.sources) before.add(source, ticks_once_made(version(source, intake.chunk, step)));
+      for (const int source : intake.sources)
+        before.add(source, ticks_once_made(versions_.before(source, intake.chunk, step)));
       moves.push_back(move_of(intake, step));
     }
     if (!moves.empty()) plan_.steps.push_back({step + kTicksBeforeSteps, before.take(), std::move(moves)});
@@ -93,9 +94,6 @@ class StagedPlanner {
   Plan::Memory own_memory(int chunk, int number) const {
     if (number == 0) return Plan::Memory::kInput;
     return is_read(chunk, number) ? Plan::Memory::kStaging : Plan::Memory::kOutput;
-  }
-  const Versions::Version& version(int rank, int chunk, int step) const {
-    return versions_.of(rank, chunk)[static_cast<std::size_t>(versions_.at(rank, chunk, step))];
   }
 
   void finish() {

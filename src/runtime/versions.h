@@ -25,8 +25,11 @@ class Versions {
 
   /// All versions of a chunk on a rank, oldest first.
   const std::vector<Version>& of(int rank, int chunk) const { return versions_[place(rank, chunk)]; }
-  /// The number of the version that is there when `step` begins.
+  /// The number of the version that is there when `step` begins, and the version.
   int at(int rank, int chunk, int step) const;
+  const Version& before(int rank, int chunk, int step) const {
+    return of(rank, chunk)[static_cast<std::size_t>(at(rank, chunk, step))];
+  }
 
  private:
   std::size_t place(int rank, int chunk) const {

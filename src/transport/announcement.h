@@ -3,10 +3,12 @@
 #include <lockstep/types.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 namespace lockstep {
 
@@ -19,16 +21,21 @@ struct Announcement {
   std::uint64_t output_offset = 0;
   std::uint64_t fingerprint = 0;  ///< of what must agree; see fingerprint_of
   std::int32_t root = 0;
+  std::uint32_t blocks = 0;  ///< digest_of the ranks' block sizes, where they differ
   Collective collective = Collective::kBarrier;
   DataType dtype = DataType::kFloat32;
   ReduceOp op = ReduceOp::kSum;
   bool in_place = false;  ///< runs on registered memory, with no copy: peers read and write each other's buffers
-  std::array<char, 41> algorithm{};  ///< zero-terminated
+  std::array<char, 37> algorithm{};  ///< zero-terminated
 
   std::string_view algorithm_name() const { return algorithm.data(); }
   /// As "all_reduce of 12 float32 (sum, ALGORITHM)".
   std::string describe() const;
 };
+
+/// A number that stands for these counts; 0 for none.
+std::uint32_t digest_of(const std::vector<std::size_t>& block_counts);
+
 /// A number that differs if anything differs that ranks must agree on: all but the sequence and the offsets.
 std::uint64_t fingerprint_of(const Announcement& announcement);
 

@@ -45,13 +45,9 @@ class MessageTransport {
   };
   /// Sleeps until one of the needs may be met; false if the deadline passed first.
   virtual bool wait(std::span<const Need> needs, std::chrono::steady_clock::time_point deadline) = 0;
-  /// How many times to try in vain before sleeping: where every rank has a core to itself an answer comes within
-  /// microseconds; where ranks share cores, who tries keeps the one it waits for from running.
-  struct Patience {
-    int tries;
-    bool yields;  ///< let others run between two tries
-  };
-  virtual Patience patience() const = 0;
+  /// How many times to try in vain, letting others run, before sleeping: where every rank has a core to itself an
+  /// answer comes within microseconds; where ranks share cores, who tries keeps the one it waits for from running.
+  virtual int patience() const = 0;
 
   /// Tells the peers that this rank can go no further, and why. Whoever waits, for anyone, throws the same.
   virtual void fail(const Error& error) noexcept = 0;

@@ -23,9 +23,9 @@ using std::chrono::steady_clock;
 /// A data stream may break before the word that explains it has arrived beside it.
 constexpr milliseconds kLastWord{500};
 
-MessageTransport::Patience patience_for(int ranks_here) {
+int patience_for(int ranks_here) {
   const bool own_core = ranks_here <= static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
-  return own_core ? MessageTransport::Patience{200, true} : MessageTransport::Patience{4, true};
+  return own_core ? 200 : 4;
 }
 
 std::shared_ptr<void> map_pages(std::size_t bytes) {
@@ -57,7 +57,7 @@ class TcpTransport final : public MessageTransport {
   int size() const override { return static_cast<int>(data_.size()); }
   bool reaches(int peer) const override { return peer >= 0 && peer < size(); }
   bool takes(Device device) const override { return device == Device::kHost; }
-  Patience patience() const override { return patience_; }
+  int patience() const override { return patience_; }
 
   RegisteredMemory allocate(std::size_t bytes) override { return {map_pages(bytes), bytes}; }
 
@@ -140,7 +140,7 @@ class TcpTransport final : public MessageTransport {
   Control::State state(int peer) const { return controls_[static_cast<std::size_t>(peer)].state(); }
 
   int rank_;
-  Patience patience_;
+  int patience_;
   std::vector<Control> controls_;     ///< by rank; our own says nothing
   std::vector<FileDescriptor> data_;  ///< by rank
   std::vector<pollfd> polled_;
