@@ -1,4 +1,5 @@
 #include "group/engine.h"
+#include "runtime/letter_operation.h"
 #include "runtime/shared_memory_operation.h"
 #include "runtime/staging_ring.h"
 
@@ -24,6 +25,7 @@ class SharedMemoryEngine final : public Engine {
   void fail(const Error& error) noexcept override { transport_->fail(error); }
 
   std::unique_ptr<RunningOperation> prepare(Shape shape) override {
+    if (fits_letters(shape)) return prepare_letters(std::move(shape));
     auto plan = plan_for(*shape.schedule, shape.registered && runs_in_place(*shape.schedule));
     shape.announcement.in_place = plan->staging_versions == 0 && shape.registered;
     shape.announcement.fingerprint = fingerprint_of(shape.announcement);
@@ -34,6 +36,19 @@ class SharedMemoryEngine final : public Engine {
   }
 
  private:
+  bool fits_letters(const Shape& shape) const {
+    const std::size_t bytes = shape.announcement.count * size_of(shape.announcement.dtype);
+    return bytes <= transport_->letter_bytes() && is_one_exchange(*shape.schedule);
+  }
+
+  std::unique_ptr<RunningOperation> prepare_letters(Shape shape) {
+    shape.announcement.fingerprint = fingerprint_of(shape.announcement);
+    return std::make_unique<LetterOperation>(*transport_, letters_,
+                                             LetterOperation::Setup{.plan = plan_for(*shape.schedule, false),
+                                                                    .announcement = shape.announcement,
+                                                                    .layout = std::move(shape.layout)});
+  }
+
   std::shared_ptr<const Plan> plan_for(const Schedule& schedule, bool in_place) {
     auto& plan = plans_[{schedule.name, schedule.collective, schedule.root, in_place}];
     if (!plan) {
@@ -46,6 +61,7 @@ class SharedMemoryEngine final : public Engine {
 
   std::unique_ptr<Transport> transport_;
   StagingRing staging_;
+  LetterOperation::Letters letters_;
   std::map<std::tuple<std::string, Collective, int, bool>, std::shared_ptr<const Plan>> plans_;
 };
 

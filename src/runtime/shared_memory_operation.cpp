@@ -1,7 +1,5 @@
 #include "runtime/shared_memory_operation.h"
 
-#include "kernels/copy.h"
-#include "kernels/reduce.h"
 #include "runtime/disagreement.h"
 
 #include <fmt/format.h>
@@ -28,6 +26,7 @@ SharedMemoryOperation::SharedMemoryOperation(Transport& transport, StagingRing& 
       layout_(std::move(setup.layout)),
       streams_(announcement_.count * size_of(announcement_.dtype) * static_cast<std::size_t>(transport.size()) >
                kStreamingBytes),
+      runner_(announcement_.dtype, announcement_.op, transport.size()),
       peers_(static_cast<std::size_t>(transport.size())) {
   if (!is_staged()) return;
   const std::size_t places =
@@ -126,25 +125,9 @@ void SharedMemoryOperation::carry_out(const Plan::Move& move) {
     for (const ExecutedTransfer& transfer : move.transfers) record(transfer);
   }
   if (count == 0) return;
-  operands_.clear();
-  for (const Plan::Place& place : move.operands) operands_.push_back(address_of(place, move.chunk));
-  targets_.clear();
-  for (const Plan::Place& place : move.targets) targets_.push_back(address_of(place, move.chunk));
-  if (operands_.size() == 1 && targets_.size() == 1) {
-    const bool comes_home = move.targets.front().memory == Plan::Memory::kOutput;
-    kernels::copy(targets_.front(), operands_.front(), count * size_of(announcement_.dtype), streams_ && comes_home);
-    return;
-  }
-  const bool divides = move.finishes && announcement_.op == ReduceOp::kMean;
-  kernels::reduce({.targets = targets_.data(),
-                   .target_count = targets_.size(),
-                   .operands = operands_.data(),
-                   .operand_count = operands_.size(),
-                   .count = count,
-                   .dtype = announcement_.dtype,
-                   .op = announcement_.op,
-                   .divide_by = divides ? transport_.size() : 1,
-                   .streaming = streams_ && !is_staged()});
+  const bool comes_home = move.targets.front().memory == Plan::Memory::kOutput;
+  runner_.run(move, count, {.copies = streams_ && comes_home, .sums = streams_ && !is_staged()},
+              [&](const Plan::Place& place) { return address_of(place, move.chunk); });
 }
 
 std::byte* SharedMemoryOperation::address_of(const Plan::Place& place, int chunk) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "runtime/layout.h"
+#include "runtime/move_runner.h"
 #include "runtime/plan.h"
 #include "runtime/running_operation.h"
 #include "runtime/staging_ring.h"
@@ -51,6 +52,7 @@ class SharedMemoryOperation final : public RunningOperation {
   std::shared_ptr<const Plan> plan_;
   Layout layout_;
   bool streams_;  ///< what the last step leaves is larger than the caches
+  MoveRunner runner_;
 
   std::vector<Peer> peers_;
   bool in_piece_ = false;
@@ -58,8 +60,6 @@ class SharedMemoryOperation final : public RunningOperation {
   std::size_t position_ = 0;  ///< in the plan's steps
   std::size_t slot_offset_ = 0;
   std::optional<std::pair<int, Progress>> blocked_on_;
-  std::vector<const void*> operands_;  ///< of the move at hand
-  std::vector<void*> targets_;
 };
 
 }  // namespace lockstep

@@ -26,6 +26,13 @@ struct Entry {
   std::uint64_t output_offset;
 };
 
+/// A small message that every rank of the group leaves for all others.
+struct Letter {
+  std::uint64_t number;  ///< from 1; before writing number k a rank has read everybody's number k - 1
+  std::uint64_t stamp;   ///< tells it from all other letters; not 0
+  std::size_t bytes;
+};
+
 /// Moves bytes between the ranks of a group and tells each how far the others are. One object a rank.
 ///
 /// Before it is used it answers: does it reach this peer, which kinds of memory does it take, can it show me that
@@ -62,6 +69,18 @@ class Transport {
   virtual std::optional<Announcement> announcement_of(int peer, std::uint64_t sequence) const = 0;
   /// The same in short, cheap enough for every operation.
   virtual std::optional<Entry> entry_of(int peer, std::uint64_t sequence) const = 0;
+
+  /// The largest letter, in bytes. A letter needs no announcement and no signal; only if a peer sleeps, which post()
+  /// says, must this rank announce and signal too.
+  virtual std::size_t letter_bytes() const = 0;
+  virtual bool post(const Letter& letter, const std::byte* data) = 0;
+  /// Whether the peer's letter is there; then it is copied to `to`, which has room for letter_bytes().
+  virtual bool read(int peer, const Letter& letter, std::byte* to) const = 0;
+  /// Looks for it as long as staying awake is cheaper than sleeping; true if it is there.
+  virtual bool await_briefly(int peer, const Letter& letter, std::byte* to) = 0;
+  /// Waits until the letter is there or the peer has come that far; false if the deadline passed first.
+  virtual bool wait_for(int peer, const Letter& letter, std::byte* to, Progress progress,
+                        std::chrono::steady_clock::time_point deadline) = 0;
 
   virtual void signal(Progress progress) = 0;
   virtual Progress progress_of(int peer) const = 0;

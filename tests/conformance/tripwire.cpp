@@ -35,6 +35,19 @@ class WatchedTransport final : public Transport {
   std::optional<Entry> entry_of(int peer, std::uint64_t sequence) const override {
     return inner_->entry_of(peer, sequence);
   }
+  std::size_t letter_bytes() const override { return inner_->letter_bytes(); }
+  bool post(const Letter& letter, const std::byte* data) override {
+    tripwire_.pass(1);
+    return inner_->post(letter, data);
+  }
+  bool read(int peer, const Letter& letter, std::byte* to) const override { return inner_->read(peer, letter, to); }
+  bool await_briefly(int peer, const Letter& letter, std::byte* to) override {
+    return inner_->await_briefly(peer, letter, to);
+  }
+  bool wait_for(int peer, const Letter& letter, std::byte* to, Progress progress,
+                std::chrono::steady_clock::time_point deadline) override {
+    return inner_->wait_for(peer, letter, to, progress, deadline);
+  }
   Progress progress_of(int peer) const override { return inner_->progress_of(peer); }
   bool await_briefly(int peer, Progress progress) override { return inner_->await_briefly(peer, progress); }
   bool wait_for(int peer, Progress progress, std::chrono::steady_clock::time_point deadline) override {
@@ -71,7 +84,7 @@ class WatchedMessageTransport final : public MessageTransport {
   bool wait(std::span<const Need> needs, std::chrono::steady_clock::time_point deadline) override {
     return inner_->wait(needs, deadline);
   }
-  Patience patience() const override { return inner_->patience(); }
+  int patience() const override { return inner_->patience(); }
   void fail(const Error& error) noexcept override { inner_->fail(error); }
 
  private:

@@ -58,22 +58,26 @@ std::optional<Entry> RankSlot::entry(std::uint64_t sequence) const {
 }
 
 void RankSlot::signal(Progress progress) {
-  // Ordered before the look at parked_, as park() orders its increment before its look at progress_: one of the two
-  // sees the other.
   progress_.store(pack(progress), std::memory_order_release);
+  if (is_awaited()) wake();
+}
+
+bool RankSlot::is_awaited() const {
+  // What was written is ordered before the look at parked_, as park() orders its increment before its look at what it
+  // waits for: one of the two sees the other.
   light_fence();
-  if (parked_.load(std::memory_order_relaxed) != 0) wake();
+  return parked_.load(std::memory_order_relaxed) != 0;
 }
 
 void RankSlot::wake() {
   ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&progress_), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
-void RankSlot::park(Progress seen, std::chrono::milliseconds slice) {
+void RankSlot::park(Progress seen, std::chrono::milliseconds slice, const std::function<bool()>& there) {
   parked_.fetch_add(1, std::memory_order_seq_cst);
   heavy_fence();
   const std::uint64_t packed = pack(seen);
-  if (progress_.load(std::memory_order_seq_cst) == packed) {
+  if (!there() && progress_.load(std::memory_order_seq_cst) == packed) {
     const timespec timeout{slice.count() / 1000, slice.count() % 1000 * 1'000'000};
     ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&progress_), FUTEX_WAIT, static_cast<std::uint32_t>(packed),
               &timeout, nullptr, 0);

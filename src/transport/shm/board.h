@@ -1,5 +1,6 @@
 #pragma once
 
+#include "transport/shm/letterbox.h"
 #include "transport/transport.h"
 
 #include <array>
@@ -7,6 +8,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 namespace lockstep::shm {
@@ -31,8 +33,13 @@ class RankSlot {
 
   void signal(Progress progress);
   Progress progress() const { return unpack(progress_.load(std::memory_order_acquire)); }
-  /// Sleeps until the progress may no longer be `seen`, or `slice` has passed.
-  void park(Progress seen, std::chrono::milliseconds slice);
+  /// Sleeps until the progress may no longer be `seen`, or `slice` has passed; not at all if what is waited for is
+  /// `there`, which is asked once this rank can see that somebody sleeps.
+  void park(Progress seen, std::chrono::milliseconds slice, const std::function<bool()>& there);
+  /// Whether somebody sleeps, or is about to without having seen what this rank wrote before.
+  bool is_awaited() const;
+
+  Letterbox& letters() { return letters_; }
 
  private:
   static constexpr unsigned kStepBits = 24;
@@ -54,6 +61,7 @@ class RankSlot {
     std::atomic<std::uint64_t> output_offset{0};
   };
   std::array<PublishedEntry, 2> entries_;
+  Letterbox letters_;
   alignas(64) std::atomic<RankState> state_{RankState::kAbsent};
   ErrorCode failure_code_{};
   std::int32_t failure_peer_ = 0;

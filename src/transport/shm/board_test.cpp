@@ -34,7 +34,7 @@ TEST(RankSlot, ASleeperIsWokenByASignal) {
   RankSlot slot;
   std::jthread sleeper([&] {
     // Far longer than the test may take: only the signal ends it.
-    while (slot.progress() < Progress{1, 0}) slot.park(slot.progress(), milliseconds(600'000));
+    while (slot.progress() < Progress{1, 0}) slot.park(slot.progress(), milliseconds(600'000), [] { return false; });
   });
   slot.signal({.sequence = 1, .steps = 0});
   sleeper.join();

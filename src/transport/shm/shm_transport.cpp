@@ -71,49 +71,77 @@ class ShmTransport final : public Transport {
   Progress progress_of(int peer) const override { return slot(peer).progress(); }
   void fail(const Error& error) noexcept override { own_slot().fail(error); }
 
-  bool await_briefly(int peer, Progress target) override {
-    const RankSlot& awaited = slot(peer);
-    for (int i = 0; i < patience_.spins; ++i) {
-      if (awaited.progress() >= target) return true;
-      relax();
-    }
-    for (int i = 0; i < patience_.yields; ++i) {
-      if (awaited.progress() >= target) return true;
-      ::sched_yield();
-    }
-    return awaited.progress() >= target;
+  std::size_t letter_bytes() const override { return Letterbox::kBytes; }
+  bool post(const Letter& letter, const std::byte* data) override {
+    own_slot().letters().write(letter.number, letter.stamp, data, letter.bytes);
+    return own_slot().is_awaited();
+  }
+  bool read(int peer, const Letter& letter, std::byte* to) const override {
+    return slot(peer).letters().read(letter.number, letter.stamp, to, letter.bytes);
   }
 
+  bool await_briefly(int peer, const Letter& letter, std::byte* to) override {
+    return look_for([&] { return read(peer, letter, to); });
+  }
+  bool await_briefly(int peer, Progress target) override {
+    const RankSlot& awaited = slot(peer);
+    return look_for([&] { return awaited.progress() >= target; });
+  }
+
+  bool wait_for(int peer, const Letter& letter, std::byte* to, Progress target,
+                steady_clock::time_point deadline) override {
+    return wait_until(peer, target, deadline,
+                      [&] { return read(peer, letter, to) || slot(peer).progress() >= target; });
+  }
   bool wait_for(int peer, Progress target, steady_clock::time_point deadline) override {
-    RankSlot& awaited = slot(peer);
-    while (true) {
-      const Progress seen = awaited.progress();
-      if (seen >= target) return true;
-      check_peers(peer, target);
-      if (steady_clock::now() >= deadline) return false;
-      awaited.park(seen, kLookAround);
-    }
+    return wait_until(peer, target, deadline, [&] { return slot(peer).progress() >= target; });
   }
 
  private:
-  /// Throws if any peer has died or failed, or if `peer` has left before it came that far.
-  void check_peers(int peer, Progress target) const {
+  template <class There>
+  bool look_for(const There& there) const {
+    for (int i = 0; i < patience_.spins; ++i) {
+      if (there()) return true;
+      relax();
+    }
+    for (int i = 0; i < patience_.yields; ++i) {
+      if (there()) return true;
+      ::sched_yield();
+    }
+    return there();
+  }
+
+  template <class There>
+  bool wait_until(int peer, Progress target, steady_clock::time_point deadline, const There& there) {
+    RankSlot& awaited = slot(peer);
+    while (true) {
+      const Progress seen = awaited.progress();
+      if (there()) return true;
+      const auto trouble = trouble_with(peer, target);
+      if (there()) return true;  // what a peer gave before it left, or died, counts
+      if (trouble) throw *trouble;
+      if (steady_clock::now() >= deadline) return false;
+      awaited.park(seen, kLookAround, there);
+    }
+  }
+
+  /// What keeps `peer` from coming that far: any peer has died or failed, or it has left.
+  std::optional<Error> trouble_with(int peer, Progress target) const {
     // A peer's own word comes first: it knows more than its hung-up lifeline does.
     for (int other = 0; other < size(); ++other) {
-      if (other != rank() && slot(other).state() == RankState::kFailed) {
-        throw slot(other).failure();
-      }
+      if (other != rank() && slot(other).state() == RankState::kFailed) return slot(other).failure();
     }
     if (slot(peer).state() == RankState::kLeft && slot(peer).progress() < target) {
-      throw Error(ErrorCode::kPeerLeft,
-                  fmt::format("rank {} has left the group; do all ranks run the same number of operations?", peer),
-                  {.rank = rank(), .peer = peer});
+      return Error(ErrorCode::kPeerLeft,
+                   fmt::format("rank {} has left the group; do all ranks run the same number of operations?", peer),
+                   {.rank = rank(), .peer = peer});
     }
     for (const int gone : hung_up(host_.peer_lifelines)) {
       // A rank that left in good order hangs up as well.
       if (slot(gone).state() == RankState::kLeft) continue;
-      throw Error(ErrorCode::kPeerDied, fmt::format("rank {} died", gone), {.rank = rank(), .peer = gone});
+      return Error(ErrorCode::kPeerDied, fmt::format("rank {} died", gone), {.rank = rank(), .peer = gone});
     }
+    return std::nullopt;
   }
 
   RankSlot& slot(int peer) const { return host_.slots.get()[peer]; }

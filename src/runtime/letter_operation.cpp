@@ -1,0 +1,99 @@
+#include "runtime/letter_operation.h"
+
+#include "runtime/disagreement.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace lockstep {
+
+bool is_one_exchange(const Schedule& schedule) {
+  if (schedule.steps.size() != 1) return false;
+  const auto ranks = static_cast<std::size_t>(schedule.ranks);
+  std::vector<bool> sends(ranks * ranks);
+  for (const Transfer& transfer : schedule.steps.front()) {
+    sends[static_cast<std::size_t>(transfer.from) * ranks + static_cast<std::size_t>(transfer.to)] = true;
+  }
+  return static_cast<std::size_t>(std::count(sends.begin(), sends.end(), true)) == ranks * (ranks - 1);
+}
+
+LetterOperation::LetterOperation(Transport& transport, Letters& letters, Setup setup)
+    : RunningOperation(setup.announcement),
+      transport_(transport),
+      letters_(letters),
+      plan_(std::move(setup.plan)),
+      layout_(std::move(setup.layout)),
+      runner_(announcement_.dtype, announcement_.op, transport.size()),
+      letter_{0, 0, announcement_.count * size_of(announcement_.dtype)} {
+  letters_.received.resize(static_cast<std::size_t>(transport.size()) * transport.letter_bytes());
+  for (const Plan::Step& step : plan_->steps) {
+    for (const Plan::Move& move : step.moves) {
+      if (move.targets.front().memory == Plan::Memory::kOutput) moves_.push_back(&move);
+    }
+  }
+}
+
+void LetterOperation::enter() {
+  letter_.number = ++letters_.last;
+  // The sequence tells it from letters before; the fingerprint from those of ranks that are about something else.
+  letter_.stamp = announcement_.sequence << 32U | (announcement_.fingerprint >> 32U);
+  next_ = 0;
+  shown_ = false;
+  if (transport_.post(letter_, static_cast<const std::byte*>(call().input))) show();
+}
+
+void LetterOperation::show() {
+  if (std::exchange(shown_, true)) return;
+  transport_.announce(announcement_);
+  transport_.signal({announcement_.sequence, 1});
+}
+
+bool LetterOperation::go_on() {
+  for (; next_ < transport_.size(); ++next_) {
+    if (next_ != transport_.rank() && !read(next_)) return false;
+  }
+  for (const Plan::Move* move : moves_) {
+    if (records()) {
+      for (const ExecutedTransfer& transfer : move->transfers) record(transfer);
+    }
+    const std::size_t count = layout_.input(move->chunk, 0).count;
+    if (count == 0) continue;
+    runner_.run(*move, count, {}, [&](const Plan::Place& place) { return address_of(place, move->chunk); });
+  }
+  return true;
+}
+
+std::byte* LetterOperation::letter_of(int peer) {
+  return letters_.received.data() + static_cast<std::size_t>(peer) * transport_.letter_bytes();
+}
+
+std::byte* LetterOperation::address_of(const Plan::Place& place, int chunk) {
+  const std::size_t input = layout_.input(chunk, 0).offset_bytes;
+  if (place.memory == Plan::Memory::kStaging) return letter_of(place.rank) + input;
+  if (place.memory == Plan::Memory::kOutput) {
+    return static_cast<std::byte*>(call().output) + layout_.output(chunk, 0).offset_bytes;
+  }
+  // Nothing is ever written to an input that is not the output.
+  return static_cast<std::byte*>(const_cast<void*>(call().input)) + input;
+}
+
+void LetterOperation::wait_for_peer() {
+  if (next_ == transport_.size() || transport_.await_briefly(next_, letter_, letter_of(next_))) return;
+  show();
+  const Progress entering{announcement_.sequence, 0};
+  if (!transport_.wait_for(next_, letter_, letter_of(next_), entering, deadline_.get())) throw_late();
+  // Whoever comes to the operation has left its letter before it says so, if it is about the same.
+  const bool has_come = transport_.progress_of(next_) >= entering;
+  if (has_come && !read(next_)) throw_disagreement(transport_, announcement_);
+}
+
+void LetterOperation::throw_late() {
+  std::vector<int> absent;
+  for (int peer = 0; peer < transport_.size(); ++peer) {
+    const bool has_come = transport_.progress_of(peer).sequence >= announcement_.sequence || read(peer);
+    if (peer != transport_.rank() && !has_come) absent.push_back(peer);
+  }
+  RunningOperation::throw_late(std::move(absent), {next_}, transport_.rank());
+}
+
+}  // namespace lockstep

@@ -1,0 +1,53 @@
+#pragma once
+
+#include "kernels/copy.h"
+#include "kernels/reduce.h"
+#include "runtime/plan.h"
+
+#include <cstddef>
+#include <vector>
+
+namespace lockstep {
+
+/// Carries out the moves of plans: knows what is combined and how, and keeps its lists from move to move.
+class MoveRunner {
+ public:
+  MoveRunner(DataType dtype, ReduceOp op, int ranks) : dtype_(dtype), op_(op), ranks_(ranks) {}
+
+  /// What is written past the caches: it would not stay there.
+  struct Streams {
+    bool copies = false;
+    bool sums = false;
+  };
+  /// One pass over `count` elements, which lie where `address_of(place)` says.
+  template <class AddressOf>
+  void run(const Plan::Move& move, std::size_t count, Streams streams, const AddressOf& address_of) {
+    operands_.clear();
+    for (const Plan::Place& place : move.operands) operands_.push_back(address_of(place));
+    targets_.clear();
+    for (const Plan::Place& place : move.targets) targets_.push_back(address_of(place));
+    if (operands_.size() == 1 && targets_.size() == 1) {
+      kernels::copy(targets_.front(), operands_.front(), count * size_of(dtype_), streams.copies);
+      return;
+    }
+    const bool divides = move.finishes && op_ == ReduceOp::kMean;
+    kernels::reduce({.targets = targets_.data(),
+                     .target_count = targets_.size(),
+                     .operands = operands_.data(),
+                     .operand_count = operands_.size(),
+                     .count = count,
+                     .dtype = dtype_,
+                     .op = op_,
+                     .divide_by = divides ? ranks_ : 1,
+                     .streaming = streams.sums});
+  }
+
+ private:
+  DataType dtype_;
+  ReduceOp op_;
+  int ranks_;
+  std::vector<const void*> operands_;
+  std::vector<void*> targets_;
+};
+
+}  // namespace lockstep
