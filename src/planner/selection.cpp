@@ -181,10 +181,11 @@ void Selection::override_with(const Selection& other) {
 
 Selection built_in_selection(int ranks) {
   // Measured with `lockstep bench --algorithm all`. With a core to itself a rank is cheapest left alone for small
-  // messages, and many share the work of large ones; ranks that take turns on a core want few meetings for longer.
+  // messages (whole letters, shm/letterbox.h), and many share the work of large ones; ranks that take turns on a core
+  // want few meetings for longer.
   const bool own_core = ranks <= ::sysconf(_SC_NPROCESSORS_ONLN);
   return Selection::parse(
-      std::string(own_core ? "all_reduce: 0-1KiB naive, 1KiB-12KiB star, 12KiB- direct; "
+      std::string(own_core ? "all_reduce: 0-1064 naive, 1064-12KiB star, 12KiB- direct; "
                            : "all_reduce: 0-128KiB star, 128KiB- direct; ") +
           "reduce_scatter: direct; all_gather: direct; broadcast: 0-64KiB tree, 64KiB- direct; reduce: direct; "
           "gather: star; scatter: star; all_to_all: direct; barrier: naive",
