@@ -1,21 +1,26 @@
 #include "algorithms/catalog.h"
 #include "base/atomic_file.h"
 #include "base/units.h"
+#include "bench/cache.h"
+#include "bench/memory.h"
 #include "cli/command.h"
 #include "cli/ranks.h"
 #include "cli/schedule_argument.h"
 #include "planner/calibration.h"
 #include "planner/in_force.h"
 #include "planner/price.h"
+#include "topology/cpus.h"
 
 #include <fmt/format.h>
 #include <lockstep/error.h>
 #include <lockstep/world.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <set>
 #include <thread>
@@ -30,9 +35,24 @@ constexpr std::size_t kMostBytes = std::size_t{64} << 20;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
-  return values[values.size() / 2];
+double lower_quartile(std::vector<double> values) {
+  const auto place = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 4);
+  std::nth_element(values.begin(), place, values.end());
+  return *place;
+}
+
+/// Binds this thread to its share of the cores. Ranks of a job are bound to cores of their own by the launcher; where
+/// there are more ranks than cores, they are dealt to them in turn, as the model has it: what the system makes of
+/// them changes between runs, and times by a factor of two. Where nothing can be bound, nothing is.
+void bind(int rank, int ranks) {
+  const int cpus = available_cpus().threads;
+  const std::vector<CpuSet> shares = distribute_cpus(std::min(ranks, cpus));
+  if (shares.empty()) return;
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  for (const int cpu : shares[static_cast<std::size_t>(rank) % shares.size()])
+    CPU_SET(static_cast<unsigned>(cpu), &mask);
+  ::sched_setaffinity(0, sizeof mask, &mask);
 }
 
 struct Point {
@@ -41,9 +61,9 @@ struct Point {
   std::size_t bytes;
 };
 
-/// Measures points on so many ranks, which are threads that share memory as processes do. An iteration's time is the
-/// slowest rank's, a round's the median of its iterations, a point's the best of several rounds: the system may
-/// keep two ranks on one core for a while, and other programs come and go.
+/// Measures points on so many ranks, which are threads that share memory as processes do. Operations follow each other
+/// in batches, as in `lockstep bench`; an iteration's time is the slowest rank's, a round's the lower quartile of its
+/// iterations, a point's the best of several rounds: other programs come and go.
 class Measurement {
  public:
   Measurement(int ranks, std::vector<Point> points, std::chrono::duration<double> for_each_round)
@@ -52,66 +72,86 @@ class Measurement {
   std::vector<HostSample> run(const Machine& machine) {
     run_threads(ranks_, [&](World& world) { measure(world); });
     std::vector<HostSample> samples;
+    std::map<std::pair<Collective, std::string>, HostJob> jobs;
     for (std::size_t i = 0; i < points_.size(); ++i) {
       const auto& [collective, algorithm, size] = points_[i];
-      const Schedule schedule = find_algorithm(algorithm).build({.collective = collective, .ranks = ranks_});
+      auto found = jobs.find({collective, algorithm});
+      if (found == jobs.end()) {
+        const Schedule schedule = find_algorithm(algorithm).build({.collective = collective, .ranks = ranks_});
+        found = jobs.try_emplace({collective, algorithm}, schedule, machine).first;
+      }
       const auto bytes = static_cast<double>(size);
       samples.push_back({.collective = collective,
                          .algorithm = algorithm,
                          .ranks = ranks_,
                          .bytes = bytes,
                          .seconds = best_[i],
-                         .features = features_of(schedule, bytes, machine)});
+                         .features = features_of(found->second, bytes, machine)});
     }
     return samples;
   }
 
  private:
-  static constexpr int kRounds = 3;
+  static constexpr int kRounds = 5;
 
   void measure(World& world) {
+    bind(world.rank(), world.size());
     const RegisteredMemory memory = world.allocate(kMostBytes);
     std::memset(memory.data(), 0, memory.bytes());
     for (int round = 0; round < kRounds; ++round) {
       for (std::size_t i = 0; i < points_.size(); ++i) {
-        const double seconds = median_of_slowest(world, memory, points_[i]);
+        const double seconds = quartile_of_slowest(world, memory, points_[i]);
         if (world.rank() == 0) best_[i] = round == 0 ? seconds : std::min(best_[i], seconds);
       }
     }
   }
 
-  double median_of_slowest(const World& world, const RegisteredMemory& memory, const Point& point) const {
-    std::vector<double> seconds(static_cast<std::size_t>(agreed_iterations(world, memory, point)));
+  double quartile_of_slowest(const World& world, const RegisteredMemory& memory, const Point& point) const {
+    const auto [iterations, batch] = agreed_size(world, memory, point);
+    std::vector<double> seconds(static_cast<std::size_t>(iterations));
     for (double& mine : seconds) {
       world.barrier().wait();
-      mine = once(world, memory, point);
+      // Ranks that share cores have to fall into step first.
+      if (batch > 1) (void)run_batch(world, memory, point, 1);
+      mine = run_batch(world, memory, point, batch) / batch;
     }
     world.all_reduce(buffer_of(seconds), ReduceOp::kMax).wait();
-    return median(seconds);
+    return lower_quartile(seconds);
   }
 
-  static double once(const World& world, const RegisteredMemory& memory, const Point& point) {
+  /// The seconds that so many operations take after one another.
+  static double run_batch(const World& world, const RegisteredMemory& memory, const Point& point, int operations) {
     const auto ranks = static_cast<std::size_t>(world.size());
     std::size_t count = point.bytes / sizeof(float);
     if (point.collective == Collective::kAllGather) count = std::max(ranks, count / ranks * ranks);
     const Buffer buffer = buffer_of(static_cast<float*>(memory.data()), count);
     const OperationOptions options{.algorithm = point.algorithm, .purpose = {}};
     const auto start = Clock::now();
-    Pending pending = point.collective == Collective::kAllGather ? world.all_gather(buffer, options)
-                                                                 : world.all_reduce(buffer, ReduceOp::kSum, options);
-    pending.wait();
+    for (int i = 0; i < operations; ++i) {
+      Pending pending = point.collective == Collective::kAllGather ? world.all_gather(buffer, options)
+                                                                   : world.all_reduce(buffer, ReduceOp::kSum, options);
+      pending.wait();
+    }
     return seconds_since(start);
   }
 
+  struct Size {
+    int iterations;
+    int batch;
+  };
   /// As many as fit into the time, the same on all ranks.
-  int agreed_iterations(const World& world, const RegisteredMemory& memory, const Point& point) const {
+  Size agreed_size(const World& world, const RegisteredMemory& memory, const Point& point) const {
+    constexpr double kLongEnough = 200e-6;  // some tens of times what ranks that share cores need to leave a barrier
+    constexpr double kMostInBatch = 100;
+    constexpr int kProbes = 4;
     constexpr double kFewest = 3;
     constexpr double kMost = 1000;
-    double once_s = once(world, memory, point);
-    once_s = std::max(once(world, memory, point), 1e-7);
-    double iterations = std::clamp(for_each_round_s_ / once_s, kFewest, kMost);
-    world.all_reduce(buffer_of(&iterations, 1), ReduceOp::kMin).wait();
-    return static_cast<int>(iterations);
+    (void)run_batch(world, memory, point, 1);
+    double once_s = std::max(run_batch(world, memory, point, kProbes) / kProbes, 1e-7);
+    world.all_reduce(buffer_of(&once_s, 1), ReduceOp::kMax).wait();
+    const double batch = std::clamp(std::ceil(kLongEnough / once_s), 1.0, kMostInBatch);
+    const double iterations = std::clamp(for_each_round_s_ / (once_s * batch), kFewest, kMost);
+    return {static_cast<int>(iterations), static_cast<int>(batch)};
   }
 
   int ranks_;
@@ -120,24 +160,23 @@ class Measurement {
   std::vector<double> best_;
 };
 
-/// What all cores together copy, read and written counted, beyond their caches.
+/// The memory traffic of copies on all cores at once, as `lockstep bench` has it: the best of several rounds.
 double memory_traffic(int cores) {
-  constexpr std::size_t kBytes = std::size_t{64} << 20;
-  constexpr int kRounds = 5;
-  std::vector<double> seconds(static_cast<std::size_t>(cores));
-  std::vector<std::thread> threads;
-  threads.reserve(seconds.size());
-  for (double& mine : seconds) {
-    threads.emplace_back([&mine] {
-      std::vector<char> from(kBytes, 1);
-      std::vector<char> to(kBytes, 2);
+  constexpr int kRounds = 9;
+  double best = 0;
+  run_threads(cores, [&](World& world) {
+    bind(world.rank(), world.size());
+    bench::CopyProbe probe(bench::last_level_cache_bytes());
+    for (int round = 0; round < kRounds; ++round) {
+      world.barrier().wait();
       const auto start = Clock::now();
-      for (int round = 0; round < kRounds; ++round) std::memcpy(to.data(), from.data(), kBytes);
-      mine = seconds_since(start);
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  return 2.0 * kBytes * kRounds * cores / *std::max_element(seconds.begin(), seconds.end());
+      probe.run();
+      double seconds = seconds_since(start);
+      world.all_reduce(buffer_of(&seconds, 1), ReduceOp::kMax).wait();
+      if (world.rank() == 0) best = std::max(best, world.size() * probe.traffic_bytes() / seconds);
+    }
+  });
+  return best;
 }
 
 std::vector<Point> points_at(const std::vector<std::size_t>& sizes, int ranks) {
@@ -173,7 +212,7 @@ Calibration calibrate(const CalibrateOptions& options) {
   // Fitted on sizes and ranks of which the ones that are held back have none.
   const std::vector<std::size_t> fitted{4, 1 << 10, 1 << 14, 1 << 17, 1 << 20, 1 << 22, 1 << 24, kMostBytes};
   const std::vector<std::size_t> held_back{256, 1 << 12, 1 << 16, 1 << 19, 1 << 21, 1 << 23, 1 << 25};
-  const std::chrono::duration<double> for_each_round(options.fast ? 0.001 : 0.015);
+  const std::chrono::duration<double> for_each_round(options.fast ? 0.001 : 0.005);
   std::vector<HostSample> known;
   std::vector<HostSample> unknown;
   for (const int ranks : std::set<int>{2, std::max(2, most / 2), most}) {

@@ -16,21 +16,22 @@ namespace lockstep {
 
 namespace {
 
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
 
 /// One algorithm's schedule is built once for all sizes.
 struct Candidate {
   std::string name;
-  Schedule schedule;
+  HostJob job;
 };
 
-std::vector<Candidate> candidates(Collective collective, int ranks) {
+std::vector<Candidate> candidates(Collective collective, int ranks, const Machine& machine) {
   std::vector<Candidate> found;
   // What is built in comes first: where nothing is better by more than noise, it stays.
   const std::string first = select(built_in_selection(ranks), collective, 0);
   for (const std::string_view name : algorithms_for(collective)) {
     const auto place = name == first ? found.begin() : found.end();
-    found.insert(place, {std::string(name), find_algorithm(name).build({.collective = collective, .ranks = ranks})});
+    Schedule schedule = find_algorithm(name).build({.collective = collective, .ranks = ranks});
+    found.insert(place, {std::string(name), HostJob(std::move(schedule), machine)});
   }
   return found;
 }
@@ -108,25 +109,26 @@ std::optional<Calibration> stored_calibration(const Machine& machine) {
   return calibration;
 }
 
-double predicted_seconds(const Calibration& calibration, const Schedule& schedule, double bytes) {
-  return calibration.shm.predict(features_of(schedule, bytes, calibration.machine));
+double predicted_seconds(const Calibration& calibration, const HostJob& job, double bytes) {
+  return calibration.shm.predict(features_of(job, bytes, calibration.machine));
 }
 
 Selection selection_by(const Calibration& calibration, int ranks) {
   constexpr std::uint64_t kFirstBytes = 64;
   constexpr std::uint64_t kLastBytes = std::uint64_t{1} << 30;
   constexpr double kBetter = 0.97;
+  if (ranks > kMostSelectedRanks) return built_in_selection(ranks);
   Selection selection;
   for (const Collective collective : kCollectives) {
-    const std::vector<Candidate> all = candidates(collective, ranks);
+    const std::vector<Candidate> all = candidates(collective, ranks, calibration.machine);
     if (all.empty()) continue;
     std::vector<Selection::Range> ranges;
     const Candidate* chosen = &all.front();
     for (std::uint64_t bytes = kFirstBytes; bytes <= kLastBytes; bytes *= 2) {
       const auto size = collective == Collective::kBarrier ? 0.0 : static_cast<double>(bytes);
-      double least = kBetter * predicted_seconds(calibration, chosen->schedule, size);
+      double least = kBetter * predicted_seconds(calibration, chosen->job, size);
       for (const Candidate& candidate : all) {
-        const double seconds = predicted_seconds(calibration, candidate.schedule, size);
+        const double seconds = predicted_seconds(calibration, candidate.job, size);
         if (seconds >= least) continue;
         least = seconds;
         chosen = &candidate;

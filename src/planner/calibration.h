@@ -31,11 +31,15 @@ Calibration parse_calibration(std::string_view json, const std::string& source_n
 /// What is stored for this machine: none if nothing is, or if it was measured on another one. Throws as parse.
 std::optional<Calibration> stored_calibration(const Machine& machine);
 
-/// The seconds that an algorithm takes by this calibration.
-double predicted_seconds(const Calibration& calibration, const Schedule& schedule, double bytes);
+/// The seconds that a job takes by this calibration.
+double predicted_seconds(const Calibration& calibration, const HostJob& job, double bytes);
+
+/// Of more ranks the plans of all algorithms would take seconds, whenever a job starts.
+inline constexpr int kMostSelectedRanks = 32;
 
 /// For every collective the algorithm that is predicted to be the fastest, by size, for so many ranks of the host. An
-/// algorithm must be 3 % faster to take over, so that noise makes no ranges.
+/// algorithm must be 3 % faster to take over, so that noise makes no ranges. For more than kMostSelectedRanks, what is
+/// built in.
 Selection selection_by(const Calibration& calibration, int ranks);
 
 }  // namespace lockstep

@@ -13,17 +13,17 @@ namespace lockstep {
 
 namespace {
 
-/// Steps are dear and bytes cheap, or the other way round.
-Calibration with(double step_s, double copied_s, double reduced_s) {
+/// Turns are dear and bytes cheap, or the other way round.
+Calibration with(double turn_s, double accessed_s, double fetched_s) {
   Calibration calibration{.machine = {.processor = "test", .cores = 4, .memory_bytes = 1e9},
                           .shm = {},
                           .memory_bytes_per_second = 1e10,
                           .held_back = {.median = 0.05, .worst = 0.2},
                           .samples = {{.algorithm = "ring", .ranks = 2, .bytes = 4, .seconds = 1e-6}}};
-  calibration.shm.seconds[2] = step_s;
-  for (std::size_t level = 0; level < HostModel::kLevels; ++level) {
-    calibration.shm.seconds[HostModel::kOtherFeatures + level] = copied_s;
-    calibration.shm.seconds[HostModel::kOtherFeatures + HostModel::kLevels + level] = reduced_s;
+  calibration.shm.seconds[1] = turn_s;
+  calibration.shm.seconds[2] = turn_s;
+  for (std::size_t i = 4; i < HostModel::kFeatures; ++i) {
+    calibration.shm.seconds[i] = i < HostModel::kFeatures - HostModel::kLevels ? accessed_s : fetched_s;
   }
   return calibration;
 }
@@ -41,7 +41,7 @@ TEST(Calibration, ComesBackFromItsJson) {
 }
 
 TEST(Calibration, WhatIsNoneIsRefusedWithWhatToDo) {
-  for (const char* text : {"", "{}", "[]", R"({"version":2})", R"({"version":1,"machine":3})"}) {
+  for (const char* text : {"", "{}", "[]", R"({"version":1})", R"({"version":2,"machine":3})"}) {
     try {
       (void)parse_calibration(text, "file.json");
       FAIL() << text;
@@ -74,13 +74,19 @@ TEST(Calibration, TheSelectionFollowsThePredictions) {
   for (double bytes = 64; bytes <= (1 << 30); bytes *= 4) {
     const Calibration calibration = with(1e-6, 1e-10, 1e-10);
     const auto seconds = [&](std::string_view name) {
-      return predicted_seconds(calibration, find_algorithm(name).build({.ranks = 4}), bytes);
+      const HostJob job(find_algorithm(name).build({.ranks = 4}), calibration.machine);
+      return predicted_seconds(calibration, job, bytes);
     };
     const double chosen = seconds(selection.select(Collective::kAllReduce, static_cast<std::uint64_t>(bytes)));
     for (const std::string_view name : algorithms_for(Collective::kAllReduce)) {
       EXPECT_LE(chosen, seconds(name) / 0.97) << name << " at " << bytes;
     }
   }
+}
+
+TEST(Calibration, OfVeryManyRanksTheSelectionIsBuiltIn) {
+  const Calibration calibration = with(1e-6, 1e-10, 1e-10);
+  EXPECT_EQ(selection_by(calibration, kMostSelectedRanks + 1), built_in_selection(kMostSelectedRanks + 1));
 }
 
 TEST(Calibration, ASelectionIsWrittenAndReadAsText) {

@@ -6,20 +6,21 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace lockstep {
 
 namespace {
 
-enum Feature : std::size_t { kOperation, kSharedOperation, kStep, kSharedStep, kTransfer, kCopied };
-static_assert(kCopied == HostModel::kOtherFeatures);
-constexpr std::size_t kReduced = kCopied + HostModel::kLevels;
+enum Feature : std::size_t { kOperation, kOwnTurn, kSharedTurn, kMove, kAccessed, kHeld };
+static_assert(kHeld == HostModel::kOtherFeatures);
+constexpr std::size_t kFetched = kHeld + HostModel::kLevels - 1;
 
 /// How much of each level's price applies to a working set: 1 in all, two levels between their sizes.
 std::array<double, HostModel::kLevels> shares_of_levels(double working_set, const Machine& machine) {
   const double own = std::max(64.0 * 1024, machine.cache_bytes_a_core * machine.cores);
   const double shared = std::max(2 * own, machine.cache_bytes_shared);
-  const std::array<double, HostModel::kLevels> sizes{own / 2, shared / 2, 2 * shared, 8 * shared};
+  const std::array<double, HostModel::kLevels> sizes{own / 2, shared / 2, shared, 4 * shared};
   std::array<double, HostModel::kLevels> shares{};
   if (working_set <= sizes.front()) {
     shares.front() = 1;
@@ -35,90 +36,22 @@ std::array<double, HostModel::kLevels> shares_of_levels(double working_set, cons
   return shares;
 }
 
-/// What each core has to do in a step; ranks are dealt to cores in turn.
-class CoreWork {
- public:
-  explicit CoreWork(int cores) : bytes_(static_cast<std::size_t>(cores)), transfers_(bytes_.size()) {}
+using Row = HostModel::Features;
 
-  void add(const Message& message, double chunk_bytes) {
-    const std::size_t core = static_cast<std::size_t>(message.to) % bytes_.size();
-    transfers_[core] += message.chunks;
-    bytes_[core].first += (message.chunks - message.reduced_chunks) * chunk_bytes;
-    bytes_[core].second += message.reduced_chunks * chunk_bytes;
-  }
-
-  /// Adds the busiest core's work to the features, and starts a new step.
-  void end_step(HostModel::Features& features, const std::array<double, HostModel::kLevels>& shares) {
-    std::pair<double, double> most;
-    for (const auto& bytes : bytes_) {
-      if (bytes.first + bytes.second > most.first + most.second) most = bytes;
-    }
-    features[kTransfer] += *std::max_element(transfers_.begin(), transfers_.end());
-    for (std::size_t level = 0; level < shares.size(); ++level) {
-      features[kCopied + level] += most.first * shares[level];
-      features[kReduced + level] += most.second * shares[level];
-    }
-    std::fill(bytes_.begin(), bytes_.end(), std::pair(0.0, 0.0));
-    std::fill(transfers_.begin(), transfers_.end(), 0.0);
-  }
-
- private:
-  std::vector<std::pair<double, double>> bytes_;  ///< copied, reduced
-  std::vector<double> transfers_;
-};
-
-}  // namespace
-
-double HostModel::predict(const Features& features) const {
-  double total = 0;
-  for (std::size_t i = 0; i < kFeatures; ++i) total += seconds[i] * features[i];
-  return total;
-}
-
-HostModel::Features features_of(const Schedule& schedule, double bytes, const Machine& machine) {
-  HostModel::Features features{};
-  const int cores = std::max(1, std::min(machine.cores, schedule.ranks));
-  const double further_ranks = std::ceil(static_cast<double>(schedule.ranks) / cores) - 1;
-  const auto steps = static_cast<double>(schedule.steps.size());
-  features[kOperation] = 1;
-  features[kSharedOperation] = further_ranks;
-  features[kStep] = steps;
-  features[kSharedStep] = steps * further_ranks;
-  const auto shares = shares_of_levels(bytes * schedule.ranks, machine);
-  const double one_chunk_bytes = chunk_bytes(schedule, bytes);
-  CoreWork work(cores);
-  int step = 0;
-  for (const Message& message : messages_of(schedule)) {
-    if (message.step != step) work.end_step(features, shares);
-    step = message.step;
-    work.add(message, one_chunk_bytes);
-  }
-  work.end_step(features, shares);
-  return features;
-}
-
-HostModel fit(const std::vector<HostSample>& samples) {
-  if (samples.empty())
-    throw Error(ErrorCode::kInvalidArgument, "Without a measurement there is nothing to calibrate by.");
+/// The costs, 0 or above, whose sum over the columns comes nearest to 1 in every row, by least squares with a weight a
+/// row.
+Row nonnegative_least_squares(const std::vector<Row>& rows, const std::vector<double>& weights) {
   constexpr std::size_t kCount = HostModel::kFeatures;
-  std::array<std::array<double, kCount>, kCount> products{};
-  HostModel::Features targets{};
-  HostModel::Features scale{};  // so that costs of very different size are found equally well
-  for (const HostSample& sample : samples) {
-    for (std::size_t i = 0; i < kCount; ++i) scale[i] = std::max(scale[i], sample.features[i] / sample.seconds);
-  }
-  for (const HostSample& sample : samples) {
-    HostModel::Features row{};
+  std::array<Row, kCount> products{};
+  Row targets{};
+  for (std::size_t r = 0; r < rows.size(); ++r) {
     for (std::size_t i = 0; i < kCount; ++i) {
-      row[i] = scale[i] > 0 ? sample.features[i] / sample.seconds / scale[i] : 0;
-    }
-    for (std::size_t i = 0; i < kCount; ++i) {
-      targets[i] += row[i];  // all targets are 1: the errors are relative
-      for (std::size_t j = 0; j < kCount; ++j) products[i][j] += row[i] * row[j];
+      targets[i] += weights[r] * rows[r][i];
+      for (std::size_t j = 0; j < kCount; ++j) products[i][j] += weights[r] * rows[r][i] * rows[r][j];
     }
   }
   // Coordinate descent with every cost held at 0 or above; convex, so it ends at the best one.
-  HostModel::Features found{};
+  Row found{};
   constexpr int kRounds = 200000;
   for (int round = 0; round < kRounds; ++round) {
     double moved = 0;
@@ -132,8 +65,59 @@ HostModel fit(const std::vector<HostSample>& samples) {
     }
     if (moved < 1e-12) break;
   }
+  return found;
+}
+
+double product(const Row& a, const Row& b) { return std::inner_product(a.begin(), a.end(), b.begin(), 0.0); }
+
+}  // namespace
+
+double HostModel::predict(const Features& features) const { return product(seconds, features); }
+
+HostModel::Features features_of(const HostJob& job, double bytes, const Machine& machine) {
+  HostModel::Features features{};
+  const HostWork& work = job.work;
+  features[kOperation] = 1;
+  features[job.schedule.ranks <= machine.cores ? kOwnTurn : kSharedTurn] = work.turns;
+  features[kMove] = work.moves;
+  const auto shares = shares_of_levels(bytes * job.schedule.ranks * (work.is_staged ? 2 : 1), machine);
+  const double one_chunk_bytes = chunk_bytes(job.schedule, bytes);
+  features[kAccessed] = work.chunks_accessed * one_chunk_bytes;
+  for (std::size_t level = 0; level < shares.size(); ++level) {
+    if (level > 0) features[kHeld + level - 1] = work.chunks_held * one_chunk_bytes * shares[level];
+    features[kFetched + level] = work.chunks_fetched * one_chunk_bytes * shares[level];
+  }
+  return features;
+}
+
+HostModel fit(const std::vector<HostSample>& samples) {
+  if (samples.empty())
+    throw Error(ErrorCode::kInvalidArgument, "Without a measurement there is nothing to calibrate by.");
+  Row scale{};  // so that costs of very different size are found equally well
+  for (const HostSample& sample : samples) {
+    for (std::size_t i = 0; i < scale.size(); ++i) scale[i] = std::max(scale[i], sample.features[i] / sample.seconds);
+  }
+  std::vector<Row> rows;  // of the share that each cost has in the time: the errors are relative
+  rows.reserve(samples.size());
+  for (const HostSample& sample : samples) {
+    Row& row = rows.emplace_back();
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      row[i] = scale[i] > 0 ? sample.features[i] / sample.seconds / scale[i] : 0;
+    }
+  }
+  // Least squares with the errors of the time before as weights end at the least sum of errors.
+  constexpr int kReweighted = 12;
+  constexpr double kSmallError = 0.03;
+  std::vector<double> weights(rows.size(), 1);
+  Row found{};
+  for (int round = 0; round < kReweighted; ++round) {
+    found = nonnegative_least_squares(rows, weights);
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      weights[r] = kSmallError / std::max(kSmallError, std::abs(product(rows[r], found) - 1));
+    }
+  }
   HostModel model;
-  for (std::size_t i = 0; i < kCount; ++i) model.seconds[i] = scale[i] > 0 ? found[i] / scale[i] : 0;
+  for (std::size_t i = 0; i < found.size(); ++i) model.seconds[i] = scale[i] > 0 ? found[i] / scale[i] : 0;
   return model;
 }
 

@@ -1,10 +1,12 @@
 #pragma once
 
+#include "planner/host_work.h"
 #include "schedule/schedule.h"
 
 #include <array>
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace lockstep {
@@ -24,26 +26,36 @@ struct Machine {
 Machine this_machine();
 
 /// What ranks cost that share the memory of one host. A linear model: the time of a collective is the sum of what its
-/// schedule has of each of these, times the seconds that each takes.
+/// plans make the cores do (planner/host_work.h), times the seconds that each of it takes.
 ///
-///   - one operation, and again for each further rank on a core;
-///   - a step, in which ranks wait for each other, and again for each further rank on a core;
-///   - a transfer of the rank that has the most of them in a step;
-///   - the bytes copied and reduced by the busiest core in each step, priced by how large all buffers are together: in
-///     the cores' own caches, in the shared one, in memory, with the logarithm between.
+///   - one operation;
+///   - a turn, of ranks that have a core each;
+///   - a turn, of ranks that share cores: the system switches from one to another;
+///   - a pass over a chunk;
+///   - a byte that the busiest core reads or writes;
+///   - again, a byte that is not in its own cache, by where all buffers together have room: in the shared cache or in
+///     memory, with the logarithm between;
+///   - a byte that it fetches from another core's cache, by the same and by the cores' own caches.
 struct HostModel {
-  static constexpr std::size_t kLevels = 4;  ///< own caches, shared cache, twice that, far beyond
+  static constexpr std::size_t kLevels = 4;  ///< own caches, half of the shared one, all of it, far beyond
   static constexpr std::size_t kOtherFeatures = 5;
-  static constexpr std::size_t kFeatures = kOtherFeatures + 2 * kLevels;
+  static constexpr std::size_t kFeatures = kOtherFeatures + (kLevels - 1) + kLevels;
   using Features = std::array<double, kFeatures>;
 
-  Features seconds{};  ///< of each, in the order above: copied by level, then reduced by level
+  Features seconds{};  ///< of each, in the order above
 
   double predict(const Features& features) const;
 };
 
-/// What a schedule has of each. `bytes` is the whole buffer's size.
-HostModel::Features features_of(const Schedule& schedule, double bytes, const Machine& machine);
+/// A schedule and what it makes the cores do, to be priced at any size.
+struct HostJob {
+  HostJob(Schedule of, const Machine& machine) : schedule(std::move(of)), work(work_of(schedule, machine.cores)) {}
+  Schedule schedule;
+  HostWork work;
+};
+
+/// What a job has of each. `bytes` is the whole buffer's size.
+HostModel::Features features_of(const HostJob& job, double bytes, const Machine& machine);
 
 /// One measurement.
 struct HostSample {
@@ -55,7 +67,8 @@ struct HostSample {
   HostModel::Features features{};
 };
 
-/// The model that fits the samples best: least squares of the relative errors, no cost below 0. Throws Error
+/// The model that fits the samples best: the least sum of relative errors (nearly; of their squares where they are
+/// below 3 %), so that samples that something else disturbed count little; no cost below 0. Throws Error
 /// (kInvalidArgument) without samples.
 HostModel fit(const std::vector<HostSample>& samples);
 

@@ -53,7 +53,7 @@ TEST_F(InForce, TheEnvironmentOverridesWhatItNames) {
 
 TEST_F(InForce, WhatWasMeasuredHereIsUsedHere) {
   Calibration calibration{.machine = this_machine(), .shm = {}, .held_back = {}, .samples = {}};
-  calibration.shm.seconds[2] = 1;  // only steps cost anything
+  calibration.shm.seconds[2] = 1;  // only turns cost anything
   write_file_atomically(file(), to_json(calibration));
   const SelectionInForce found = selection_in_force(4);
   EXPECT_EQ(found.source, "calibrated here");

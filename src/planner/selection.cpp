@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <optional>
 
 namespace lockstep {
@@ -182,12 +183,18 @@ void Selection::override_with(const Selection& other) {
 Selection built_in_selection(int ranks) {
   // Measured with `lockstep bench --algorithm all`. With a core to itself a rank is cheapest left alone for small
   // messages (whole letters, shm/letterbox.h), and many share the work of large ones; ranks that take turns on a core
-  // want few meetings for longer.
+  // want few meetings for longer, and none but the one where all they read fits into what a core has nearest.
   const bool own_core = ranks <= ::sysconf(_SC_NPROCESSORS_ONLN);
+  constexpr std::uint64_t kReadAtOnce = 32 * 1024;
+  constexpr std::uint64_t kLine = 64;
+  const std::string all_reduce =
+      own_core
+          ? "0-1064 naive, 1064-12KiB star, 12KiB- direct"
+          : fmt::format("0-{0} naive, {0}-256KiB star, 256KiB- direct",
+                        exact_bytes(std::bit_floor(std::max(kLine, kReadAtOnce / static_cast<std::uint64_t>(ranks)))));
   return Selection::parse(
-      std::string(own_core ? "all_reduce: 0-1064 naive, 1064-12KiB star, 12KiB- direct; "
-                           : "all_reduce: 0-128KiB star, 128KiB- direct; ") +
-          "reduce_scatter: direct; all_gather: direct; broadcast: 0-64KiB tree, 64KiB- direct; reduce: direct; "
+      "all_reduce: " + all_reduce +
+          "; reduce_scatter: direct; all_gather: direct; broadcast: 0-64KiB tree, 64KiB- direct; reduce: direct; "
           "gather: star; scatter: star; all_to_all: direct; barrier: naive",
       "the built-in selection");
 }

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <lockstep/error.h>
+#include <unistd.h>
 
 namespace lockstep {
 
@@ -60,8 +61,16 @@ TEST(Selection, EachMistakeHasItsPlaceAndWhatToWrite) {
   expect_refused("all_reduce: ring; all_reduce: tree", "stands here twice");
 }
 
+TEST(Selection, RanksThatShareCoresMeetOnceForSmallMessages) {
+  const int ranks = 64 * static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+  const Selection selection = built_in_selection(ranks);
+  EXPECT_EQ(select(selection, Collective::kAllReduce, 4), "naive");
+  EXPECT_EQ(select(selection, Collective::kAllReduce, 64 * 1024), "star");
+  EXPECT_EQ(select(selection, Collective::kAllReduce, 1 << 20), "direct");
+}
+
 TEST(Selection, EveryCollectiveHasOneBuiltIn) {
-  for (const int ranks : {1, 2, 8, 100}) {
+  for (const int ranks : {1, 2, 8, 100, 100'000}) {
     const Selection selection = built_in_selection(ranks);
     for (const Collective collective : kCollectives) {
       if (algorithms_for(collective).empty()) continue;
