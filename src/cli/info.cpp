@@ -51,8 +51,10 @@ std::string info() {
   fmt::format_to(out, "  {:<19} {}\n", "hierarchical:A,B",
                  "any two of these that do an all_reduce: A within hosts, B between");
   const int ranks = std::max(2, available_cpus().cores);
-  const auto [selection, source] = selection_in_force(ranks);
-  fmt::format_to(out, "\nauto, on {} ranks ({})\n  {}\n", ranks, source, selection.to_text());
+  for (const auto& [medium, name] : {std::pair(Medium::kSharedMemory, "shm"), std::pair(Medium::kMessages, "tcp")}) {
+    const auto [selection, source] = selection_in_force(ranks, medium);
+    fmt::format_to(out, "\nauto, on {} ranks over {} ({})\n  {}\n", ranks, name, source, selection.to_text());
+  }
   text += "\nEnvironment\n";
   struct Variable {
     const char* name;

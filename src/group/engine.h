@@ -1,5 +1,6 @@
 #pragma once
 
+#include "planner/selection.h"
 #include "runtime/layout.h"
 #include "runtime/plan.h"
 #include "runtime/running_operation.h"
@@ -20,6 +21,7 @@ class Engine {
 
   virtual int rank() const = 0;
   virtual int size() const = 0;
+  virtual Medium medium() const = 0;
   virtual RegisteredMemory allocate(std::size_t bytes) = 0;
   /// Whether operations on this memory need no copy of it, where that makes a difference to what ranks agree on.
   virtual bool is_registered(const void* data, std::size_t bytes) const = 0;

@@ -26,7 +26,7 @@ void copy_own_block(const Task& task, const Identity& identity) {
 GroupState::GroupState(Identity identity, std::unique_ptr<Engine> engine)
     : identity_(std::move(identity)),
       engine_(std::move(engine)),
-      schedules_(identity_.size),
+      schedules_(identity_.size, engine_->medium()),
       operations_(*engine_, schedules_),
       default_timeout_(environment_duration(kTimeoutVariable, std::chrono::minutes(10))),
       default_reduction_(reduction_from_environment()) {}

@@ -14,9 +14,9 @@
 
 namespace lockstep::detail {
 
-Schedules::Schedules(int ranks) : ranks_(ranks) {
+Schedules::Schedules(int ranks, Medium medium) : ranks_(ranks) {
   // In a world of one nothing is chosen, so nothing needs to be read.
-  selection_ = ranks > 1 ? selection_in_force(ranks).selection : built_in_selection(ranks);
+  selection_ = ranks > 1 ? selection_in_force(ranks, medium).selection : built_in_selection(ranks);
 }
 
 int Schedules::number_of(std::string_view asked) {

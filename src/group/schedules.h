@@ -16,7 +16,7 @@ namespace lockstep::detail {
 class Schedules {
  public:
   /// Reads what "auto" is here (planner/in_force.h), and throws as that does.
-  explicit Schedules(int ranks);
+  Schedules(int ranks, Medium medium);
 
   /// A small number that stands for what the caller typed: the same text, the same number. Allocates for a new text
   /// only.

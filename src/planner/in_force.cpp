@@ -15,10 +15,11 @@ constexpr double kMostTrustedError = 0.10;
 
 }  // namespace
 
-SelectionInForce selection_in_force(int ranks) {
-  SelectionInForce result{built_in_selection(ranks), "built in"};
+SelectionInForce selection_in_force(int ranks, Medium medium) {
+  SelectionInForce result{built_in_selection(ranks, medium), "built in"};
   try {
-    if (const auto calibration = stored_calibration(this_machine())) {
+    const auto calibration = medium == Medium::kSharedMemory ? stored_calibration(this_machine()) : std::nullopt;
+    if (calibration) {
       if (calibration->held_back.median <= kMostTrustedError) {
         result = {selection_by(*calibration, ranks), "calibrated here"};
       } else {

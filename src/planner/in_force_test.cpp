@@ -57,6 +57,8 @@ TEST_F(InForce, WhatWasMeasuredHereIsUsedHere) {
   write_file_atomically(file(), to_json(calibration));
   const SelectionInForce found = selection_in_force(4);
   EXPECT_EQ(found.source, "calibrated here");
+  EXPECT_EQ(selection_in_force(4, Medium::kMessages).selection, built_in_selection(4, Medium::kMessages))
+      << "nothing was measured of that";
   EXPECT_EQ(found.selection, selection_by(calibration, 4));
   calibration.held_back.median = 0.18;
   write_file_atomically(file(), to_json(calibration));

@@ -142,6 +142,32 @@ class Parser {
   std::string_view source_name_;
 };
 
+// Both were measured with `lockstep bench --algorithm all`, the first with --transport tcp.
+
+/// Each message costs the same few microseconds: few of them for small buffers, few bytes for large ones.
+constexpr const char* kBuiltInOverMessages =
+    "all_reduce: 0-64KiB recursive_doubling, 64KiB-1MiB halving_doubling, 1MiB- ring; "
+    "reduce_scatter: 0-64KiB halving_doubling, 64KiB- ring; all_gather: 0-64KiB recursive_doubling, 64KiB- ring; "
+    "broadcast: 0-64KiB tree, 64KiB- ring; reduce: 0-64KiB tree, 64KiB- ring; gather: star; scatter: star; "
+    "all_to_all: pairwise; barrier: recursive_doubling";
+
+/// With a core to itself a rank is cheapest left alone for small messages (whole letters, shm/letterbox.h), and many
+/// share the work of large ones; ranks that take turns on a core want few meetings for longer, and none but the one
+/// where all they read fits into what a core has nearest.
+std::string built_in_over_memory(int ranks) {
+  const bool own_core = ranks <= ::sysconf(_SC_NPROCESSORS_ONLN);
+  constexpr std::uint64_t kReadAtOnce = 32 * 1024;
+  constexpr std::uint64_t kLine = 64;
+  const std::string all_reduce =
+      own_core
+          ? "0-1064 naive, 1064-12KiB star, 12KiB- direct"
+          : fmt::format("0-{0} naive, {0}-256KiB star, 256KiB- direct",
+                        exact_bytes(std::bit_floor(std::max(kLine, kReadAtOnce / static_cast<std::uint64_t>(ranks)))));
+  return "all_reduce: " + all_reduce +
+         "; reduce_scatter: direct; all_gather: direct; broadcast: 0-64KiB tree, 64KiB- direct; reduce: direct; "
+         "gather: star; scatter: star; all_to_all: direct; barrier: naive";
+}
+
 }  // namespace
 
 Selection Selection::parse(std::string_view text, std::string_view source_name) {
@@ -180,23 +206,9 @@ void Selection::override_with(const Selection& other) {
   for (const auto& [collective, ranges] : other.ranges_) ranges_[collective] = ranges;
 }
 
-Selection built_in_selection(int ranks) {
-  // Measured with `lockstep bench --algorithm all`. With a core to itself a rank is cheapest left alone for small
-  // messages (whole letters, shm/letterbox.h), and many share the work of large ones; ranks that take turns on a core
-  // want few meetings for longer, and none but the one where all they read fits into what a core has nearest.
-  const bool own_core = ranks <= ::sysconf(_SC_NPROCESSORS_ONLN);
-  constexpr std::uint64_t kReadAtOnce = 32 * 1024;
-  constexpr std::uint64_t kLine = 64;
-  const std::string all_reduce =
-      own_core
-          ? "0-1064 naive, 1064-12KiB star, 12KiB- direct"
-          : fmt::format("0-{0} naive, {0}-256KiB star, 256KiB- direct",
-                        exact_bytes(std::bit_floor(std::max(kLine, kReadAtOnce / static_cast<std::uint64_t>(ranks)))));
-  return Selection::parse(
-      "all_reduce: " + all_reduce +
-          "; reduce_scatter: direct; all_gather: direct; broadcast: 0-64KiB tree, 64KiB- direct; reduce: direct; "
-          "gather: star; scatter: star; all_to_all: direct; barrier: naive",
-      "the built-in selection");
+Selection built_in_selection(int ranks, Medium medium) {
+  const std::string text = medium == Medium::kMessages ? kBuiltInOverMessages : built_in_over_memory(ranks);
+  return Selection::parse(text, "the built-in selection");
 }
 
 std::string select(const Selection& selection, Collective collective, std::uint64_t bytes) {

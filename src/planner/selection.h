@@ -47,9 +47,11 @@ class Selection {
   std::map<Collective, std::vector<Range>> ranges_;
 };
 
-/// What is built in for ranks that share one host's memory, where nothing was measured: a range for every
-/// collective that the catalogue does.
-Selection built_in_selection(int ranks);
+/// What moves the bytes: ranks see each other's memory, or send messages.
+enum class Medium : std::uint8_t { kSharedMemory, kMessages };
+
+/// What is built in, where nothing was measured: a range for every collective that the catalogue does.
+Selection built_in_selection(int ranks, Medium medium = Medium::kSharedMemory);
 
 /// The algorithm that "auto" is: pure, the same on every rank that has the same environment.
 std::string select(const Selection& selection, Collective collective, std::uint64_t bytes);

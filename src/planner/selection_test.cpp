@@ -70,13 +70,14 @@ TEST(Selection, RanksThatShareCoresMeetOnceForSmallMessages) {
 }
 
 TEST(Selection, EveryCollectiveHasOneBuiltIn) {
-  for (const int ranks : {1, 2, 8, 100, 100'000}) {
-    const Selection selection = built_in_selection(ranks);
-    for (const Collective collective : kCollectives) {
-      if (algorithms_for(collective).empty()) continue;
-      for (const std::uint64_t bytes : {std::uint64_t{0}, std::uint64_t{4096}, std::uint64_t{1} << 30}) {
-        const std::string name = select(selection, collective, bytes);
-        EXPECT_TRUE(find_algorithm(name).supports(collective)) << name;
+  for (const Collective collective : kCollectives) {
+    if (algorithms_for(collective).empty()) continue;
+    for (const Medium medium : {Medium::kSharedMemory, Medium::kMessages}) {
+      for (const int ranks : {1, 2, 8, 100, 100'000}) {
+        for (const std::uint64_t bytes : {std::uint64_t{0}, std::uint64_t{4096}, std::uint64_t{1} << 30}) {
+          const std::string name = select(built_in_selection(ranks, medium), collective, bytes);
+          EXPECT_TRUE(find_algorithm(name).supports(collective)) << name;
+        }
       }
     }
   }

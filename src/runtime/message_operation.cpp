@@ -172,6 +172,7 @@ void MessageOperation::wait_for_peer() {
     ::sched_yield();
     return;
   }
+  for (OutgoingStream& stream : outgoing_) stream.announce(transport_);
   needs_.clear();
   for (std::size_t i = 0; i < outgoing_.size(); ++i) {
     const bool room = outgoing_[i].wants_room();
@@ -188,14 +189,21 @@ void MessageOperation::record_moves() const {
   }
 }
 
-void MessageOperation::throw_late() const {
+void MessageOperation::throw_late() {
+  // Most who wait do so for one that waits itself. Where the idle ones are strangers here, their partners know more.
+  std::vector<int> idle = transport_.idle_peers();
+  const auto is_known = [&](int peer) { return incoming_from_[index(peer)] != MessagePlan::kNone; };
+  if (std::none_of(idle.begin(), idle.end(), is_known)) idle = transport_.idle_peers();
   std::vector<int> absent;
   std::vector<int> slow;
   for (std::size_t i = 0; i < incoming_.size(); ++i) {
-    if (incoming_[i].wants_bytes() && !incoming_[i].entered()) absent.push_back(incoming_[i].peer());
-    if (incoming_[i].wants_bytes() || outgoing_[i].wants_room()) slow.push_back(incoming_[i].peer());
+    const bool is_needed = incoming_[i].wants_bytes() || outgoing_[i].wants_room();
+    const int peer = incoming_[i].peer();
+    if (!idle.empty() && std::find(idle.begin(), idle.end(), peer) == idle.end()) continue;
+    if (incoming_[i].wants_bytes() && !incoming_[i].entered()) absent.push_back(peer);
+    if (is_needed) slow.push_back(peer);
   }
-  RunningOperation::throw_late(std::move(absent), slow, plan_->rank);
+  RunningOperation::throw_late(std::move(absent), slow.empty() ? idle : slow, plan_->rank);
 }
 
 }  // namespace lockstep

@@ -40,7 +40,7 @@ class MessageOperation final : public RunningOperation {
   void combine_piece(int move, std::size_t begin, std::size_t end);
   bool complete() const;
   void record_moves() const;
-  [[noreturn]] void throw_late() const;
+  [[noreturn]] void throw_late();
 
   MessageTransport& transport_;
   ReceiveBuffers& buffers_;

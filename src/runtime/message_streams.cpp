@@ -53,8 +53,8 @@ bool OutgoingStream::flush(MessageTransport& transport, MessageProgress& progres
   spans_.clear();
   std::size_t bytes = 0;
   if (announced_ < sizeof announcement_) {
-    bytes = sizeof announcement_ - announced_;
-    spans_.push_back(span_of(reinterpret_cast<const std::byte*>(&announcement_) + announced_, bytes));
+    spans_.push_back(rest_of_announcement());
+    bytes = spans_.back().iov_len;
   }
   bool has_payload = sends_.empty();
   for (std::size_t i = at_; i < sends_.size() && spans_.size() < kSpans && bytes < kBytesAtOnce; ++i) {
@@ -75,6 +75,16 @@ bool OutgoingStream::flush(MessageTransport& transport, MessageProgress& progres
   wants_room_ = went < bytes;
   note_sent(went, progress);
   return went > 0;
+}
+
+iovec OutgoingStream::rest_of_announcement() const {
+  return span_of(reinterpret_cast<const std::byte*>(&announcement_) + announced_, sizeof announcement_ - announced_);
+}
+
+void OutgoingStream::announce(MessageTransport& transport) {
+  if (announced_ == sizeof announcement_) return;
+  spans_.assign(1, rest_of_announcement());
+  announced_ += transport.send(peer_, spans_);
 }
 
 void OutgoingStream::note_sent(std::size_t bytes, MessageProgress& progress) {

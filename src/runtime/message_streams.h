@@ -53,6 +53,8 @@ class OutgoingStream {
   void begin(const Announcement& announcement);
   /// Sends what goes without waiting; whether anything did.
   bool flush(MessageTransport& transport, MessageProgress& progress);
+  /// Sends the announcement at once, which otherwise travels with the first of what it announces.
+  void announce(MessageTransport& transport);
   bool finished() const { return announced_ == sizeof announcement_ && at_ == sends_.size(); }
   /// Whether it has something to send that did not go.
   bool wants_room() const { return wants_room_; }
@@ -60,6 +62,7 @@ class OutgoingStream {
 
  private:
   void note_sent(std::size_t bytes, MessageProgress& progress);
+  iovec rest_of_announcement() const;
 
   const MessagePlan* plan_;
   int peer_;

@@ -161,11 +161,18 @@ void SharedMemoryOperation::wait_for_peer() {
 }
 
 void SharedMemoryOperation::throw_late(int peer) const {
+  // Most who wait do so for one that waits itself: the one that is behind all others keeps them.
   std::vector<int> absent;
+  std::vector<int> slow{peer};
   for (int other = 0; other < transport_.size(); ++other) {
-    if (transport_.progress_of(other).sequence < announcement_.sequence) absent.push_back(other);
+    const Progress progress = transport_.progress_of(other);
+    if (progress.sequence < announcement_.sequence) absent.push_back(other);
+    const Progress least = transport_.progress_of(slow.front());
+    if (other == transport_.rank() || other == peer || progress > least) continue;
+    if (progress < least) slow.clear();
+    slow.push_back(other);
   }
-  RunningOperation::throw_late(std::move(absent), {peer}, transport_.rank());
+  RunningOperation::throw_late(std::move(absent), slow, transport_.rank());
 }
 
 }  // namespace lockstep

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <span>
+#include <vector>
 
 namespace lockstep {
 
@@ -45,6 +46,9 @@ class MessageTransport {
   };
   /// Sleeps until one of the needs may be met; false if the deadline passed first.
   virtual bool wait(std::span<const Need> needs, std::chrono::steady_clock::time_point deadline) = 0;
+  /// The peers that are there but do not wait for anybody in this group: those for whose sake others wait. Asks them,
+  /// and gives them a quarter of a second to answer. Throws what one that failed meanwhile says.
+  virtual std::vector<int> idle_peers() = 0;
   /// How many times to try in vain, letting others run, before sleeping: where every rank has a core to itself an
   /// answer comes within microseconds; where ranks share cores, who tries keeps the one it waits for from running.
   virtual int patience() const = 0;

@@ -104,10 +104,10 @@ class Job {
     const std::uint64_t before = tripwire.passed();
     facts.start(world, one, input, buffer, choices).wait();
     const std::uint64_t total = tripwire.passed() - before;
-    world.barrier().wait();
-    if (world.rank() == victim_) tripwire.arm(total / 2, [&] { finish(tripwire.passed(), total); });
     if (signal_ == SIGSTOP) choices.timeout = kDeadline;
     try {
+      world.barrier().wait();  // the victim may be past it, and dead, before others are
+      if (world.rank() == victim_) tripwire.arm(total / 2, [&] { finish(tripwire.passed(), total); });
       while (true) {
         facts.start(world, one, input, buffer, choices).wait();
         world.barrier({.timeout = choices.timeout}).wait();
@@ -174,6 +174,7 @@ TEST_P(Deaths, AStoppedRankIsAnErrorOnEverySurvivorAtTheDeadline) {
     const Notice& notice = job.notice(rank);
     EXPECT_EQ(notice.code, ErrorCode::kTimeout) << notice.text.data();
     EXPECT_THAT(notice.text.data(), testing::HasSubstr("waited 0.3 s"));
+    EXPECT_EQ(notice.peer, kVictim) << notice.text.data();
     EXPECT_LT(notice.time - job.end().time, kSecond + 1000 * kDeadline.count()) << notice.text.data();
   }
 }

@@ -84,6 +84,7 @@ class WatchedMessageTransport final : public MessageTransport {
   bool wait(std::span<const Need> needs, std::chrono::steady_clock::time_point deadline) override {
     return inner_->wait(needs, deadline);
   }
+  std::vector<int> idle_peers() override { return inner_->idle_peers(); }
   int patience() const override { return inner_->patience(); }
   void fail(const Error& error) noexcept override { inner_->fail(error); }
 

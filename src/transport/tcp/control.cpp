@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::uint32_t kLeftWord = 1;
 constexpr std::uint32_t kFailedWord = 2;
+constexpr std::uint32_t kQuestion = 3;  ///< does it wait for somebody
+constexpr std::uint32_t kWaits = 4;     ///< the answer of one that does; others say nothing
 
 }  // namespace
 
@@ -30,8 +32,22 @@ void Control::listen() {
     received_ += static_cast<std::size_t>(got);
     if (received_ < sizeof word_) continue;
     received_ = 0;
-    if (state_ == State::kActive) state_ = word_.kind == kFailedWord ? State::kFailed : State::kLeft;
+    take_word();
   }
+}
+
+void Control::take_word() {
+  switch (word_.kind) {
+    case kQuestion: say({.kind = kWaits, .code = 0, .about = 0, .text = {}}); break;
+    case kWaits: waits_ = true; break;
+    default:
+      if (state_ == State::kActive) state_ = word_.kind == kFailedWord ? State::kFailed : State::kLeft;
+  }
+}
+
+void Control::ask() noexcept {
+  waits_ = false;
+  say({.kind = kQuestion, .code = 0, .about = 0, .text = {}});
 }
 
 Error Control::failure() const {
@@ -59,7 +75,7 @@ void Control::say_failed(const Error& error) noexcept {
 }
 
 void Control::say(const Word& word) noexcept {
-  // Each rank says at most two things, which fit into any socket's buffer.
+  // Each rank says a few things, which fit into any socket's buffer.
   if (socket_) ::send(socket_.get(), &word, sizeof word, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 

@@ -11,8 +11,8 @@
 
 namespace lockstep::tcp {
 
-/// What one peer says beside the data: that it leaves, or has failed and why. Its silence says nothing; the end of its
-/// process closes the connection.
+/// What one peer says beside the data: that it leaves, or has failed and why, or, when asked, that it waits itself. The
+/// end of its process closes the connection.
 class Control {
  public:
   enum class State : std::uint8_t { kActive, kLeft, kFailed, kGone };
@@ -20,11 +20,15 @@ class Control {
   Control(int peer, FileDescriptor socket) : peer_(peer), socket_(std::move(socket)) {}
 
   int descriptor() const { return socket_.get(); }
-  /// Reads what is there. Never waits.
+  /// Reads what is there, and answers a question, since whoever listens is one that waits. Never waits.
   void listen();
   State state() const { return state_; }
   /// What it failed of. Only in state kFailed.
   Error failure() const;
+
+  /// Asks whether the peer waits for somebody; forgets what it said before.
+  void ask() noexcept;
+  bool says_it_waits() const { return waits_; }
 
   void say_left() noexcept;
   void say_failed(const Error& error) noexcept;
@@ -39,11 +43,13 @@ class Control {
     std::array<char, 1012> text;
   };
 
+  void take_word();
   void say(const Word& word) noexcept;
 
   int peer_;
   FileDescriptor socket_;
   State state_ = State::kActive;
+  bool waits_ = false;
   Word word_{};
   std::size_t received_ = 0;  ///< of the word
 };

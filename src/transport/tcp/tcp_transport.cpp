@@ -22,6 +22,8 @@ using std::chrono::steady_clock;
 
 /// A data stream may break before the word that explains it has arrived beside it.
 constexpr milliseconds kLastWord{500};
+/// For a peer that waits to say so.
+constexpr milliseconds kAnswer{250};
 
 int patience_for(int ranks_here) {
   const bool own_core = ranks_here <= static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
@@ -99,12 +101,35 @@ class TcpTransport final : public MessageTransport {
     return ready != 0 || steady_clock::now() < deadline;
   }
 
+  std::vector<int> idle_peers() override {
+    for (Control& control : controls_) control.ask();
+    const auto end = steady_clock::now() + kAnswer;
+    while (steady_clock::now() < end && !idle().empty()) {
+      polled_.clear();
+      for (const Control& control : controls_) polled_.push_back({control.descriptor(), POLLIN, 0});
+      ::poll(polled_.data(), polled_.size(), milliseconds_until(end));
+      for (Control& control : controls_) control.listen();
+      check_peers();
+    }
+    return idle();
+  }
+
   void fail(const Error& error) noexcept override {
     for (Control& control : controls_) control.say_failed(error);
   }
 
  private:
   int socket(int peer) const { return data_[static_cast<std::size_t>(peer)].get(); }
+
+  std::vector<int> idle() const {
+    std::vector<int> peers;
+    for (int peer = 0; peer < size(); ++peer) {
+      const Control& control = controls_[static_cast<std::size_t>(peer)];
+      const bool is_there = peer != rank_ && control.state() == Control::State::kActive;
+      if (is_there && !control.says_it_waits()) peers.push_back(peer);
+    }
+    return peers;
+  }
 
   /// Throws if any peer has failed or died.
   void check_peers() const {
