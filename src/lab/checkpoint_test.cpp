@@ -2,10 +2,10 @@
 
 #include "base/atomic_file.h"
 #include "lab/optimizer.h"
+#include "lab/refusal_for_tests.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <lockstep/error.h>
 #include <torch/serialize.h>
 #include <torch/types.h>
 
@@ -44,15 +44,10 @@ class CheckpointFile : public testing::Test {
     save_checkpoint(path_, 3, settings_, vocabulary_, model, optimizer);
   }
   std::string refusal(const std::function<void()>& call) const {
-    try {
-      call();
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
-      EXPECT_THAT(error.what(), HasSubstr(path_.string()));
-      EXPECT_THAT(error.what(), testing::Not(HasSubstr("\n")));
-      return error.what();
-    }
-    return "nothing was refused";
+    std::string text = refusal_of(call);
+    EXPECT_THAT(text, HasSubstr(path_.string()));
+    EXPECT_THAT(text, testing::Not(HasSubstr("\n")));
+    return text;
   }
   std::string refusal() const {
     return refusal([&] { Checkpoint checkpoint(path_); });

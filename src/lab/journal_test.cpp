@@ -43,7 +43,7 @@ TEST_F(JournalTest, WritesAJsonObjectForEachIteration) {
 TEST_F(JournalTest, RefusesAFileThatCannotBeMade) {
   TextOptions options;
   options.jsonl = (folder_ / "missing" / "log.jsonl").string();
-  EXPECT_THAT(refusal([&] { Journal(options, run()); }), testing::HasSubstr("No such file"));
+  EXPECT_THAT(refusal_of([&] { Journal(options, run()); }), testing::HasSubstr("No such file"));
 }
 
 TEST_F(JournalTest, AFullDiskIsSaidAtTheEnd) {

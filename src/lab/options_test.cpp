@@ -1,8 +1,9 @@
 #include "lab/options.h"
 
+#include "lab/refusal_for_tests.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <lockstep/error.h>
 
 namespace lockstep::lab {
 
@@ -18,13 +19,7 @@ TextOptions parse(const std::vector<std::string>& arguments, TextOptions options
 }
 
 std::string refusal(const std::vector<std::string>& arguments) {
-  try {
-    validate(parse(arguments));
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
-    return error.what();
-  }
-  return "nothing was refused";
+  return refusal_of([&] { validate(parse(arguments)); });
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ using testing::HasSubstr;
 class Prepare : public TextTest {
  protected:
   std::string refused(const std::vector<std::string>& more) const {
-    return refusal([&] { prepare_text(arguments(more)); });
+    return refusal_of([&] { prepare_text(arguments(more)); });
   }
   std::string refused_data(const std::string& content) const {
     write_file_atomically(folder_ / "text.txt", content);

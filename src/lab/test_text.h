@@ -1,13 +1,12 @@
 #pragma once
 
 #include "base/atomic_file.h"
+#include "lab/refusal_for_tests.h"
 
 #include <gtest/gtest.h>
-#include <lockstep/error.h>
 
 #include <cstdlib>
 #include <filesystem>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -36,17 +35,6 @@ class TextTest : public testing::Test {
                                     "--iterations", "8"};
     all.insert(all.end(), more.begin(), more.end());
     return all;
-  }
-
-  /// What the call is refused with.
-  static std::string refusal(const std::function<void()>& call) {
-    try {
-      call();
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
-      return error.what();
-    }
-    return "nothing was refused";
   }
 
   std::filesystem::path folder_;

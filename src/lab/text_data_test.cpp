@@ -1,13 +1,12 @@
 #include "lab/text_data.h"
 
 #include "base/atomic_file.h"
+#include "lab/refusal_for_tests.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <lockstep/error.h>
 
 #include <cstdlib>
-#include <functional>
 #include <numeric>
 
 namespace lockstep::lab {
@@ -23,15 +22,6 @@ class TextFiles : public testing::Test {
     folder_ = ::mkdtemp(pattern.data());
   }
   ~TextFiles() override { fs::remove_all(folder_); }
-  static std::string refusal(const std::function<void()>& call) {
-    try {
-      call();
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
-      return error.what();
-    }
-    return "nothing was refused";
-  }
   fs::path folder_;
 };
 
@@ -50,16 +40,16 @@ TEST_F(TextFiles, OfAFolderAreSortedWithoutLinks) {
 }
 
 TEST_F(TextFiles, ThatCannotServeAreNamed) {
-  EXPECT_THAT(refusal([&] { read_text({folder_ / "nothing"}); }), HasSubstr("There is no file"));
-  EXPECT_THAT(refusal([&] { read_text({folder_}); }), HasSubstr("holds no files"));
+  EXPECT_THAT(refusal_of([&] { read_text({folder_ / "nothing"}); }), HasSubstr("There is no file"));
+  EXPECT_THAT(refusal_of([&] { read_text({folder_}); }), HasSubstr("holds no files"));
   write_file_atomically(folder_ / "empty", "");
-  EXPECT_THAT(refusal([&] { read_text({folder_ / "empty"}); }), HasSubstr("is empty"));
+  EXPECT_THAT(refusal_of([&] { read_text({folder_ / "empty"}); }), HasSubstr("is empty"));
 }
 
 TEST_F(TextFiles, TooShortForAContextAreRefused) {
   const std::vector<std::int32_t> tokens(80);
   EXPECT_EQ(TextData(tokens, 7).validation.size(), 8U) << "one window and the token that follows";
-  EXPECT_THAT(refusal([&] { TextData(tokens, 8); }), HasSubstr("too short"));
+  EXPECT_THAT(refusal_of([&] { TextData(tokens, 8); }), HasSubstr("too short"));
 }
 
 TEST(TextData, KeepsTheLastTenthForValidation) {

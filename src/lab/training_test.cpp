@@ -97,7 +97,7 @@ TEST_F(Training, AResumedRunKeepsItsModelAndTakesOtherSettings) {
   train(1);
   const auto refused = [&](std::vector<std::string> flags) {
     flags.insert(flags.end(), {"--resume", checkpoint});
-    return refusal([&] { prepare_text(flags); });
+    return refusal_of([&] { prepare_text(flags); });
   };
   EXPECT_THAT(refused({"--iterations", "9", "--width", "32"}), HasSubstr("--width 16, not 32"));
   EXPECT_THAT(refused({"--iterations", "9", "--tokens", "bytes"}), HasSubstr("--tokens chars, not bytes"));

@@ -1,26 +1,11 @@
 #include "lab/vocabulary.h"
 
+#include "lab/refusal_for_tests.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <lockstep/error.h>
-
-#include <functional>
 
 namespace lockstep::lab {
-
-namespace {
-
-std::string refusal(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
-    return error.what();
-  }
-  return "nothing was refused";
-}
-
-}  // namespace
 
 TEST(Vocabulary, NumbersCharactersInTheOrderOfTheirCodePoints) {
   const Vocabulary vocabulary(TokenKind::kCharacters, "b\u20aca\u00e9b\n");
@@ -48,10 +33,11 @@ TEST(Vocabulary, BytesTakeAnyText) {
 }
 
 TEST(Vocabulary, RefusesWhatItDoesNotKnow) {
-  EXPECT_THAT(refusal([] { Vocabulary(TokenKind::kCharacters, "ab\xFF"); }), testing::HasSubstr("not UTF-8 at byte 2"));
+  EXPECT_THAT(refusal_of([] { Vocabulary(TokenKind::kCharacters, "ab\xFF"); }),
+              testing::HasSubstr("not UTF-8 at byte 2"));
   const Vocabulary vocabulary(TokenKind::kCharacters, "ab");
-  EXPECT_THAT(refusal([&] { vocabulary.encode("abc"); }), testing::HasSubstr("'c' does not occur"));
-  EXPECT_THAT(refusal([] { parse_token_kind("char"); }), testing::HasSubstr("Did you mean 'chars'?"));
+  EXPECT_THAT(refusal_of([&] { vocabulary.encode("abc"); }), testing::HasSubstr("'c' does not occur"));
+  EXPECT_THAT(refusal_of([] { parse_token_kind("char"); }), testing::HasSubstr("Did you mean 'chars'?"));
 }
 
 }  // namespace lockstep::lab

@@ -1,6 +1,6 @@
 #include "schedule/segmented.h"
 
-#include "schedule/builder.h"
+#include "schedule/chain_for_tests.h"
 #include "schedule/proof.h"
 #include "schedule/view.h"
 
@@ -14,22 +14,10 @@ namespace {
 
 using testing::ElementsAre;
 
-/// Rank 1's value goes to rank 0, and the sum comes back.
-Schedule pair(std::optional<int> only_rank = std::nullopt) {
-  ScheduleBuilder s({.name = "pair", .ranks = 3, .chunks = 1, .only_rank = only_rank});
-  s.reduce(0, {.from = 2, .to = 1});
-  s.end_step();
-  s.reduce(0, {.from = 1, .to = 0});
-  s.end_step();
-  s.copy(0, {.from = 0, .to = 1});
-  s.copy(0, {.from = 0, .to = 2});
-  return s.take();
-}
-
 }  // namespace
 
 TEST(Segmented, SlicesFollowEachOtherThroughTheSteps) {
-  const Schedule pipeline = segmented(pair(), 2);
+  const Schedule pipeline = segmented(chain(), 2);
   EXPECT_EQ(pipeline.chunks, 2);
   const auto reduce = [](int chunk, int from, int to) { return Transfer{TransferKind::kReduce, chunk, from, to}; };
   const auto copy = [](int chunk, int to) { return Transfer{TransferKind::kCopy, chunk, 0, to}; };
@@ -38,21 +26,21 @@ TEST(Segmented, SlicesFollowEachOtherThroughTheSteps) {
 }
 
 TEST(Segmented, OneSegmentIsTheScheduleItself) {
-  EXPECT_EQ(segmented(pair(), 1), pair());
+  EXPECT_EQ(segmented(chain(), 1), chain());
   EXPECT_EQ(segmented({.name = "idle", .ranks = 1}, 1), (Schedule{.name = "idle", .ranks = 1}));
 }
 
 TEST(Segmented, IsProvedAndSumsInTheSameOrder) {
-  const Proof proof = prove(segmented(pair(), 5));
+  const Proof proof = prove(segmented(chain(), 5));
   ASSERT_TRUE(proof.proved()) << describe(*proof.refusal);
   ASSERT_EQ(proof.orders.size(), 1U);
-  EXPECT_EQ(proof.orders[0].expression, prove(pair()).orders[0].expression);
+  EXPECT_EQ(proof.orders[0].expression, prove(chain()).orders[0].expression);
   EXPECT_EQ(proof.orders[0].chunks.size(), 5U);
 }
 
 TEST(Segmented, OneRanksPartIsThePartOfTheWhole) {
   for (int rank = 0; rank < 3; ++rank) {
-    EXPECT_EQ(view_of(segmented(pair(rank), 3), rank), view_of(segmented(pair(), 3), rank));
+    EXPECT_EQ(view_of(segmented(chain(rank), 3), rank), view_of(segmented(chain(), 3), rank));
   }
 }
 
@@ -64,7 +52,7 @@ TEST(Segmented, SlicesOfABlockStayWithItsRank) {
 }
 
 TEST(Segmented, RefusesNumbersThatCannotBe) {
-  EXPECT_THROW(segmented(pair(), 0), Error);
+  EXPECT_THROW(segmented(chain(), 0), Error);
   EXPECT_THROW(segmented({.ranks = 2, .chunks = 1 << 16}, 1 << 16), Error);
 }
 

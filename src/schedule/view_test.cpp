@@ -1,6 +1,6 @@
 #include "schedule/view.h"
 
-#include "schedule/builder.h"
+#include "schedule/chain_for_tests.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,18 +12,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
-
-/// Rank 2's sum reaches rank 0 through rank 1, and the result comes straight back.
-Schedule chain(std::optional<int> only_rank = std::nullopt) {
-  ScheduleBuilder s({.name = "chain", .ranks = 3, .chunks = 1, .only_rank = only_rank});
-  s.reduce(0, {.from = 2, .to = 1});
-  s.end_step();
-  s.reduce(0, {.from = 1, .to = 0});
-  s.end_step();
-  s.copy(0, {.from = 0, .to = 1});
-  s.copy(0, {.from = 0, .to = 2});
-  return s.take();
-}
 
 }  // namespace
 

@@ -1,6 +1,6 @@
 // World::from_env between real processes, under each launcher: results, and what survivors of a death are told.
 #include "tests/processes/command.h"
-#include "transport/tcp/hmac.h"
+#include "transport/tcp/hmac_for_tests.h"
 #include "transport/tcp/tcp_socket.h"
 
 #include <gmock/gmock.h>
@@ -132,12 +132,7 @@ TEST(Processes, LeaveNothingInSharedMemoryFolders) {
   }
 }
 
-class OverTcp : public testing::Test {
- protected:
-  void SetUp() override {
-    if (!tcp::hmac_is_built_in()) GTEST_SKIP() << "built without OpenSSL";
-  }
-};
+class OverTcp : public tcp::WithHmac {};
 
 TEST_F(OverTcp, Sum) {
   Ranks ranks(3, "sum", job_of("tcp-sum"), over_tcp());

@@ -1,6 +1,8 @@
 // What a gate lets in, and that strangers disturb nobody.
 #include "transport/tcp/gate.h"
 
+#include "transport/tcp/hmac_for_tests.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <lockstep/error.h>
@@ -19,10 +21,11 @@ using std::chrono::steady_clock;
 Deadline in(milliseconds duration) { return steady_clock::now() + duration; }
 
 /// A gate of rank 0 on loopback, and how to come to it.
-class GateTest : public testing::Test {
+class GateTest : public WithHmac {
  protected:
   void SetUp() override {
-    if (!hmac_is_built_in()) GTEST_SKIP() << "built without OpenSSL";
+    WithHmac::SetUp();
+    if (IsSkipped()) return;
     FileDescriptor listener = listen_on(Address::resolve("127.0.0.1", 0));
     address_ = Address::of(listener);
     gate_.emplace(std::move(listener), credentials_, 0);

@@ -93,23 +93,18 @@ Address Address::resolve(const std::string& host, int port) {
   return address;
 }
 
-Address Address::of(const FileDescriptor& socket) {
+template <class Ask>
+Address Address::told_by(const Ask& ask, const FileDescriptor& socket, const char* whose) {
   Address address;
   socklen_t bytes = sizeof address.storage_;
-  if (::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address.storage_), &bytes) != 0) {
-    throw_system_error("Asking a socket for its address");
+  if (ask(socket.get(), reinterpret_cast<sockaddr*>(&address.storage_), &bytes) != 0) {
+    throw_system_error(fmt::format("Asking a socket for {} address", whose));
   }
   return address;
 }
 
-Address Address::peer_of(const FileDescriptor& socket) {
-  Address address;
-  socklen_t bytes = sizeof address.storage_;
-  if (::getpeername(socket.get(), reinterpret_cast<sockaddr*>(&address.storage_), &bytes) != 0) {
-    throw_system_error("Asking a socket for its peer's address");
-  }
-  return address;
-}
+Address Address::of(const FileDescriptor& socket) { return told_by(::getsockname, socket, "its"); }
+Address Address::peer_of(const FileDescriptor& socket) { return told_by(::getpeername, socket, "its peer's"); }
 
 Address Address::from_wire(const Wire& wire) {
   Address address;

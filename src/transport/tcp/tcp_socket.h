@@ -48,6 +48,10 @@ class Address {
   int family() const { return storage_.ss_family; }
 
  private:
+  /// Throws Error (kTransport).
+  template <class Ask>
+  static Address told_by(const Ask& ask, const FileDescriptor& socket, const char* whose);
+
   sockaddr_storage storage_{};
 };
 
