@@ -98,6 +98,14 @@ class Group {
 
   int rank() const;
   int size() const;
+  /// The world's numbers of this group's ranks, in its order.
+  std::vector<int> world_ranks() const;
+
+  /// Groups of the ranks that give the same colour, ordered by key, then by rank here; every rank gets its own. They
+  /// share nothing with each other or with this group, and their operations may run side by side; errors name their
+  /// ranks, and say which of the world's these are. A rank that wants no part takes a colour of its own and is alone.
+  /// Collective and blocking: all ranks of this group call it, as any other operation. Throws as World::from_env.
+  Group split(int colour, int key = 0) const;
 
   Pending all_reduce(Buffer buffer, ReduceOp op = ReduceOp::kSum, const OperationOptions& options = {}) const;
   /// `buffer.count` must be a multiple of size(); block r is rank r's.
@@ -126,6 +134,11 @@ class Group {
                    const OperationOptions& options = {}) const;
   Pending scatter_v(Buffer buffer, const std::vector<std::size_t>& counts, int root = 0,
                     const OperationOptions& options = {}) const;
+
+  /// `counts[s * size() + d]` elements go from rank s to rank d: `input` holds this rank's row of blocks, one after the
+  /// other, `output` takes its column. Every rank gives the same counts.
+  Pending all_to_all_v(const void* input, Buffer output, const std::vector<std::size_t>& counts,
+                       const OperationOptions& options = {}) const;
 
   Pending barrier(const OperationOptions& options = {}) const;
 

@@ -37,9 +37,15 @@ class Engine {
 
   /// Tells the peers that this rank can go no further, and why.
   virtual void fail(const Error& error) noexcept = 0;
+
+  /// As the transport's: an engine among some of this one's ranks.
+  virtual std::string open_meeting() = 0;
+  virtual std::unique_ptr<Engine> join(const Meeting& meeting) = 0;
 };
 
 std::unique_ptr<Engine> make_engine(std::unique_ptr<Transport> transport);
 std::unique_ptr<Engine> make_engine(std::unique_ptr<MessageTransport> transport);
+/// For a group of one.
+std::unique_ptr<Engine> make_lone_engine();
 
 }  // namespace lockstep::detail

@@ -1,6 +1,7 @@
 #include <lockstep/group.h>
 
 #include "group/group_state.h"
+#include "group/split.h"
 
 namespace lockstep {
 
@@ -8,6 +9,15 @@ Group::Group(std::shared_ptr<detail::GroupState> state) : state_(std::move(state
 
 int Group::rank() const { return state_->identity().rank; }
 int Group::size() const { return state_->identity().size; }
+
+std::vector<int> Group::world_ranks() const {
+  std::vector<int> ranks;
+  ranks.reserve(static_cast<std::size_t>(size()));
+  for (int rank = 0; rank < size(); ++rank) ranks.push_back(state_->identity().world_rank(rank));
+  return ranks;
+}
+
+Group Group::split(int colour, int key) const { return Group(detail::split(*this, *state_, colour, key)); }
 
 Pending Group::all_reduce(Buffer buffer, ReduceOp op, const OperationOptions& options) const {
   return state_->start({.collective = Collective::kAllReduce, .buffer = buffer, .op = op, .block_counts = {}}, options);
@@ -64,6 +74,12 @@ Pending Group::gather_v(Buffer buffer, const std::vector<std::size_t>& counts, i
 Pending Group::scatter_v(Buffer buffer, const std::vector<std::size_t>& counts, int root,
                          const OperationOptions& options) const {
   return state_->start({.collective = Collective::kScatter, .buffer = buffer, .root = root, .block_counts = counts},
+                       options);
+}
+
+Pending Group::all_to_all_v(const void* input, Buffer output, const std::vector<std::size_t>& counts,
+                            const OperationOptions& options) const {
+  return state_->start({.collective = Collective::kAllToAll, .buffer = output, .input = input, .block_counts = counts},
                        options);
 }
 

@@ -4,6 +4,7 @@
 #include "group/canonical.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <lockstep/error.h>
 
 #include <cstring>
@@ -14,11 +15,16 @@ namespace {
 
 /// What a rank sends to itself goes through no schedule.
 void copy_own_block(const Task& task, const Identity& identity) {
-  const std::size_t block = task.buffer.bytes() / static_cast<std::size_t>(identity.size);
-  const std::size_t begin = block * static_cast<std::size_t>(identity.rank);
-  if (block == 0) return;
-  std::memcpy(static_cast<std::byte*>(task.buffer.data) + begin, static_cast<const std::byte*>(task.input) + begin,
-              block);
+  const OwnBlock block = own_block(task, identity.rank, identity.size);
+  if (block.bytes == 0) return;
+  std::memcpy(static_cast<std::byte*>(task.buffer.data) + block.output_offset,
+              static_cast<const std::byte*>(task.input) + block.input_offset, block.bytes);
+}
+
+/// "the group of the world's ranks 1, 3"; nothing for the world.
+std::string name_of(const Identity& identity) {
+  if (identity.world_ranks.empty()) return "";
+  return fmt::format("the group of the world's ranks {}", fmt::join(identity.world_ranks, ", "));
 }
 
 }  // namespace
@@ -39,7 +45,7 @@ Pending GroupState::start(const Task& task, const OperationOptions& options) {
   throw_if_failed();
   validate(task, identity_.rank, identity_.size);
   RunningOperation& operation = operations_.find(task, options.algorithm, reduction_of(options));
-  if (task.input != nullptr) copy_own_block(task, identity_);
+  if (task.collective == Collective::kAllToAll) copy_own_block(task, identity_);
   if (identity_.size == 1) return {};
   OperationQueue::Entry& entry = queue_.push();
   entry.operation = &operation;
@@ -98,7 +104,7 @@ void GroupState::wait_until(std::uint64_t sequence) {
 
 void GroupState::fail(const Error& error) {
   engine_->fail(error);
-  error_ = std::make_exception_ptr(explain(*queue_.front().operation, identity_.rank, error));
+  error_ = std::make_exception_ptr(explain(*queue_.front().operation, identity_.rank, name_of(identity_), error));
   std::rethrow_exception(error_);
 }
 

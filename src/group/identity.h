@@ -3,6 +3,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace lockstep {
 
@@ -12,7 +13,10 @@ struct Identity {
   int size = 1;
   int local_rank = 0;
   int local_size = 1;
-  std::string job;  ///< the same on all ranks and of no other job; empty for a world of one
+  std::string job;               ///< the same on all ranks and of no other job; empty for a world of one
+  std::vector<int> world_ranks;  ///< of the ranks of a group that is a part of a world; empty for the whole
+
+  int world_rank(int of) const { return world_ranks.empty() ? of : world_ranks[static_cast<std::size_t>(of)]; }
 };
 
 /// Looks a variable up: none if unset or empty.

@@ -1,12 +1,15 @@
 #include "group/prepared_operations.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace lockstep::detail {
 
 bool PreparedOperations::is_registered(const Task& task) const {
   const std::size_t bytes = task.buffer.bytes();
+  // A rank may have no part in an all_to_all of unequal blocks, so nobody's memory could be told from it.
+  if (task.collective == Collective::kAllToAll && !task.block_counts.empty()) return false;
   return bytes > 0 && engine_.is_registered(task.buffer.data, bytes) &&
          (task.input == nullptr || engine_.is_registered(task.input, bytes));
 }
@@ -38,7 +41,10 @@ std::unique_ptr<RunningOperation> PreparedOperations::prepare(const Task& task, 
   const Schedule& schedule = schedules_.get(name, task.collective, task.root);
 
   Announcement announcement;
-  announcement.count = task.buffer.count;
+  // Ranks differ in what they get of an all_to_all of unequal blocks; what they agree on is the whole.
+  announcement.count = task.collective == Collective::kAllToAll && !task.block_counts.empty()
+                           ? std::accumulate(task.block_counts.begin(), task.block_counts.end(), std::size_t{0})
+                           : task.buffer.count;
   announcement.root = task.root;
   announcement.blocks = digest_of(task.block_counts);
   announcement.collective = task.collective;

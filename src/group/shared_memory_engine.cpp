@@ -2,6 +2,7 @@
 #include "runtime/letter_operation.h"
 #include "runtime/shared_memory_operation.h"
 #include "runtime/staging_ring.h"
+#include "transport/shm/thread_host.h"
 
 #include <map>
 #include <string>
@@ -24,6 +25,8 @@ class SharedMemoryEngine final : public Engine {
     return transport_->offset_of(data, bytes).has_value();
   }
   void fail(const Error& error) noexcept override { transport_->fail(error); }
+  std::string open_meeting() override { return transport_->open_meeting(); }
+  std::unique_ptr<Engine> join(const Meeting& meeting) override { return make_engine(transport_->join(meeting)); }
 
   std::unique_ptr<RunningOperation> prepare(Shape shape) override {
     if (fits_letters(shape)) return prepare_letters(std::move(shape));
@@ -38,7 +41,10 @@ class SharedMemoryEngine final : public Engine {
 
  private:
   bool fits_letters(const Shape& shape) const {
-    const std::size_t bytes = shape.announcement.count * size_of(shape.announcement.dtype);
+    const Announcement& what = shape.announcement;
+    const std::size_t bytes = what.count * size_of(what.dtype);
+    // With unequal blocks for each pair, ranks' buffers differ in size.
+    if (what.collective == Collective::kAllToAll && what.blocks != 0) return false;
     return bytes <= transport_->letter_bytes() && is_one_exchange(*shape.schedule);
   }
 
@@ -71,5 +77,7 @@ class SharedMemoryEngine final : public Engine {
 std::unique_ptr<Engine> make_engine(std::unique_ptr<Transport> transport) {
   return std::make_unique<SharedMemoryEngine>(std::move(transport));
 }
+
+std::unique_ptr<Engine> make_lone_engine() { return make_engine(shm::create(std::move(shm::thread_hosts(1).front()))); }
 
 }  // namespace lockstep::detail

@@ -20,7 +20,57 @@ bool has_blocks(Collective collective) {
   }
 }
 
+std::size_t index(int value) { return static_cast<std::size_t>(value); }
+
+/// What a rank gets from, or gives to, the ranks before `end`.
+std::size_t column(const Task& task, int rank, int size, int end) {
+  std::size_t sum = 0;
+  for (int source = 0; source < end; ++source) sum += task.block_counts[index(source * size + rank)];
+  return sum;
+}
+std::size_t row(const Task& task, int rank, int size, int end) {
+  const auto begin = task.block_counts.begin() + std::ptrdiff_t{rank} * size;
+  return std::accumulate(begin, begin + end, std::size_t{0});
+}
+
+/// What is wrong with the block counts; nothing if they fit.
+std::string fault_of_counts(const Task& task, int rank, int size) {
+  const bool pairs = task.collective == Collective::kAllToAll;
+  const std::size_t expected = index(size) * (pairs ? index(size) : 1);
+  if (task.block_counts.size() != expected) {
+    return fmt::format("{} block counts were given for {} of a group of {}.", task.block_counts.size(),
+                       pairs ? "the pairs" : "the ranks", size);
+  }
+  const std::size_t sum = pairs ? column(task, rank, size, size)
+                                : std::accumulate(task.block_counts.begin(), task.block_counts.end(), std::size_t{0});
+  if (sum == task.buffer.count) return "";
+  return fmt::format("the blocks have {} elements in all, the buffer {}.", sum, task.buffer.count);
+}
+
+/// What is wrong with the two buffers of an all_to_all.
+std::string fault_of_buffers(const Task& task, int rank, int size) {
+  const std::size_t count = task.block_counts.empty() ? task.buffer.count : row(task, rank, size, size);
+  const auto* const input = static_cast<const std::byte*>(task.input);
+  const auto* const output = static_cast<const std::byte*>(task.buffer.data);
+  const std::size_t bytes = count * size_of(task.buffer.dtype);
+  if (input == nullptr && bytes > 0) return "the input is a null pointer.";
+  if (bytes > 0 && task.buffer.count > 0 && input < output + task.buffer.bytes() && output < input + bytes) {
+    return "input and output overlap; give it two buffers.";
+  }
+  return "";
+}
+
 }  // namespace
+
+OwnBlock own_block(const Task& task, int rank, int size) {
+  const std::size_t element = size_of(task.buffer.dtype);
+  if (task.block_counts.empty()) {
+    const std::size_t bytes = task.buffer.count / index(size) * element;
+    return {bytes * index(rank), bytes * index(rank), bytes};
+  }
+  return {row(task, rank, size, rank) * element, column(task, rank, size, rank) * element,
+          task.block_counts[index(rank * size + rank)] * element};
+}
 
 void validate(const Task& task, int rank, int size) {
   const auto refuse = [&](const std::string& why) {
@@ -29,25 +79,15 @@ void validate(const Task& task, int rank, int size) {
   };
   const std::size_t count = task.buffer.count;
   if (task.buffer.data == nullptr && count > 0) refuse("the buffer is a null pointer.");
-  if (task.collective == Collective::kAllToAll && count > 0) {
-    const auto* input = static_cast<const std::byte*>(task.input);
-    const auto* output = static_cast<const std::byte*>(task.buffer.data);
-    if (input == nullptr) refuse("the input is a null pointer.");
-    if (input < output + task.buffer.bytes() && output < input + task.buffer.bytes()) {
-      refuse("input and output overlap; give it two buffers.");
-    }
-  }
   if (task.buffer.device != Device::kHost) refuse("no transport here takes device memory.");
   if (task.root < 0 || task.root >= size) refuse(fmt::format("the root is {} in a group of {}.", task.root, size));
   if (!task.block_counts.empty()) {
-    if (task.block_counts.size() != static_cast<std::size_t>(size)) {
-      refuse(fmt::format("{} block counts were given for a group of {}.", task.block_counts.size(), size));
-    }
-    const std::size_t sum = std::accumulate(task.block_counts.begin(), task.block_counts.end(), std::size_t{0});
-    if (sum != count) refuse(fmt::format("the blocks have {} elements in all, the buffer {}.", sum, count));
+    if (const std::string fault = fault_of_counts(task, rank, size); !fault.empty()) refuse(fault);
   } else if (has_blocks(task.collective) && count % static_cast<std::size_t>(size) != 0) {
     refuse(fmt::format("{} elements are no multiple of the group's {} ranks; pad the buffer.", count, size));
   }
+  if (task.collective != Collective::kAllToAll) return;
+  if (const std::string fault = fault_of_buffers(task, rank, size); !fault.empty()) refuse(fault);
 }
 
 }  // namespace lockstep::detail

@@ -13,10 +13,19 @@ struct Task {
   const void* input = nullptr;  ///< what goes in, where it is not `buffer`: as large
   ReduceOp op = ReduceOp::kSum;
   int root = 0;
-  std::vector<std::size_t> block_counts;  ///< elements of each rank's block, where they differ
+  /// Elements of each rank's block, where they differ; in an all_to_all of each pair's, by sender and receiver.
+  std::vector<std::size_t> block_counts;
 
   const void* input_data() const { return input != nullptr ? input : buffer.data; }
 };
+
+/// Where the block lies that a rank sends to itself in an all_to_all, in bytes.
+struct OwnBlock {
+  std::size_t input_offset;
+  std::size_t output_offset;
+  std::size_t bytes;
+};
+OwnBlock own_block(const Task& task, int rank, int size);
 
 /// Throws Error (kInvalidArgument) unless a group of `size` ranks can do it, as rank `rank`.
 void validate(const Task& task, int rank, int size);

@@ -37,12 +37,8 @@ Kind kind_for(const Identity& identity) {
   return Kind::kSharedMemory;
 }
 
-std::unique_ptr<detail::Engine> alone_engine() {
-  return detail::make_engine(shm::create(std::move(shm::thread_hosts(1).front())));
-}
-
 std::unique_ptr<detail::Engine> join(const Identity& identity) {
-  if (identity.size == 1) return alone_engine();
+  if (identity.size == 1) return detail::make_lone_engine();
   if (kind_for(identity) == Kind::kTcp) {
     return detail::make_engine(tcp::create(tcp::join_processes(tcp_request(identity, environment))));
   }
@@ -62,7 +58,7 @@ World World::from_env() {
   return make_world(identity, join(identity));
 }
 
-World World::alone() { return make_world({}, alone_engine()); }
+World World::alone() { return make_world({}, detail::make_lone_engine()); }
 
 int World::local_rank() const { return state_->identity().local_rank; }
 int World::local_size() const { return state_->identity().local_size; }

@@ -156,7 +156,7 @@ constexpr const char* kBuiltInOverMessages =
 /// where all they read fits into what a core has nearest.
 std::string built_in_over_memory(int ranks) {
   const bool own_core = ranks <= ::sysconf(_SC_NPROCESSORS_ONLN);
-  constexpr std::uint64_t kReadAtOnce = 32 * 1024;
+  constexpr std::uint64_t kReadAtOnce = std::uint64_t{32} << 10U;
   constexpr std::uint64_t kLine = 64;
   const std::string all_reduce =
       own_core

@@ -63,15 +63,22 @@ void Layout::place_in_blocks(const Shape& shape) {
 void Layout::place_all_to_all(const Shape& shape) {
   const std::size_t ranks = index(shape.ranks);
   const std::size_t per_pair = index(shape.chunks) / (ranks * ranks);
-  const std::size_t block = shape.count / ranks;
+  const auto count_of = [&](std::size_t source, std::size_t destination) {
+    return shape.block_counts.empty() ? shape.count / ranks : shape.block_counts[source * ranks + destination];
+  };
+  std::vector<std::size_t> received(ranks);  // by each destination, of the sources so far
   for (std::size_t source = 0; source < ranks; ++source) {
+    std::size_t sent = 0;
     for (std::size_t destination = 0; destination < ranks; ++destination) {
+      const std::size_t block = count_of(source, destination);
       for (std::size_t part = 0; part < per_pair; ++part) {
         const std::size_t begin = block * part / per_pair;
         const std::size_t count = block * (part + 1) / per_pair - begin;
-        inputs_.push_back({(destination * block + begin) * element_bytes_, count});
-        outputs_.push_back({(source * block + begin) * element_bytes_, count});
+        inputs_.push_back({(sent + begin) * element_bytes_, count});
+        outputs_.push_back({(received[destination] + begin) * element_bytes_, count});
       }
+      sent += block;
+      received[destination] += block;
     }
   }
 }

@@ -23,7 +23,7 @@ class Layout {
     int ranks = 1;
     int chunks = 1;
     std::size_t count = 0;                  ///< elements of the buffer
-    std::vector<std::size_t> block_counts;  ///< elements of each rank's block, where they differ
+    std::vector<std::size_t> block_counts;  ///< as Task's: of each rank's block, or each pair's, where they differ
   };
   struct Span {
     std::size_t offset_bytes;  ///< in the buffer

@@ -28,12 +28,12 @@ void RunningOperation::throw_late(std::vector<int> absent, const std::vector<int
       {.rank = rank, .peer = absent.empty() ? -1 : absent.front()});
 }
 
-Error explain(const RunningOperation& operation, int rank, const Error& error) {
+Error explain(const RunningOperation& operation, int rank, const std::string& group, const Error& error) {
   const Announcement& what = operation.announcement();
   const std::string& purpose = operation.call().purpose;
   return {error.code(),
-          fmt::format("Rank {}: {} #{}{}{}: {}.", rank, to_string(what.collective), what.sequence,
-                      purpose.empty() ? "" : ", ", purpose, error.what()),
+          fmt::format("Rank {}{}{}: {} #{}{}{}: {}.", rank, group.empty() ? "" : " of ", group,
+                      to_string(what.collective), what.sequence, purpose.empty() ? "" : ", ", purpose, error.what()),
           {.rank = rank,
            .peer = error.peer(),
            .operation = std::string(to_string(what.collective)),

@@ -85,7 +85,7 @@ class RunningOperation {
   bool entered_ = false;
 };
 
-/// The error with the operation's name, number and purpose added.
-Error explain(const RunningOperation& operation, int rank, const Error& error);
+/// The error with the operation's name, number and purpose added. `group` says which group it is, if not the world.
+Error explain(const RunningOperation& operation, int rank, const std::string& group, const Error& error);
 
 }  // namespace lockstep

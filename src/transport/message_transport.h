@@ -1,12 +1,16 @@
 #pragma once
 
+#include "transport/meeting.h"
+
 #include <lockstep/error.h>
 #include <lockstep/group.h>
 #include <sys/uio.h>
 
 #include <chrono>
 #include <cstddef>
+#include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace lockstep {
@@ -55,6 +59,11 @@ class MessageTransport {
 
   /// Tells the peers that this rank can go no further, and why. Whoever waits, for anyone, throws the same.
   virtual void fail(const Error& error) noexcept = 0;
+
+  /// For the first rank of a smaller transport in the making: others can come from now on. What they must know to.
+  virtual std::string open_meeting() = 0;
+  /// Makes it: every rank that belongs to it calls this. Throws as the transport's join_processes.
+  virtual std::unique_ptr<MessageTransport> join(const Meeting& meeting) = 0;
 };
 
 }  // namespace lockstep

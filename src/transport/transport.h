@@ -1,13 +1,16 @@
 #pragma once
 
 #include "transport/announcement.h"
+#include "transport/meeting.h"
 
 #include <lockstep/group.h>
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <string>
 
 namespace lockstep {
 
@@ -90,6 +93,11 @@ class Transport {
   virtual bool wait_for(int peer, Progress progress, std::chrono::steady_clock::time_point deadline) = 0;
   /// Tells the peers that this rank can go no further, and why. Whoever waits, for anyone, throws the same.
   virtual void fail(const Error& error) noexcept = 0;
+
+  /// For the first rank of a smaller transport in the making: others can come from now on. What they must know to.
+  virtual std::string open_meeting() = 0;
+  /// Makes it: every rank that belongs to it calls this. Throws as the transport's join_processes.
+  virtual std::unique_ptr<Transport> join(const Meeting& meeting) = 0;
 };
 
 }  // namespace lockstep

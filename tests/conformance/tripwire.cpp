@@ -54,6 +54,8 @@ class WatchedTransport final : public Transport {
     return inner_->wait_for(peer, progress, deadline);
   }
   void fail(const Error& error) noexcept override { inner_->fail(error); }
+  std::string open_meeting() override { return inner_->open_meeting(); }
+  std::unique_ptr<Transport> join(const lockstep::Meeting& meeting) override { return inner_->join(meeting); }
 
  private:
   std::unique_ptr<Transport> inner_;
@@ -87,6 +89,8 @@ class WatchedMessageTransport final : public MessageTransport {
   std::vector<int> idle_peers() override { return inner_->idle_peers(); }
   int patience() const override { return inner_->patience(); }
   void fail(const Error& error) noexcept override { inner_->fail(error); }
+  std::string open_meeting() override { return inner_->open_meeting(); }
+  std::unique_ptr<MessageTransport> join(const lockstep::Meeting& meeting) override { return inner_->join(meeting); }
 
  private:
   std::unique_ptr<MessageTransport> inner_;

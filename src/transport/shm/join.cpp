@@ -105,9 +105,9 @@ Self introduce(const JoinRequest& request) {
 }
 
 /// Rank 0's side of the meeting.
-class Meeting {
+class Gathering {
  public:
-  Meeting(const JoinRequest& request, const Hello& own, Deadline deadline)
+  Gathering(const JoinRequest& request, const Hello& own, Deadline deadline)
       : request_(request), own_(own), deadline_(deadline), listener_(listen_on(socket_name(request.job))) {
     members_.resize(static_cast<std::size_t>(request.size));
   }
@@ -226,7 +226,7 @@ Member as_member(const Self& self) {
 }
 
 Host lead(const JoinRequest& request, Self self, Deadline deadline) {
-  std::vector<Member> members = Meeting(request, self.hello, deadline).gather();
+  std::vector<Member> members = Gathering(request, self.hello, deadline).gather();
   SharedMapping board = SharedMapping::create("lockstep-board", sizeof(RankSlot) * members.size());
   members[0] = as_member(self);
   for (std::size_t rank = 1; rank < members.size(); ++rank) {

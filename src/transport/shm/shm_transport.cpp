@@ -1,9 +1,13 @@
 #include "transport/shm/shm_transport.h"
 
+#include "transport/shm/join.h"
+
 #include <fmt/format.h>
 #include <lockstep/error.h>
 #include <sched.h>
 #include <unistd.h>
+
+#include <algorithm>
 
 namespace lockstep::shm {
 
@@ -37,7 +41,8 @@ Patience patience_for(int ranks) {
 
 class ShmTransport final : public Transport {
  public:
-  explicit ShmTransport(Host host) : host_(std::move(host)), patience_(patience_for(size())) {
+  explicit ShmTransport(Host host)
+      : host_(std::move(host)), ranks_here_(std::max(size(), host_.ranks_here)), patience_(patience_for(ranks_here_)) {
     host_.arena->allocate_for_good(kStagingBytes);
     own_slot().enter();
   }
@@ -70,6 +75,15 @@ class ShmTransport final : public Transport {
   void signal(Progress progress) override { own_slot().signal(progress); }
   Progress progress_of(int peer) const override { return slot(peer).progress(); }
   void fail(const Error& error) noexcept override { own_slot().fail(error); }
+
+  // They meet at a socket that bears the meeting's name.
+  std::string open_meeting() override { return ""; }
+  std::unique_ptr<Transport> join(const Meeting& meeting) override {
+    Host host =
+        join_processes({.job = meeting.name, .rank = meeting.rank, .size = meeting.size, .timeout = meeting.timeout});
+    host.ranks_here = ranks_here_;
+    return create(std::move(host));
+  }
 
   std::size_t letter_bytes() const override { return Letterbox::kBytes; }
   bool post(const Letter& letter, const std::byte* data) override {
@@ -148,6 +162,7 @@ class ShmTransport final : public Transport {
   RankSlot& own_slot() const { return slot(rank()); }
 
   Host host_;
+  int ranks_here_;
   Patience patience_;
 };
 

@@ -20,6 +20,7 @@ struct Host {
   std::shared_ptr<void> peer_memory_owner;     ///< keeps peers' arenas mapped
   Lifeline lifeline;                           ///< ours; the peers watch the other end
   std::vector<FileDescriptor> peer_lifelines;  ///< theirs, by rank; empty where the peers are threads
+  int ranks_here = 0;  ///< how many ranks share this machine's cores, if more than are in the group
 };
 
 /// Shared memory between the processes, or threads, of one host. Marks this rank as there; as gone when destroyed.

@@ -28,18 +28,6 @@ std::size_t index(int rank) { return static_cast<std::size_t>(rank); }
 
 double seconds(milliseconds duration) { return static_cast<double>(duration.count()) / 1000; }
 
-FileDescriptor open_listener(const JoinRequest& request, const Address& address) {
-  if (!request.secret && !address.is_loopback()) {
-    throw Error(
-        ErrorCode::kInvalidArgument,
-        fmt::format("Rank {} would listen on {}, which others can reach, and the job has no secret. Start it with "
-                    "lockstep run, or name a file that all ranks can read in {}.",
-                    request.rank, address.to_string(), kSecretFileVariable),
-        {.rank = request.rank});
-  }
-  return tcp::listen_on(address);
-}
-
 /// One rank's connections in the making.
 class Joiner {
  public:
@@ -50,12 +38,13 @@ class Joiner {
         addresses_(index(request.size)) {
     host_.rank = request.rank;
     host_.ranks_here = request.ranks_here;
+    host_.listen_on = request.listen_on;
+    host_.secret = request.secret;
     host_.links.resize(index(request.size));
   }
 
-  Host lead() {
-    const Address address = Address::resolve(request_.meet_at, request_.port);
-    Gate gate(open_listener(request_, address), credentials_, 0);
+  Host lead(FileDescriptor listener) {
+    Gate gate(std::move(listener), credentials_, 0);
     try {
       for (int present = 1; present < request_.size; ++present) admit(gate, Channel::kControl, "to join");
     } catch (const Error& error) {
@@ -67,12 +56,11 @@ class Joiner {
     return std::move(host_);
   }
 
-  Host follow() {
-    const Address meeting = Address::resolve(request_.meet_at, request_.port);
+  Host follow(const Address& meeting) {
     FileDescriptor first = connect(0, meeting);
     const Address own =
         request_.listen_on.empty() ? Address::of(first).with_port(0) : Address::resolve(request_.listen_on, 0);
-    FileDescriptor listener = open_listener(request_, own);
+    FileDescriptor listener = open_listener(request_.rank, own, request_.secret.has_value());
     listens_on_ = Address::of(listener);
     if (!greet(first, 0, Channel::kControl)) first = connect_and_greet(0, meeting, Channel::kControl);
     keep(0, Channel::kControl, std::move(first));
@@ -223,9 +211,27 @@ class Joiner {
 
 }  // namespace
 
-Host join_processes(const JoinRequest& request) {
+FileDescriptor open_listener(int rank, const Address& address, bool has_secret) {
+  if (!has_secret && !address.is_loopback()) {
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("Rank {} would listen on {}, which others can reach, and the job has no secret. Start it with "
+                    "lockstep run, or name a file that all ranks can read in {}.",
+                    rank, address.to_string(), kSecretFileVariable),
+        {.rank = rank});
+  }
+  return tcp::listen_on(address);
+}
+
+Host join_at(const JoinRequest& request, const Address& meeting, FileDescriptor listener) {
   Joiner joiner(request, steady_clock::now() + request.timeout);
-  return request.rank == 0 ? joiner.lead() : joiner.follow();
+  return request.rank == 0 ? joiner.lead(std::move(listener)) : joiner.follow(meeting);
+}
+
+Host join_processes(const JoinRequest& request) {
+  const Address meeting = Address::resolve(request.meet_at, request.port);
+  const bool leads = request.rank == 0;
+  return join_at(request, meeting, leads ? open_listener(0, meeting, request.secret.has_value()) : FileDescriptor());
 }
 
 }  // namespace lockstep::tcp

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/secret.h"
+#include "transport/tcp/tcp_socket.h"
 #include "transport/tcp/tcp_transport.h"
 
 #include <chrono>
@@ -29,5 +30,12 @@ struct JoinRequest {
 /// its secret, kInvalidArgument if others could reach what is listened on and there is no secret, kTransport,
 /// kUnsupported.
 Host join_processes(const JoinRequest& request);
+
+/// The same where rank 0 listens already, and the others know where: `listener` is rank 0's, empty on the others.
+Host join_at(const JoinRequest& request, const Address& meeting, FileDescriptor listener);
+
+/// Listens on that address. Throws Error (kInvalidArgument) if others could reach it and there is no secret;
+/// kTransport.
+FileDescriptor open_listener(int rank, const Address& address, bool has_secret);
 
 }  // namespace lockstep::tcp

@@ -1,6 +1,7 @@
 #include "transport/tcp/tcp_transport.h"
 
 #include "transport/tcp/control.h"
+#include "transport/tcp/join.h"
 #include "transport/tcp/tcp_socket.h"
 
 #include <fmt/format.h>
@@ -12,6 +13,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace lockstep::tcp {
 
@@ -42,7 +44,12 @@ std::shared_ptr<void> map_pages(std::size_t bytes) {
 
 class TcpTransport final : public MessageTransport {
  public:
-  explicit TcpTransport(Host host) : rank_(host.rank), patience_(patience_for(host.ranks_here)) {
+  explicit TcpTransport(Host host)
+      : rank_(host.rank),
+        ranks_here_(host.ranks_here),
+        listen_on_(std::move(host.listen_on)),
+        secret_(host.secret),
+        patience_(patience_for(host.ranks_here)) {
     for (Host::Link& link : host.links) {
       controls_.emplace_back(static_cast<int>(controls_.size()), std::move(link.control));
       data_.push_back(std::move(link.data));
@@ -118,7 +125,33 @@ class TcpTransport final : public MessageTransport {
     for (Control& control : controls_) control.say_failed(error);
   }
 
+  std::string open_meeting() override {
+    const Address own = listen_on_.empty() ? reached_at().with_port(0) : Address::resolve(listen_on_, 0);
+    meeting_ = open_listener(rank_, own, secret_.has_value());
+    const Address::Wire wire = Address::of(meeting_).to_wire();
+    return {reinterpret_cast<const char*>(&wire), sizeof wire};
+  }
+
+  std::unique_ptr<MessageTransport> join(const Meeting& meeting) override {
+    Address::Wire wire;
+    std::memcpy(&wire, meeting.place.data(), std::min(meeting.place.size(), sizeof wire));
+    const JoinRequest request{.job = meeting.name,
+                              .rank = meeting.rank,
+                              .size = meeting.size,
+                              .ranks_here = ranks_here_,
+                              .listen_on = listen_on_,
+                              .secret = secret_,
+                              .timeout = meeting.timeout};
+    return create(join_at(request, Address::from_wire(wire), std::exchange(meeting_, FileDescriptor())));
+  }
+
  private:
+  /// This rank's address, as the first of its peers knows it.
+  Address reached_at() const {
+    const auto some = std::find_if(data_.begin(), data_.end(), [](const FileDescriptor& one) { return !!one; });
+    return Address::of(*some);
+  }
+
   int socket(int peer) const { return data_[static_cast<std::size_t>(peer)].get(); }
 
   std::vector<int> idle() const {
@@ -165,6 +198,10 @@ class TcpTransport final : public MessageTransport {
   Control::State state(int peer) const { return controls_[static_cast<std::size_t>(peer)].state(); }
 
   int rank_;
+  int ranks_here_;
+  std::string listen_on_;
+  std::optional<Secret> secret_;
+  FileDescriptor meeting_;  ///< where this rank listens for a meeting that it opened
   int patience_;
   std::vector<Control> controls_;     ///< by rank; our own says nothing
   std::vector<FileDescriptor> data_;  ///< by rank

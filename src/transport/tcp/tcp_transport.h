@@ -1,9 +1,12 @@
 #pragma once
 
 #include "base/file_descriptor.h"
+#include "base/secret.h"
 #include "transport/message_transport.h"
 
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 namespace lockstep::tcp {
@@ -18,6 +21,8 @@ struct Host {
   int rank = 0;
   std::vector<Link> links;  ///< by rank; our own is empty
   int ranks_here = 1;       ///< how many ranks share this machine's cores
+  std::string listen_on;    ///< as in JoinRequest
+  std::optional<Secret> secret;
 };
 
 /// TCP between the ranks of a group. Says good-bye to the peers when destroyed.

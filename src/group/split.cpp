@@ -1,0 +1,85 @@
+#include "group/split.h"
+
+#include "base/environment.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <random>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace lockstep::detail {
+
+namespace {
+
+/// What each rank says first.
+struct Choice {
+  std::int64_t colour;
+  std::int64_t key;
+  std::uint64_t nonce;  ///< rank 0's is in the names of the meetings
+};
+
+/// What the first rank of each new group says then; the others say nothing.
+struct Place {
+  std::array<char, Meeting::kPlaceBytes> bytes{};
+  std::uint64_t size = 0;
+};
+
+template <class T>
+std::vector<T> all_say(const Group& group, const T& own) {
+  std::vector<T> said(static_cast<std::size_t>(group.size()));
+  said[static_cast<std::size_t>(group.rank())] = own;
+  const Buffer buffer{said.data(), said.size() * sizeof(T), DataType::kUInt8};
+  group.all_gather(buffer, {.purpose = "to split the group"}).wait();
+  return said;
+}
+
+std::uint64_t random_number() {
+  std::random_device random;
+  return static_cast<std::uint64_t>(random()) << 32U | random();
+}
+
+/// The ranks that chose as `own` did, in the order of their keys.
+std::vector<int> members_of(const std::vector<Choice>& choices, std::int64_t colour) {
+  std::vector<int> members;
+  for (std::size_t rank = 0; rank < choices.size(); ++rank) {
+    if (choices[rank].colour == colour) members.push_back(static_cast<int>(rank));
+  }
+  std::stable_sort(members.begin(), members.end(), [&](int a, int b) {
+    return choices[static_cast<std::size_t>(a)].key < choices[static_cast<std::size_t>(b)].key;
+  });
+  return members;
+}
+
+}  // namespace
+
+std::shared_ptr<GroupState> split(const Group& group, GroupState& parent, int colour, int key) {
+  const auto choices = all_say(group, Choice{colour, key, random_number()});
+  const std::vector<int> members = members_of(choices, colour);
+
+  Place own;
+  if (members.front() == group.rank() && members.size() > 1) {
+    const std::string place = parent.engine().open_meeting();
+    own.size = place.copy(own.bytes.data(), own.bytes.size());
+  }
+  const Place place = all_say(group, own)[static_cast<std::size_t>(members.front())];
+
+  Identity identity;
+  identity.rank = static_cast<int>(std::find(members.begin(), members.end(), group.rank()) - members.begin());
+  identity.size = static_cast<int>(members.size());
+  identity.job = fmt::format("group-{:016x}-{}", choices.front().nonce, colour);
+  for (const int member : members) identity.world_ranks.push_back(parent.identity().world_rank(member));
+  if (members.size() == 1) return std::make_shared<GroupState>(std::move(identity), make_lone_engine());
+  auto engine = parent.engine().join({.name = identity.job,
+                                      .place = {place.bytes.data(), place.size},
+                                      .rank = identity.rank,
+                                      .size = identity.size,
+                                      .timeout = environment_duration(kJoinTimeoutVariable, std::chrono::seconds(60))});
+  return std::make_shared<GroupState>(std::move(identity), std::move(engine));
+}
+
+}  // namespace lockstep::detail

@@ -1,0 +1,90 @@
+// Blocks of any size between any two ranks, on every kind of world.
+#include "tests/conformance/on_every_setting.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <lockstep/error.h>
+
+#include <random>
+#include <vector>
+
+namespace lockstep::conformance {
+
+namespace {
+
+class AllToAllV : public OnEverySetting {};
+LOCKSTEP_ON_EVERY_SETTING(AllToAllV);
+
+/// Some blocks are empty, some long; the same numbers on every rank.
+std::vector<std::size_t> draw_counts(int ranks, std::size_t most, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<std::size_t> counts(static_cast<std::size_t>(ranks * ranks));
+  for (std::size_t& count : counts) count = random() % 3 == 0 ? 0 : random() % (most + 1);
+  return counts;
+}
+
+std::int32_t element(int source, int destination, std::size_t i) {
+  return source * 100'000'000 + destination * 10'000'000 + static_cast<std::int32_t>(i);
+}
+
+/// What `rank` sends, or gets.
+std::vector<std::int32_t> blocks_of(int rank, int ranks, const std::vector<std::size_t>& counts, bool sends) {
+  std::vector<std::int32_t> values;
+  for (int other = 0; other < ranks; ++other) {
+    const int source = sends ? rank : other;
+    const int destination = sends ? other : rank;
+    const std::size_t count = counts[static_cast<std::size_t>(source * ranks + destination)];
+    for (std::size_t i = 0; i < count; ++i) values.push_back(element(source, destination, i));
+  }
+  return values;
+}
+
+}  // namespace
+
+TEST_P(AllToAllV, EveryBlockEndsWhereItBelongs) {
+  run_world(GetParam(), [](Member& member) {
+    const World& world = member.world;
+    const int ranks = world.size();
+    std::uint64_t seed = 0;
+    for (const char* algorithm : {"direct", "pairwise", "auto"}) {
+      for (const std::size_t most : {std::size_t{1}, std::size_t{100}, std::size_t{300'000}}) {
+        const auto counts = draw_counts(ranks, most, ++seed);
+        const auto input = blocks_of(world.rank(), ranks, counts, true);
+        const auto expected = blocks_of(world.rank(), ranks, counts, false);
+        std::vector<std::int32_t> output(expected.size(), -1);
+        world.all_to_all_v(input.data(), buffer_of(output), counts, {.algorithm = algorithm}).wait();
+        ASSERT_EQ(output, expected) << algorithm << " up to " << most << " elements";
+        EXPECT_EQ(input, blocks_of(world.rank(), ranks, counts, true)) << "the input is only read";
+      }
+    }
+  });
+}
+
+TEST_P(AllToAllV, WrongArgumentsAreToldBeforeAnythingMoves) {
+  run_world(GetParam(), [](Member& member) {
+    const World& world = member.world;
+    const auto ranks = static_cast<std::size_t>(world.size());
+    const std::vector<std::size_t> ones(ranks * ranks, 1);
+    std::vector<std::int32_t> input(ranks);
+    std::vector<std::int32_t> output(ranks);
+    const auto refusal = [&](const void* from, Buffer to, const std::vector<std::size_t>& counts) -> std::string {
+      try {
+        world.all_to_all_v(from, to, counts).wait();
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+        return error.what();
+      }
+      return "nothing";
+    };
+    const Buffer all = buffer_of(output);
+    EXPECT_THAT(refusal(input.data(), all, std::vector<std::size_t>(ranks * ranks + 1, 1)),
+                testing::HasSubstr("block counts were given for the pairs of a group of"));
+    EXPECT_THAT(refusal(input.data(), buffer_of(output.data(), ranks - 1), ones),
+                testing::HasSubstr("elements in all, the buffer"));
+    EXPECT_THAT(refusal(nullptr, all, ones), testing::HasSubstr("the input is a null pointer"));
+    EXPECT_THAT(refusal(output.data(), all, ones), testing::HasSubstr("input and output overlap"));
+    world.all_to_all_v(input.data(), all, ones).wait();
+  });
+}
+
+}  // namespace lockstep::conformance
