@@ -53,7 +53,7 @@ Output::Options output_options(const LaunchOptions& options) {
 /// there, so a read would suspend it, and giving it the foreground would take Ctrl-C away from us.
 bool stdin_is_for_ranks() { return ::isatty(STDIN_FILENO) == 0; }
 
-std::vector<CpuSet> cpus_for(const LaunchOptions& options, const AvailableCpus& available) {
+std::vector<CpuSet> cpus_for(const LaunchOptions& options, const CpuCount& available) {
   std::vector<CpuSet> shares;
   if (options.pin && options.ranks <= available.threads) shares = distribute_cpus(options.ranks);
   shares.resize(static_cast<std::size_t>(options.ranks));
@@ -63,7 +63,7 @@ std::vector<CpuSet> cpus_for(const LaunchOptions& options, const AvailableCpus& 
 void start_ranks(const LaunchOptions& options, const std::string& path, const Signals& signals, Output& output,
                  Supervisor& supervisor) {
   const std::vector<std::string> environment = current_environment();
-  const AvailableCpus available = available_cpus();
+  const CpuCount available = available_cpus();
   const std::vector<CpuSet> cpus = cpus_for(options, available);
   const Job job = make_job(options.ranks, available.cores);
   if (options.ranks > available.threads) {

@@ -8,12 +8,15 @@ namespace lockstep {
 /// Logical CPUs by the operating system's numbers, ascending.
 using CpuSet = std::vector<int>;
 
-/// What this process may use of the machine: its affinity mask and its cgroup's quota are respected.
-struct AvailableCpus {
+struct CpuCount {
   int cores = 1;    ///< physical cores (logical CPUs where hwloc is not built in)
   int threads = 1;  ///< logical CPUs: more than `cores` where cores are hyperthreaded
 };
-AvailableCpus available_cpus();
+/// What this process may use of the machine: its affinity mask and its cgroup's quota are respected.
+CpuCount available_cpus();
+/// What all processes here may use together: the same in each, whichever CPUs it is bound to. The cgroup's quota is
+/// respected.
+CpuCount machine_cpus();
 
 /// The available CPUs in `shares` contiguous parts whose cores share caches as far as possible (hwloc_distrib), the
 /// i-th for the i-th process of this host. Empty if there are more shares than CPUs, or if this build has no hwloc:

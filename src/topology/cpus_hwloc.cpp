@@ -1,3 +1,4 @@
+#include "base/units.h"
 #include "topology/cpu_quota.h"
 #include "topology/cpus.h"
 
@@ -23,8 +24,7 @@ struct BitmapDeleter {
 };
 using Bitmap = std::unique_ptr<hwloc_bitmap_s, BitmapDeleter>;
 
-/// The machine, restricted to the CPUs that this process may run on (taskset, a batch system's cpuset).
-Topology load_topology() {
+Topology load_machine() {
   hwloc_topology_t raw = nullptr;
   if (hwloc_topology_init(&raw) != 0) {
     throw Error(ErrorCode::kOutOfMemory, "hwloc could not start to read the machine's topology.");
@@ -33,9 +33,15 @@ Topology load_topology() {
   if (hwloc_topology_load(raw) != 0) {
     throw Error(ErrorCode::kUnsupported, "hwloc could not read the machine's topology; --no-pin does without it.");
   }
+  return topology;
+}
+
+/// The machine, restricted to the CPUs that this process may run on (taskset, a batch system's cpuset).
+Topology load_topology() {
+  Topology topology = load_machine();
   const Bitmap allowed(hwloc_bitmap_alloc());
-  if (hwloc_get_cpubind(raw, allowed.get(), HWLOC_CPUBIND_PROCESS) == 0) {
-    hwloc_topology_restrict(raw, allowed.get(), 0);
+  if (hwloc_get_cpubind(topology.get(), allowed.get(), HWLOC_CPUBIND_PROCESS) == 0) {
+    hwloc_topology_restrict(topology.get(), allowed.get(), 0);
   }
   return topology;
 }
@@ -44,14 +50,15 @@ int count(hwloc_topology_t topology, hwloc_obj_type_t type) {
   return std::max(1, hwloc_get_nbobjs_by_type(topology, type));
 }
 
+CpuCount count_cpus(hwloc_topology_t topology) {
+  const int quota = cpu_quota().value_or(INT_MAX);
+  return {std::min(count(topology, HWLOC_OBJ_CORE), quota), std::min(count(topology, HWLOC_OBJ_PU), quota)};
+}
+
 }  // namespace
 
-AvailableCpus available_cpus() {
-  const Topology topology = load_topology();
-  const AvailableCpus all{count(topology.get(), HWLOC_OBJ_CORE), count(topology.get(), HWLOC_OBJ_PU)};
-  const int quota = cpu_quota().value_or(INT_MAX);
-  return {std::min(all.cores, quota), std::min(all.threads, quota)};
-}
+CpuCount available_cpus() { return count_cpus(load_topology().get()); }
+CpuCount machine_cpus() { return count_cpus(load_machine().get()); }
 
 std::vector<CpuSet> distribute_cpus(int shares) {
   const Topology topology = load_topology();
@@ -71,10 +78,14 @@ std::vector<CpuSet> distribute_cpus(int shares) {
 
 std::string describe_topology() {
   const Topology topology = load_topology();
-  const AvailableCpus cpus = available_cpus();
+  const CpuCount cpus = available_cpus();
   const unsigned version = hwloc_get_api_version();
-  std::string text = fmt::format("{} cores, {} threads, {} sockets, {} NUMA nodes", cpus.cores, cpus.threads,
-                                 count(topology.get(), HWLOC_OBJ_PACKAGE), count(topology.get(), HWLOC_OBJ_NUMANODE));
+  const auto number = [&](hwloc_obj_type_t type, const char* thing) {
+    return counted(static_cast<std::uint64_t>(count(topology.get(), type)), thing);
+  };
+  std::string text = fmt::format("{}, {}, {}, {}", counted(static_cast<std::uint64_t>(cpus.cores), "core"),
+                                 counted(static_cast<std::uint64_t>(cpus.threads), "thread"),
+                                 number(HWLOC_OBJ_PACKAGE, "socket"), number(HWLOC_OBJ_NUMANODE, "NUMA node"));
   if (const auto quota = cpu_quota()) text += fmt::format(", limited by the cgroup to {} CPUs", *quota);
   return fmt::format("{}; pinning by hwloc {}.{}.{}", text, version >> 16, version >> 8 & 0xff, version & 0xff);
 }

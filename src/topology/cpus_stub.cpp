@@ -4,21 +4,30 @@
 
 #include <fmt/format.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <thread>
 
 namespace lockstep {
 
-AvailableCpus available_cpus() {
-  cpu_set_t mask;
-  // The call fails only on machines with more CPUs than a cpu_set_t holds (1024).
-  const int allowed = ::sched_getaffinity(0, sizeof mask, &mask) == 0
-                          ? CPU_COUNT(&mask)
-                          : static_cast<int>(std::thread::hardware_concurrency());
-  const int cpus = std::max(1, std::min(allowed, cpu_quota().value_or(allowed)));
+namespace {
+
+CpuCount within_quota(int cpus) {
+  cpus = std::max(1, std::min(cpus, cpu_quota().value_or(cpus)));
   return {cpus, cpus};
 }
+
+int online_cpus() { return static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)); }
+
+}  // namespace
+
+CpuCount available_cpus() {
+  cpu_set_t mask;
+  // The call fails only on machines with more CPUs than a cpu_set_t holds (1024).
+  return within_quota(::sched_getaffinity(0, sizeof mask, &mask) == 0 ? CPU_COUNT(&mask) : online_cpus());
+}
+
+CpuCount machine_cpus() { return within_quota(online_cpus()); }
 
 std::vector<CpuSet> distribute_cpus(int) { return {}; }
 

@@ -42,7 +42,7 @@ bool pinning_is_built_in() { return describe_topology().find("not built in") == 
 }  // namespace
 
 TEST(Cpus, AreThoseThatThisProcessMayUse) {
-  const AvailableCpus cpus = available_cpus();
+  const CpuCount cpus = available_cpus();
   EXPECT_GE(cpus.cores, 1);
   EXPECT_GE(cpus.threads, cpus.cores);
   EXPECT_LE(cpus.threads, static_cast<int>(allowed_cpus().size()));
@@ -72,6 +72,15 @@ TEST(Cpus, ARestrictedAffinityIsRespected) {
   EXPECT_EQ(available_cpus().threads, 1);
   EXPECT_THAT(distribute_cpus(1), testing::ElementsAre(CpuSet{last}));
   EXPECT_TRUE(distribute_cpus(2).empty());
+}
+
+TEST(Cpus, OfTheMachineAreTheSameWhereverAProcessIsBound) {
+  const CpuCount machine = machine_cpus();
+  EXPECT_GE(machine.cores, available_cpus().cores);
+  EXPECT_GE(machine.threads, available_cpus().threads);
+  const Affinity only_last({allowed_cpus().back()});
+  EXPECT_EQ(machine_cpus().cores, machine.cores);
+  EXPECT_EQ(machine_cpus().threads, machine.threads);
 }
 
 TEST(Cpus, DescribesItself) { EXPECT_THAT(describe_topology(), testing::HasSubstr("pinning")); }
