@@ -38,8 +38,8 @@ std::string fault_of_counts(const Task& task, int rank, int size) {
   const bool pairs = task.collective == Collective::kAllToAll;
   const std::size_t expected = index(size) * (pairs ? index(size) : 1);
   if (task.block_counts.size() != expected) {
-    return fmt::format("{} block counts were given for {} of a group of {}.", task.block_counts.size(),
-                       pairs ? "the pairs" : "the ranks", size);
+    return fmt::format("{} block counts were given for {}a group of {}.", task.block_counts.size(),
+                       pairs ? "the pairs of " : "", size);
   }
   const std::size_t sum = pairs ? column(task, rank, size, size)
                                 : std::accumulate(task.block_counts.begin(), task.block_counts.end(), std::size_t{0});
