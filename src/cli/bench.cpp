@@ -191,7 +191,7 @@ void add_bench(Program& program) {
                    "Run the schedule in this file, once it is proved; beside --algorithm")
       ->type_name("FILE");
   command->add_option("--buffers", typed->buffers, "registered (default): memory of the group; plain: any memory");
-  command->add_option("--transport", typed->transport, "auto (default), shm, tcp or mpi");
+  command->add_option("--transport", typed->transport, "auto (default), shm or tcp; mpi is in no build yet");
   command->add_option("--min-time", typed->min_time, "Measure each algorithm at each size so long (default: 300ms)")
       ->type_name("TIME");
   command->add_option("--format", typed->format, "table (default) or json");

@@ -88,7 +88,9 @@ void ScheduleArgument::add_to(CLI::App& command) {
       .add_option("--local-size", local_size_,
                   "Ranks on each host, neighbours in rank, for hierarchical:LOCAL,GLOBAL and the rings")
       ->type_name("RANKS");
-  command.add_option("--segments", segments_, "Slices of each chunk, which follow each other through the steps")
+  command
+      .add_option("--segments", segments_,
+                  "Slices of each chunk, which follow each other through the steps (default: 1)")
       ->type_name("K");
 }
 

@@ -152,4 +152,33 @@ TEST(LetterOperation, ADeadlineNamesWhoDidNotCome) {
   });
 }
 
+/// What it left for the others counts, though it never said how far it was.
+TEST(LetterOperation, ALetterOutlivesItsWriter) {
+  std::atomic<bool> posted = false;
+  on_threads(2, [&](Transport& transport) {
+    Subject subject(transport, 10);
+    std::iota(subject.values.begin(), subject.values.end(), transport.rank());
+    if (transport.rank() == 1) {
+      const Call call{subject.values.data(), subject.values.data(), "", std::chrono::seconds(20)};
+      subject.operation->begin(call, 1);
+      subject.operation->advance();
+      posted = true;
+      return;
+    }
+    while (!posted) std::this_thread::yield();
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    EXPECT_THROW(transport.wait_for(1, Progress{1, 0}, deadline), Error) << "it has left";
+    subject.run(1);
+    for (int i = 0; i < 10; ++i) EXPECT_EQ(subject.values[static_cast<std::size_t>(i)], 2 * i + 1);
+  });
+}
+
+TEST(LetterOperation, APeerThatLeftWithoutOneIsNamed) {
+  on_threads(2, [&](Transport& transport) {
+    if (transport.rank() == 1) return;
+    Subject subject(transport, 10);
+    EXPECT_THAT(error_of([&] { subject.run(1); }, transport), testing::HasSubstr("rank 1 has left the group"));
+  });
+}
+
 }  // namespace lockstep

@@ -143,25 +143,28 @@ std::uint64_t hash_of(const Schedule& schedule) {
 
 }  // namespace
 
-/// What ran is what `algorithm_for` names: for each algorithm, and for what stands for "auto" in either mode.
+/// What ran is what `algorithm_for` names: for each algorithm, and for what stands for "auto" in either mode, at a size
+/// that goes as letters and at one that does not.
 TEST_P(CanonicalConformance, WhatRanIsWhatIsNamed) {
   std::vector<std::pair<std::string, Reduction>> asked{{"auto", Reduction::kFast}, {"auto", Reduction::kCanonical}};
   for (const std::string& name : names_for(Collective::kAllReduce)) asked.emplace_back(name, Reduction::kFast);
-  const SharedArray<std::atomic<std::uint64_t>> recorded(asked.size());
-  const SharedArray<std::uint64_t> planned(asked.size());
-  run_world(GetParam(), [&](Member& member) {
-    std::vector<float> values(1000);
-    for (std::size_t i = 0; i < asked.size(); ++i) {
-      const OperationOptions options{.algorithm = asked[i].first, .reduction = asked[i].second};
-      member.state.record_transfers(
-          [&](const ExecutedTransfer& one) { recorded[i] += hash_of(one.step, one.transfer); });
-      member.world.all_reduce(buffer_of(values), ReduceOp::kSum, options).wait();
-      if (member.world.rank() != 0) continue;
-      const std::string name = member.world.algorithm_for(Collective::kAllReduce, values.size() * 4, options);
-      planned[i] = hash_of(find_algorithm(name).build({.ranks = member.world.size()}));
-    }
-  });
-  for (std::size_t i = 0; i < asked.size(); ++i) EXPECT_EQ(recorded[i], planned[i]) << asked[i].first;
+  for (const std::size_t count : {std::size_t{100}, std::size_t{1000}}) {
+    const SharedArray<std::atomic<std::uint64_t>> recorded(asked.size());
+    const SharedArray<std::uint64_t> planned(asked.size());
+    run_world(GetParam(), [&](Member& member) {
+      std::vector<float> values(count);
+      for (std::size_t i = 0; i < asked.size(); ++i) {
+        const OperationOptions options{.algorithm = asked[i].first, .reduction = asked[i].second};
+        member.state.record_transfers(
+            [&](const ExecutedTransfer& one) { recorded[i] += hash_of(one.step, one.transfer); });
+        member.world.all_reduce(buffer_of(values), ReduceOp::kSum, options).wait();
+        if (member.world.rank() != 0) continue;
+        const std::string name = member.world.algorithm_for(Collective::kAllReduce, count * sizeof(float), options);
+        planned[i] = hash_of(find_algorithm(name).build({.ranks = member.world.size()}));
+      }
+    });
+    for (std::size_t i = 0; i < asked.size(); ++i) EXPECT_EQ(recorded[i], planned[i]) << asked[i].first << count;
+  }
 }
 
 }  // namespace lockstep::conformance
