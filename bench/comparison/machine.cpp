@@ -42,7 +42,7 @@ std::string package_version(const std::string& package) {
 std::string describe_machine() {
   utsname system{};
   ::uname(&system);
-  const AvailableCpus cpus = available_cpus();
+  const CpuCount cpus = available_cpus();
   return fmt::format(
       "Measured on {} cores of: {} (family {}, model {}), last-level cache {}; {}, Linux {}; Open MPI {}, Gloo {} "
       "(Debian's packages). The machine is a virtual one whose memory and cores others share.",
