@@ -4,11 +4,10 @@
 #include "base/units.h"
 #include "schedule/promise.h"
 #include "schedule/text.h"
+#include "topology/cpu_quota.h"
 
 #include <fmt/format.h>
 #include <lockstep/error.h>
-
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -155,7 +154,7 @@ constexpr const char* kBuiltInOverMessages =
 /// share the work of large ones; ranks that take turns on a core want few meetings for longer, and none but the one
 /// where all they read fits into what a core has nearest.
 std::string built_in_over_memory(int ranks) {
-  const bool own_core = ranks <= ::sysconf(_SC_NPROCESSORS_ONLN);
+  const bool own_core = ranks <= cpus_within_quota();
   constexpr std::uint64_t kReadAtOnce = std::uint64_t{32} << 10U;
   constexpr std::uint64_t kLine = 64;
   const std::string all_reduce =

@@ -1,5 +1,7 @@
 #include "topology/cpu_quota.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <fstream>
@@ -36,6 +38,11 @@ std::optional<int> cpu_quota(const std::filesystem::path& cgroup_root) {
   const auto period_us = read_first<double>(cgroup_root / "cpu" / "cpu.cfs_period_us");
   if (quota_us && period_us) return cpus_of(*quota_us, *period_us);
   return std::nullopt;
+}
+
+int cpus_within_quota(const std::filesystem::path& cgroup_root) {
+  const int cpus = std::max(1, static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)));
+  return std::min(cpus, cpu_quota(cgroup_root).value_or(cpus));
 }
 
 }  // namespace lockstep

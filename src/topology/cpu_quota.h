@@ -10,4 +10,8 @@ namespace lockstep {
 /// gets the time of 2.
 std::optional<int> cpu_quota(const std::filesystem::path& cgroup_root = "/sys/fs/cgroup");
 
+/// The logical CPUs of the system, or the quota if that is less: how many processes can run at a time. The same in
+/// each, whichever CPUs it is bound to.
+int cpus_within_quota(const std::filesystem::path& cgroup_root = "/sys/fs/cgroup");
+
 }  // namespace lockstep

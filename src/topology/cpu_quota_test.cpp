@@ -44,4 +44,13 @@ TEST_F(CpuQuota, Version1) {
 
 TEST_F(CpuQuota, NoCgroupsMeansNoLimit) { EXPECT_EQ(cpu_quota(root_), std::nullopt); }
 
+TEST_F(CpuQuota, LimitsTheCpusOfTheSystem) {
+  const int all = cpus_within_quota(root_);
+  EXPECT_GE(all, 1);
+  write("cpu.max", "100000 100000");
+  EXPECT_EQ(cpus_within_quota(root_), 1);
+  write("cpu.max", "900000000 100000");
+  EXPECT_EQ(cpus_within_quota(root_), all) << "more than there are";
+}
+
 }  // namespace lockstep

@@ -4,30 +4,24 @@
 
 #include <fmt/format.h>
 #include <sched.h>
-#include <unistd.h>
 
 #include <algorithm>
+#include <climits>
 
 namespace lockstep {
-
-namespace {
-
-CpuCount within_quota(int cpus) {
-  cpus = std::max(1, std::min(cpus, cpu_quota().value_or(cpus)));
-  return {cpus, cpus};
-}
-
-int online_cpus() { return static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)); }
-
-}  // namespace
 
 CpuCount available_cpus() {
   cpu_set_t mask;
   // The call fails only on machines with more CPUs than a cpu_set_t holds (1024).
-  return within_quota(::sched_getaffinity(0, sizeof mask, &mask) == 0 ? CPU_COUNT(&mask) : online_cpus());
+  const bool known = ::sched_getaffinity(0, sizeof mask, &mask) == 0;
+  const int cpus = std::min(known ? CPU_COUNT(&mask) : INT_MAX, cpus_within_quota());
+  return {cpus, cpus};
 }
 
-CpuCount machine_cpus() { return within_quota(online_cpus()); }
+CpuCount machine_cpus() {
+  const int cpus = cpus_within_quota();
+  return {cpus, cpus};
+}
 
 std::vector<CpuSet> distribute_cpus(int) { return {}; }
 

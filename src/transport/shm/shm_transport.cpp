@@ -1,11 +1,11 @@
 #include "transport/shm/shm_transport.h"
 
+#include "topology/cpu_quota.h"
 #include "transport/shm/join.h"
 
 #include <fmt/format.h>
 #include <lockstep/error.h>
 #include <sched.h>
-#include <unistd.h>
 
 #include <algorithm>
 
@@ -35,7 +35,7 @@ struct Patience {
 };
 
 Patience patience_for(int ranks) {
-  const bool own_core = ranks <= static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+  const bool own_core = ranks <= cpus_within_quota();
   return own_core ? Patience{4000, 64} : Patience{0, 16};
 }
 

@@ -1,5 +1,6 @@
 #include "transport/tcp/tcp_transport.h"
 
+#include "topology/cpu_quota.h"
 #include "transport/tcp/control.h"
 #include "transport/tcp/join.h"
 #include "transport/tcp/tcp_socket.h"
@@ -8,7 +9,6 @@
 #include <lockstep/error.h>
 #include <poll.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -28,7 +28,7 @@ constexpr milliseconds kLastWord{500};
 constexpr milliseconds kAnswer{250};
 
 int patience_for(int ranks_here) {
-  const bool own_core = ranks_here <= static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+  const bool own_core = ranks_here <= cpus_within_quota();
   return own_core ? 200 : 4;
 }
 
