@@ -3,12 +3,13 @@
 #include "base/environment.h"
 
 #include <fmt/format.h>
+#include <lockstep/error.h>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <random>
-#include <tuple>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -27,7 +28,19 @@ struct Choice {
 struct Place {
   std::array<char, Meeting::kPlaceBytes> bytes{};
   std::uint64_t size = 0;
+  std::array<char, 256> fault{};  ///< why nobody can come; empty if they can
 };
+
+Place open_meeting(Engine& engine) {
+  Place place;
+  try {
+    place.size = engine.open_meeting().copy(place.bytes.data(), place.bytes.size());
+  } catch (const Error& error) {
+    // The others wait to hear from this rank: they must all be told.
+    std::string(error.what()).copy(place.fault.data(), place.fault.size() - 1);
+  }
+  return place;
+}
 
 template <class T>
 std::vector<T> all_say(const Group& group, const T& own) {
@@ -61,12 +74,15 @@ std::shared_ptr<GroupState> split(const Group& group, GroupState& parent, int co
   const auto choices = all_say(group, Choice{colour, key, random_number()});
   const std::vector<int> members = members_of(choices, colour);
 
-  Place own;
-  if (members.front() == group.rank() && members.size() > 1) {
-    const std::string place = parent.engine().open_meeting();
-    own.size = place.copy(own.bytes.data(), own.bytes.size());
+  const bool leads = members.front() == group.rank() && members.size() > 1;
+  const auto places = all_say(group, leads ? open_meeting(parent.engine()) : Place());
+  const Place& place = places[static_cast<std::size_t>(members.front())];
+  if (place.fault.front() != '\0') {
+    throw Error(ErrorCode::kTransport,
+                fmt::format("Rank {}: split: rank {} could not open a meeting: {}", group.rank(), members.front(),
+                            place.fault.data()),
+                {.rank = group.rank(), .peer = members.front()});
   }
-  const Place place = all_say(group, own)[static_cast<std::size_t>(members.front())];
 
   Identity identity;
   identity.rank = static_cast<int>(std::find(members.begin(), members.end(), group.rank()) - members.begin());

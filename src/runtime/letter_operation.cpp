@@ -93,7 +93,8 @@ void LetterOperation::throw_late() {
     const bool has_come = transport_.progress_of(peer).sequence >= announcement_.sequence || read(peer);
     if (peer != transport_.rank() && !has_come) absent.push_back(peer);
   }
-  RunningOperation::throw_late(std::move(absent), {next_}, transport_.rank());
+  if (absent.empty()) absent.push_back(next_);  // it came at the last moment
+  RunningOperation::throw_late(transport_.rank(), absent, kDidNotCome);
 }
 
 }  // namespace lockstep

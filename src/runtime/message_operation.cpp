@@ -203,7 +203,9 @@ void MessageOperation::throw_late() {
     if (incoming_[i].wants_bytes() && !incoming_[i].entered()) absent.push_back(peer);
     if (is_needed) slow.push_back(peer);
   }
-  RunningOperation::throw_late(std::move(absent), slow.empty() ? idle : slow, plan_->rank);
+  if (!absent.empty()) RunningOperation::throw_late(plan_->rank, absent, kDidNotCome);
+  if (!slow.empty()) RunningOperation::throw_late(plan_->rank, slow, kWentNoFurther);
+  RunningOperation::throw_late(plan_->rank, idle, kGaveNoAnswer);
 }
 
 }  // namespace lockstep

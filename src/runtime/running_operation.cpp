@@ -18,14 +18,12 @@ bool RunningOperation::advance() {
   return go_on();
 }
 
-void RunningOperation::throw_late(std::vector<int> absent, const std::vector<int>& slow, int rank) const {
-  const std::string where = absent.empty() ? "which entered it and went no further" : "which did not come to it";
-  if (absent.empty()) absent = slow;
+void RunningOperation::throw_late(int rank, const std::vector<int>& awaited, const char* what) const {
   throw Error(
       ErrorCode::kTimeout,
       fmt::format("rank {} waited {} s for rank{} {}, {}", rank, static_cast<double>(call_->timeout.count()) / 1000,
-                  absent.size() == 1 ? "" : "s", fmt::join(absent, ", "), where),
-      {.rank = rank, .peer = absent.empty() ? -1 : absent.front()});
+                  awaited.size() == 1 ? "" : "s", fmt::join(awaited, ", "), what),
+      {.rank = rank, .peer = awaited.empty() ? -1 : awaited.front()});
 }
 
 Error explain(const RunningOperation& operation, int rank, const std::string& group, const Error& error) {

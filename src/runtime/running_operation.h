@@ -72,9 +72,11 @@ class RunningOperation {
 
   bool records() const { return recorder_ != nullptr && *recorder_; }
   void record(const ExecutedTransfer& transfer) const { (*recorder_)(transfer); }
-  /// Throws Error (kTimeout) that names the ranks that did not come to the operation or, if all did, those that went
-  /// no further.
-  [[noreturn]] void throw_late(std::vector<int> absent, const std::vector<int>& slow, int rank) const;
+  static constexpr const char* kDidNotCome = "which did not come to it";
+  static constexpr const char* kWentNoFurther = "which entered it and went no further";
+  static constexpr const char* kGaveNoAnswer = "which gave no answer";
+  /// Throws Error (kTimeout): rank `rank` waited for these, and what is known of them.
+  [[noreturn]] void throw_late(int rank, const std::vector<int>& awaited, const char* what) const;
 
   Announcement announcement_;
   CallDeadline deadline_;

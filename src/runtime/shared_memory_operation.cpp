@@ -13,6 +13,15 @@ namespace {
 
 /// Results of more bytes than this, over all ranks, are written past the caches: they would not stay there.
 constexpr std::size_t kStreamingBytes = std::size_t{48} << 20;
+/// Whether what is written was read just before, so that it is in the cache anyway: each of `targets` lies in the
+/// memory of one of the `operands`' ranks, at the same chunk.
+bool is_read(const std::vector<Plan::Place>& targets, const std::vector<Plan::Place>& operands) {
+  return std::all_of(targets.begin(), targets.end(), [&](const Plan::Place& target) {
+    return std::any_of(operands.begin(), operands.end(),
+                       [&](const Plan::Place& one) { return one.rank == target.rank; });
+  });
+}
+
 /// A piece that passes through staging should stay in a core's cache until its readers have it.
 constexpr std::size_t kPieceBytes = std::size_t{512} << 10;
 
@@ -126,8 +135,10 @@ void SharedMemoryOperation::carry_out(const Plan::Move& move) {
   }
   if (count == 0) return;
   const bool comes_home = move.targets.front().memory == Plan::Memory::kOutput;
-  runner_.run(move, count, {.copies = streams_ && comes_home, .sums = streams_ && !is_staged()},
-              [&](const Plan::Place& place) { return address_of(place, move.chunk); });
+  runner_.run(
+      move, count,
+      {.copies = streams_ && comes_home, .sums = streams_ && !is_staged() && !is_read(move.targets, move.operands)},
+      [&](const Plan::Place& place) { return address_of(place, move.chunk); });
 }
 
 std::byte* SharedMemoryOperation::address_of(const Plan::Place& place, int chunk) const {
@@ -172,7 +183,8 @@ void SharedMemoryOperation::throw_late(int peer) const {
     if (progress < least) slow.clear();
     slow.push_back(other);
   }
-  RunningOperation::throw_late(std::move(absent), slow, transport_.rank());
+  if (!absent.empty()) RunningOperation::throw_late(transport_.rank(), absent, kDidNotCome);
+  RunningOperation::throw_late(transport_.rank(), slow, kWentNoFurther);
 }
 
 }  // namespace lockstep

@@ -5,9 +5,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <lockstep/error.h>
+#include <sys/resource.h>
 
 #include <array>
 #include <numeric>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace lockstep::conformance {
@@ -103,6 +106,30 @@ TEST_P(SplitOfMany, AnErrorSaysWhichGroupItIs) {
     std::vector<float> values(7, 1);
     world.all_reduce(buffer_of(values)).wait();  // which no other group's error disturbs
     EXPECT_THAT(values, testing::Each(static_cast<float>(world.size())));
+  });
+}
+
+/// The rank that the others would come to has no descriptor left to listen with.
+TEST(SplitOfProcesses, AMeetingThatCannotBeOpenedIsAnErrorOnAllRanks) {
+  const Setting setting{Medium::kTcp, Home::kProcesses, 2};
+  if (const std::string why = why_not(setting); !why.empty()) GTEST_SKIP() << why;
+  run_world(setting, [](Member& member) {
+    rlimit descriptors{};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &descriptors), 0);
+    const rlim_t before = std::exchange(descriptors.rlim_cur, 3);
+    if (member.world.rank() == 0) {
+      ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &descriptors), 0);
+    }
+    try {
+      (void)member.world.split(0);
+      ADD_FAILURE() << "they met";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kTransport);
+      EXPECT_THAT(error.what(), testing::HasSubstr("rank 0 could not open a meeting: "));
+    }
+    descriptors.rlim_cur = before;
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &descriptors), 0);
+    EXPECT_EQ(member.world.split(0).size(), 2) << "the group itself took no harm";
   });
 }
 
