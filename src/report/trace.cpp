@@ -115,7 +115,8 @@ class EventWriter {
       return;
     }
     json["ph"] = "b";
-    json["id"] = fmt::format("{:#x}", ++last_id_);
+    // Local to the process: viewers show it below its rank, and not below a heading for all.
+    json["id2"] = {{"local", fmt::format("{:#x}", ++last_id_)}};
     if (!span.arguments.empty()) json["args"] = span.arguments;
     event(json);
     json["ph"] = "e";

@@ -109,14 +109,14 @@ TEST_F(Trace, OverlappingSpansArePairsWithAnIdOfTheirOwn) {
   int pairs = 0;
   for (const json& event : merged(2)) {
     if (event["ph"] == "b") {
-      EXPECT_TRUE(seen.insert(event["id"]).second) << "twice: " << event;
-      open[event["id"]] = event;
+      EXPECT_TRUE(seen.insert(event["id2"]["local"]).second) << "twice: " << event;
+      open[event["id2"]["local"]] = event;
     } else if (event["ph"] == "e") {
-      ASSERT_TRUE(open.count(event["id"])) << event;
-      const json begin = open[event["id"]];
+      ASSERT_TRUE(open.count(event["id2"]["local"])) << event;
+      const json begin = open[event["id2"]["local"]];
       for (const char* same : {"name", "cat", "pid"}) EXPECT_EQ(begin[same], event[same]);
       EXPECT_EQ(event["ts"].get<int>() - begin["ts"].get<int>(), event["name"] == "bucket 1" ? 450 : 500);
-      open.erase(event["id"]);
+      open.erase(event["id2"]["local"]);
       ++pairs;
     }
   }
