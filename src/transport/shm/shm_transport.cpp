@@ -8,6 +8,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <functional>
 
 namespace lockstep::shm {
 
@@ -135,7 +136,7 @@ class ShmTransport final : public Transport {
       if (there()) return true;  // what a peer gave before it left, or died, counts
       if (trouble) throw *trouble;
       if (steady_clock::now() >= deadline) return false;
-      awaited.park(seen, kLookAround, there);
+      awaited.park(seen, kLookAround, std::cref(there));  // by reference: nothing is allocated
     }
   }
 
