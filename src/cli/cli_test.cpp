@@ -349,7 +349,7 @@ TEST_F(Cli, PriceTakesAPipeline) {
   EXPECT_EQ(pipeline.code, 0) << pipeline.errors;
   EXPECT_THAT(pipeline.output, HasSubstr("all_reduce of 1 MiB on 4 ranks in 8 segments: "));
   EXPECT_THAT(pipeline.output, testing::ContainsRegex("tree +11 ")) << "4 steps, and 7 more";
-  EXPECT_THAT(lockstep_with({"price", "all", "-n", "24576", "--bytes", "8MiB", "--segments", "2"}).output,
+  EXPECT_THAT(lockstep_with({"price", "ring", "-n", "24576", "--bytes", "8MiB", "--segments", "2"}).output,
               AllOf(HasSubstr("no closed form holds for a pipeline"), Not(HasSubstr("beta"))));
   EXPECT_THAT(
       lockstep_with({"price", "tree", "-n", "4", "--bytes", "1MiB", "--segments", "2", "--format", "svg"}).output,
@@ -396,6 +396,9 @@ TEST_F(Cli, BenchRunsAScheduleFromAFileBesideTheCatalogues) {
 }
 
 TEST_F(Cli, CalibrationIsStoredAndUsed) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "measures and fits for minutes in a build with AddressSanitizer";
+#endif
   const std::string cache = "XDG_CACHE_HOME=" + folder_.string();
   const Result result = lockstep_with({"calibrate", "-n", "2", "--fast"}, {cache});
   EXPECT_EQ(result.code, 0) << result.errors;

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
+#include <algorithm>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -29,7 +29,7 @@ TEST(Letterbox, ALetterIsReadByItsStampAndByNoOther) {
     box.write(bytes, stamp, sent.data(), bytes);
     EXPECT_FALSE(box.read(bytes, stamp + 1, read.data(), bytes)) << bytes;
     ASSERT_TRUE(box.read(bytes, stamp, read.data(), bytes)) << bytes;
-    EXPECT_EQ(std::memcmp(read.data(), sent.data(), bytes), 0) << bytes;
+    EXPECT_TRUE(std::equal(sent.begin(), sent.end(), read.begin())) << bytes;
   }
 }
 
@@ -41,7 +41,8 @@ TEST(Letterbox, TheNextLetterLeavesTheOneBeforeReadable) {
     box.write(number, number, sent.data(), sent.size());
     if (number == 1) continue;
     ASSERT_TRUE(box.read(number - 1, number - 1, read.data(), 200));
-    EXPECT_EQ(std::memcmp(read.data(), message(200, number - 1).data(), 200), 0);
+    const auto expected = message(200, number - 1);
+    EXPECT_TRUE(std::equal(expected.begin(), expected.end(), read.begin()));
   }
 }
 
@@ -57,7 +58,7 @@ TEST(Letterbox, TwoThreadsExchangeLetters) {
       (*boxes)[self].write(number, number, sent.data(), bytes);
       while (!(*boxes)[1 - self].read(number, number, read.data(), bytes)) std::this_thread::yield();
       const auto expected = message(bytes, number + 1 - self);
-      ASSERT_EQ(std::memcmp(read.data(), expected.data(), bytes), 0) << number;
+      ASSERT_TRUE(std::equal(expected.begin(), expected.end(), read.begin())) << number;
     }
   };
   std::jthread other([&] { exchange(1); });
