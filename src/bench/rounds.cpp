@@ -21,11 +21,15 @@ void run_round(Subject& subject, Workload& workload, const Round& round, std::ve
   }
 }
 
-std::size_t choose_batch(double seconds_an_operation, const Layout& layout) {
+std::size_t choose_batch(double seconds_an_operation) {
   constexpr double kLongEnough = 200e-6;  // some tens of times what ranks that share cores need to leave a barrier
   constexpr double kMost = 100;
-  const double wanted = std::clamp(std::ceil(kLongEnough / std::max(seconds_an_operation, 1e-9)), 1.0, kMost);
-  return std::min(static_cast<std::size_t>(wanted), layout.operations());
+  return static_cast<std::size_t>(
+      std::clamp(std::ceil(kLongEnough / std::max(seconds_an_operation, 1e-9)), 1.0, kMost));
+}
+
+std::size_t choose_batch(double seconds_an_operation, const Layout& layout) {
+  return std::min(choose_batch(seconds_an_operation), layout.operations());
 }
 
 }  // namespace lockstep::bench

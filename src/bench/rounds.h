@@ -28,6 +28,8 @@ struct Round {
 void run_round(Subject& subject, Workload& workload, const Round& round, std::vector<double>& seconds);
 
 /// Operations an iteration, so that what a barrier adds (ranks leave it one after the other) is little beside them.
+std::size_t choose_batch(double seconds_an_operation);
+/// The same where each operation has a buffer of its own: no more than there are.
 std::size_t choose_batch(double seconds_an_operation, const Layout& layout);
 
 }  // namespace lockstep::bench

@@ -3,6 +3,7 @@
 #include "base/units.h"
 #include "bench/cache.h"
 #include "bench/memory.h"
+#include "bench/rounds.h"
 #include "cli/command.h"
 #include "cli/ranks.h"
 #include "cli/schedule_argument.h"
@@ -141,17 +142,15 @@ class Measurement {
   };
   /// As many as fit into the time, the same on all ranks.
   Size agreed_size(const World& world, const RegisteredMemory& memory, const Point& point) const {
-    constexpr double kLongEnough = 200e-6;  // some tens of times what ranks that share cores need to leave a barrier
-    constexpr double kMostInBatch = 100;
     constexpr int kProbes = 4;
     constexpr double kFewest = 3;
     constexpr double kMost = 1000;
     (void)run_batch(world, memory, point, 1);
     double once_s = std::max(run_batch(world, memory, point, kProbes) / kProbes, 1e-7);
     world.all_reduce(buffer_of(&once_s, 1), ReduceOp::kMax).wait();
-    const double batch = std::clamp(std::ceil(kLongEnough / once_s), 1.0, kMostInBatch);
+    const auto batch = static_cast<int>(bench::choose_batch(once_s));
     const double iterations = std::clamp(for_each_round_s_ / (once_s * batch), kFewest, kMost);
-    return {static_cast<int>(iterations), static_cast<int>(batch)};
+    return {static_cast<int>(iterations), batch};
   }
 
   int ranks_;

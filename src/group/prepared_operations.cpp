@@ -9,7 +9,7 @@ namespace lockstep::detail {
 bool PreparedOperations::is_registered(const Task& task) const {
   const std::size_t bytes = task.buffer.bytes();
   // A rank may have no part in an all_to_all of unequal blocks, so nobody's memory could be told from it.
-  if (task.collective == Collective::kAllToAll && !task.block_counts.empty()) return false;
+  if (task.has_pair_counts()) return false;
   return bytes > 0 && engine_.is_registered(task.buffer.data, bytes) &&
          (task.input == nullptr || engine_.is_registered(task.input, bytes));
 }
@@ -42,7 +42,7 @@ std::unique_ptr<RunningOperation> PreparedOperations::prepare(const Task& task, 
 
   Announcement announcement;
   // Ranks differ in what they get of an all_to_all of unequal blocks; what they agree on is the whole.
-  announcement.count = task.collective == Collective::kAllToAll && !task.block_counts.empty()
+  announcement.count = task.has_pair_counts()
                            ? std::accumulate(task.block_counts.begin(), task.block_counts.end(), std::size_t{0})
                            : task.buffer.count;
   announcement.root = task.root;

@@ -16,6 +16,8 @@ struct Task {
   /// Elements of each rank's block, where they differ; in an all_to_all of each pair's, by sender and receiver.
   std::vector<std::size_t> block_counts;
 
+  /// Whether what goes in and what comes out are of different sizes, and of different ones on different ranks.
+  bool has_pair_counts() const { return collective == Collective::kAllToAll && !block_counts.empty(); }
   const void* input_data() const { return input != nullptr ? input : buffer.data; }
 };
 
