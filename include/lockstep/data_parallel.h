@@ -7,7 +7,12 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
+
+namespace torch::jit {
+struct Module;
+}
 
 namespace lockstep {
 
@@ -62,7 +67,10 @@ struct DataParallelOptions {
   CommunicationHook communication_hook;
 };
 
-/// Makes a module one of `group.size()` replicas that train in lockstep.
+/// A model that is no module: each parameter with the name that messages give it.
+using NamedTensors = std::vector<std::pair<std::string, torch::Tensor>>;
+
+/// Makes a model one of `group.size()` replicas that train in lockstep.
 ///
 /// On construction every rank gets rank 0's parameters and buffers; if names, shapes or types differ, an Error
 /// (kMismatch) names the first that does. From then on, after each `backward()` outside `pause()`, every parameter's
@@ -80,11 +88,20 @@ struct DataParallelOptions {
 /// A backward that throws synchronises nothing more: call zero_grad and go on, if every rank threw. An Error of the
 /// group comes out of `backward()` as it is.
 ///
-/// The module must outlive this object; parameters that are replaced, change type, or start to require a gradient after
-/// construction are not synchronised (a changed type is an Error at the next backward). Not thread-safe.
+/// A program may hold several, of one group, each for a model of its own: all ranks then run the same graphs, in which
+/// gradients come in one order. Where they cannot, give each `group.split(0)`.
+///
+/// Parameters that are replaced, change type, or start to require a gradient after construction are not synchronised (a
+/// changed type is an Error at the next backward). Not thread-safe.
 class DataParallel {
  public:
+  /// Throws Error (kInvalidArgument) if nothing requires a gradient, kUnsupported for a type or device that
+  /// collectives do not take.
   DataParallel(const Group& group, torch::nn::Module& module, DataParallelOptions options = {});
+  /// A TorchScript module, as torch::jit::load returns it.
+  DataParallel(const Group& group, const torch::jit::Module& module, DataParallelOptions options = {});
+  /// Parameters, and buffers: whatever requires no gradient is only made equal, now.
+  DataParallel(const Group& group, const NamedTensors& tensors, DataParallelOptions options = {});
   ~DataParallel();
   DataParallel(DataParallel&&) noexcept;
   DataParallel& operator=(DataParallel&&) noexcept;
@@ -95,6 +112,11 @@ class DataParallel {
   /// every rank calls it, at the same place. 0 is allowed: that rank then contributes nothing; 0 on all ranks is an
   /// Error (kInvalidArgument). Holds until said otherwise. A loader of make_loader on the same group does this itself.
   void samples(std::int64_t count);
+
+  /// The mean over ranks of what each computed from its samples, as a loss or an accuracy, weighted as gradients are:
+  /// of any shape, without a graph, the same to the bit on all ranks. What an LBFGS closure returns must be this, since
+  /// the optimizer decides by it. Collective and blocking.
+  torch::Tensor mean(const torch::Tensor& value) const;
 
   /// While the returned object lives, backward only accumulates locally. The next backward after it synchronises
   /// everything. It must go before the DataParallel does.

@@ -6,7 +6,11 @@
 namespace lockstep {
 
 DataParallel::DataParallel(const Group& group, torch::nn::Module& module, DataParallelOptions options)
-    : reducer_(std::make_shared<detail::Reducer>(group, module, std::move(options))) {}
+    : reducer_(std::make_shared<detail::Reducer>(group, tensors_of(module), std::move(options))) {}
+DataParallel::DataParallel(const Group& group, const torch::jit::Module& module, DataParallelOptions options)
+    : reducer_(std::make_shared<detail::Reducer>(group, tensors_of(module), std::move(options))) {}
+DataParallel::DataParallel(const Group& group, const NamedTensors& tensors, DataParallelOptions options)
+    : reducer_(std::make_shared<detail::Reducer>(group, tensors_of(tensors), std::move(options))) {}
 DataParallel::~DataParallel() = default;
 DataParallel::DataParallel(DataParallel&&) noexcept = default;
 DataParallel& DataParallel::operator=(DataParallel&&) noexcept = default;
@@ -24,6 +28,20 @@ void DataParallel::samples(std::int64_t count) {
                 "samples(0) on every rank: a backward without samples has no mean. Skip it.");
   }
   group.attribute<BatchShare>() = {count, total[0]};
+}
+
+torch::Tensor DataParallel::mean(const torch::Tensor& value) const {
+  torch::NoGradGuard no_grad;
+  const Group& group = reducer_->group();
+  const double factor = reducer_->share().factor(group.size());
+  // Not a product with 0: what a rank without samples computed may be infinite or not a number.
+  auto sum = factor == 0 ? torch::zeros_like(value, torch::kFloat64).contiguous()
+                         : (value.detach().to(torch::kFloat64) * factor).contiguous();
+  group
+      .all_reduce(buffer_of(sum.data_ptr<double>(), static_cast<std::size_t>(sum.numel())), ReduceOp::kMean,
+                  {.purpose = "mean of a value over ranks"})
+      .wait();
+  return sum.to(value.scalar_type());
 }
 
 DataParallel::Pause::~Pause() { --depth_; }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <torch/csrc/jit/api/module.h>
 
 #include <unordered_map>
 
@@ -13,16 +14,54 @@ std::string ModuleTensor::description() const {
                      fmt::join(tensor.sizes(), ", "));
 }
 
+namespace {
+
+/// The list under way: knows which tensors it has.
+class TensorList {
+ public:
+  void add(const std::string& name, const torch::Tensor& tensor, bool is_parameter) {
+    const auto [first, is_new] = first_names_.emplace(tensor.unsafeGetTensorImpl(), name);
+    tensors_.push_back({name, tensor, is_parameter && tensor.requires_grad(), is_new ? "" : first->second});
+  }
+  std::vector<ModuleTensor> take() { return std::move(tensors_); }
+
+ private:
+  std::vector<ModuleTensor> tensors_;
+  std::unordered_map<const void*, std::string> first_names_;
+};
+
+}  // namespace
+
 std::vector<ModuleTensor> tensors_of(const torch::nn::Module& module) {
-  std::vector<ModuleTensor> result;
-  std::unordered_map<const void*, std::string> first_names;
-  const auto add = [&](const std::string& name, const torch::Tensor& tensor, bool is_parameter) {
-    const auto [first, is_new] = first_names.emplace(tensor.unsafeGetTensorImpl(), name);
-    result.push_back({name, tensor, is_parameter && tensor.requires_grad(), is_new ? "" : first->second});
-  };
-  for (const auto& parameter : module.named_parameters()) add(parameter.key(), parameter.value(), true);
-  for (const auto& buffer : module.named_buffers()) add(buffer.key(), buffer.value(), false);
-  return result;
+  TensorList list;
+  for (const auto& parameter : module.named_parameters()) list.add(parameter.key(), parameter.value(), true);
+  for (const auto& buffer : module.named_buffers()) list.add(buffer.key(), buffer.value(), false);
+  return list.take();
+}
+
+std::vector<ModuleTensor> tensors_of(const torch::jit::Module& module) {
+  TensorList list;
+  for (const auto& parameter : module.named_parameters()) list.add(parameter.name, parameter.value, true);
+  for (const auto& buffer : module.named_buffers()) list.add(buffer.name, buffer.value, false);
+  return list.take();
+}
+
+std::vector<ModuleTensor> tensors_of(const NamedTensors& tensors) {
+  TensorList list;
+  for (const auto& [name, tensor] : tensors) {
+    if (!tensor.defined()) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  fmt::format("DataParallel was given '{}', which is no tensor: leave it out.", name));
+    }
+    if (!tensor.is_leaf()) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  fmt::format("DataParallel was given '{}', which was computed from other tensors: give it the leaves, "
+                              "which have a gradient.",
+                              name));
+    }
+    list.add(name, tensor, true);
+  }
+  return list.take();
 }
 
 }  // namespace lockstep

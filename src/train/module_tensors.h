@@ -1,7 +1,6 @@
 #pragma once
 
-#include <torch/nn/module.h>
-#include <torch/types.h>
+#include <lockstep/data_parallel.h>
 
 #include <string>
 #include <vector>
@@ -21,5 +20,8 @@ struct ModuleTensor {
 
 /// All parameters, then all buffers, in the order of registration.
 std::vector<ModuleTensor> tensors_of(const torch::nn::Module& module);
+std::vector<ModuleTensor> tensors_of(const torch::jit::Module& module);
+/// In the order given.
+std::vector<ModuleTensor> tensors_of(const NamedTensors& tensors);
 
 }  // namespace lockstep

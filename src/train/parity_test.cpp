@@ -1,50 +1,24 @@
 // One training on one process and on several, the same to rounding: and the check that says so fails when it should.
 #include <gtest/gtest.h>
 
-#include "train/test_model.h"
+#include "train/test_parity.h"
 
 namespace lockstep {
 namespace {
 
 using test::make_net;
+using test::tampering;
 using test::train_small_net;
 
-constexpr double kTolerance = 1e-5;
+constexpr double kTolerance = test::kParityTolerance;
 
-struct Parity {
-  double difference = 0;   ///< of rank 0's change from that of one process, over its norm
-  bool bits_equal = true;  ///< between ranks
-};
-
-using MakeHook = std::function<CommunicationHook(const Group&)>;
-
-Parity parity(int ranks, const DataParallelOptions& options = {}, const MakeHook& make_hook = nullptr) {
-  at::set_num_threads(1);
-  const auto expected = train_small_net(*make_net(1), World::alone());
-  std::vector<torch::Tensor> changes(static_cast<std::size_t>(ranks));
-  test::on_ranks(ranks, [&](World& world) {
-    const auto net =
-        make_net(static_cast<std::uint64_t>(1 + world.rank()));  // only rank 0 starts as the single process does
-    auto own = options;
-    if (make_hook) own.communication_hook = make_hook(world);
-    const DataParallel replica(world, *net, own);
-    changes[static_cast<std::size_t>(world.rank())] = train_small_net(*net, world);
-  });
-  Parity result;
-  result.difference = ((changes[0] - expected).norm() / expected.norm()).item<double>();
-  for (const auto& change : changes) result.bits_equal = result.bits_equal && torch::equal(change, changes[0]);
-  return result;
-}
-
-/// A hook that lets `tamper` change this rank's gradients before they are reduced.
-MakeHook tampering(const std::function<void(int rank, torch::Tensor& flat)>& tamper, ReduceOp op = ReduceOp::kMean) {
-  return [tamper, op](const Group& group) -> CommunicationHook {
-    return [tamper, op, group](const GradientBucket& bucket) {
-      torch::Tensor flat = bucket.flat;
-      tamper(group.rank(), flat);
-      return group.all_reduce(buffer_of(flat.data_ptr<float>(), static_cast<std::size_t>(flat.numel())), op);
-    };
+test::Parity parity(int ranks, const DataParallelOptions& options = {}, const test::MakeHook& make_hook = nullptr) {
+  const auto train = [](const test::Side& side) {
+    const auto net = make_net(side.seed);
+    const auto replica = side.replicate(*net);
+    return train_small_net(*net, side.group);
   };
+  return test::parity_of(train, ranks, options, make_hook);
 }
 
 class ParityOn : public ::testing::TestWithParam<int> {};

@@ -28,7 +28,7 @@ std::vector<ModuleTensor> trainable(std::vector<ModuleTensor> tensors) {
   if (tensors.empty()) {
     throw Error(
         ErrorCode::kInvalidArgument,
-        "DataParallel was given a module with no parameter that requires a gradient: there is nothing to train.");
+        "DataParallel was given a model with no parameter that requires a gradient: there is nothing to train.");
   }
   for (const auto& parameter : tensors) {
     if (parameter.tensor.device().is_cpu() && data_type_of(parameter.tensor.scalar_type())) continue;
@@ -43,12 +43,11 @@ std::vector<ModuleTensor> trainable(std::vector<ModuleTensor> tensors) {
 
 }  // namespace
 
-Reducer::Reducer(const Group& group, const torch::nn::Module& module, DataParallelOptions options)
+Reducer::Reducer(const Group& group, const std::vector<ModuleTensor>& tensors, DataParallelOptions options)
     : group_(group),
       options_(std::move(options)),
       share_(group_.attribute<BatchShare>()),
       rebuild_pending_(options_.rebuild_buckets) {
-  const auto tensors = tensors_of(module);
   require_equal(group_, contract(tensors, options_));
   parameters_ = trainable(tensors);
   broadcast_values(group_, tensors);

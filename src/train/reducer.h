@@ -20,10 +20,11 @@ namespace lockstep::detail {
 /// backward.
 class Reducer : public std::enable_shared_from_this<Reducer> {
  public:
-  /// Collective: compares the replicas and gives all of them rank 0's values.
-  Reducer(const Group& group, const torch::nn::Module& module, DataParallelOptions options);
+  /// Of a model's `tensors`. Collective: compares the replicas and gives all of them rank 0's values.
+  Reducer(const Group& group, const std::vector<ModuleTensor>& tensors, DataParallelOptions options);
 
   const Group& group() const { return group_; }
+  const BatchShare& share() const { return share_; }
   int& pause_depth() { return pause_depth_; }
   const SyncReport& report() const { return report_; }
   std::vector<std::string> unreached() const;

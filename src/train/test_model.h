@@ -69,11 +69,16 @@ struct SmallNet : torch::nn::Module {
 };
 
 /// Torch's generator is one for all threads: ranks that are threads take turns with it.
-inline std::shared_ptr<SmallNet> make_net(std::uint64_t seed) {
+template <class Make>
+auto seeded(std::uint64_t seed, const Make& make) {
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
   torch::manual_seed(seed);
-  return std::make_shared<SmallNet>();
+  return make();
+}
+
+inline std::shared_ptr<SmallNet> make_net(std::uint64_t seed) {
+  return seeded(seed, [] { return std::make_shared<SmallNet>(); });
 }
 
 /// Images of 6 by 6 whose class is where the bright spot is: sample i depends on i only.

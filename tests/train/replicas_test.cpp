@@ -39,14 +39,27 @@ TEST_P(Replicas, ProcessesTrainAsOneDoes) {
   EXPECT_THAT(command.output(), HasSubstr("bits equal"));
 }
 
-#ifdef LOCKSTEP_EXAMPLE
-TEST(Example, LearnsAloneAndOnTwoRanks) {
-  for (const char* ranks : {"1", "2"}) {
-    Command command({LOCKSTEP_PROGRAM, "run", "-n", ranks, LOCKSTEP_EXAMPLE});
-    ASSERT_EQ(command.wait(), 0) << command.output() << command.errors();
-    const auto losses = values_after(" loss ", command.output());
-    ASSERT_EQ(losses.size(), 5u) << command.output();
+#ifdef LOCKSTEP_EXAMPLES
+/// What an example prints on `ranks` ranks.
+std::string output_of(const std::string& example, int ranks) {
+  Command command({LOCKSTEP_PROGRAM, "run", "-n", std::to_string(ranks), LOCKSTEP_EXAMPLES + example});
+  EXPECT_EQ(command.wait(), 0) << command.output() << command.errors();
+  return command.output();
+}
+
+TEST(Example, MlpLearnsAloneAndOnTwoRanks) {
+  for (const int ranks : {1, 2}) {
+    const auto losses = values_after(" loss ", output_of("train_mlp", ranks));
+    ASSERT_EQ(losses.size(), 5u);
     EXPECT_LT(losses.back(), 0.3);
+  }
+}
+
+TEST(Example, GanFindsTheWholeCircleAloneAndOnTwoRanks) {
+  for (const int ranks : {1, 2}) {
+    const auto output = output_of("gan", ranks);
+    EXPECT_NEAR(values_after(" radius ", output).back(), 1, 0.15) << output;
+    EXPECT_NEAR(values_after(" spread ", output).back(), 1, 0.15) << output;
   }
 }
 #endif
