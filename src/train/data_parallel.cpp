@@ -1,6 +1,6 @@
-#include <fmt/format.h>
 #include <lockstep/data_parallel.h>
 
+#include "train/local_gradient.h"
 #include "train/reducer.h"
 
 namespace lockstep {
@@ -15,20 +15,7 @@ DataParallel::~DataParallel() = default;
 DataParallel::DataParallel(DataParallel&&) noexcept = default;
 DataParallel& DataParallel::operator=(DataParallel&&) noexcept = default;
 
-void DataParallel::samples(std::int64_t count) {
-  if (count < 0) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("samples({}): a number of samples cannot be negative.", count));
-  }
-  const Group& group = reducer_->group();
-  std::vector<std::int64_t> total{count};
-  group.all_reduce(buffer_of(total), ReduceOp::kSum, {.purpose = "number of samples"}).wait();
-  if (total[0] == 0) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "samples(0) on every rank: a backward without samples has no mean. Skip it.");
-  }
-  group.attribute<BatchShare>() = {count, total[0]};
-}
+void DataParallel::samples(std::int64_t count) { agree_on_samples(reducer_->group(), count); }
 
 torch::Tensor DataParallel::mean(const torch::Tensor& value) const {
   torch::NoGradGuard no_grad;

@@ -1,9 +1,8 @@
 #include "train/reducer.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
+#include "train/local_gradient.h"
 #include "train/replicate.h"
 #include "train/tensor.h"
 
@@ -23,24 +22,6 @@ std::vector<std::pair<std::string, std::string>> contract(const std::vector<Modu
   return things;
 }
 
-std::vector<ModuleTensor> trainable(std::vector<ModuleTensor> tensors) {
-  std::erase_if(tensors, [](const ModuleTensor& t) { return !t.trainable || !t.tied_to.empty(); });
-  if (tensors.empty()) {
-    throw Error(
-        ErrorCode::kInvalidArgument,
-        "DataParallel was given a model with no parameter that requires a gradient: there is nothing to train.");
-  }
-  for (const auto& parameter : tensors) {
-    if (parameter.tensor.device().is_cpu() && data_type_of(parameter.tensor.scalar_type())) continue;
-    throw Error(
-        ErrorCode::kUnsupported,
-        fmt::format("DataParallel does not take parameter '{}' of type {} on device {}: it takes floating-point "
-                    "parameters in host memory.",
-                    parameter.name, c10::toString(parameter.tensor.scalar_type()), parameter.tensor.device().str()));
-  }
-  return tensors;
-}
-
 }  // namespace
 
 Reducer::Reducer(const Group& group, const std::vector<ModuleTensor>& tensors, DataParallelOptions options)
@@ -49,7 +30,7 @@ Reducer::Reducer(const Group& group, const std::vector<ModuleTensor>& tensors, D
       share_(group_.attribute<BatchShare>()),
       rebuild_pending_(options_.rebuild_buckets) {
   require_equal(group_, contract(tensors, options_));
-  parameters_ = trainable(tensors);
+  parameters_ = trainable_of(tensors, "DataParallel");
   broadcast_values(group_, tensors);
 
   const std::size_t count = parameters_.size();
@@ -75,24 +56,9 @@ std::vector<BucketLayout> Reducer::lay_out_in(const std::vector<std::size_t>& or
 }
 
 torch::Tensor Reducer::weighted(std::size_t parameter, const torch::Tensor& gradient) const {
-  const auto& slot = buckets_->slot_of(parameter);
-  const auto refuse = [&](ErrorCode code, const char* why) {
-    throw Error(code, fmt::format("Parameter '{}' {}", parameters_[parameter].name, why),
-                {.rank = group_.rank(), .operation = "DataParallel"});
-  };
-  if (gradient.layout() != torch::kStrided) {
-    refuse(ErrorCode::kUnsupported,
-           "has a sparse gradient, which DataParallel cannot reduce: make its layer's gradients dense.");
-  }
-  if (gradient.scalar_type() != slot.scalar_type()) {
-    refuse(ErrorCode::kInvalidArgument,
-           "changed its type after DataParallel was made: convert the module first, then make DataParallel.");
-  }
-  const double factor = share_.factor(group_.size());
-  if (factor == 1) return {};
-  // Not a product: what a rank without samples computed may be infinite or not a number.
-  if (factor == 0) return torch::zeros_like(gradient);
-  return gradient * factor;
+  const auto type = buckets_->slot_of(parameter).scalar_type();
+  return lockstep::weighted(gradient, share_.factor(group_.size()),
+                            {parameters_[parameter].name, type, group_.rank(), "DataParallel"});
 }
 
 bool Reducer::in_slot(std::size_t parameter) const {

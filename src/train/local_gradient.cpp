@@ -1,0 +1,61 @@
+#include "train/local_gradient.h"
+
+#include <fmt/format.h>
+
+#include "train/batch_share.h"
+#include "train/tensor.h"
+
+namespace lockstep {
+
+std::vector<ModuleTensor> trainable_of(std::vector<ModuleTensor> tensors, const std::string& owner) {
+  std::erase_if(tensors, [](const ModuleTensor& t) { return !t.trainable || !t.tied_to.empty(); });
+  if (tensors.empty()) {
+    throw Error(ErrorCode::kInvalidArgument,
+                owner + " was given a model with no parameter that requires a gradient: there is nothing to train.");
+  }
+  for (const auto& parameter : tensors) {
+    if (parameter.tensor.device().is_cpu() && data_type_of(parameter.tensor.scalar_type())) continue;
+    throw Error(ErrorCode::kUnsupported,
+                fmt::format("{} does not take parameter '{}' of type {} on device {}: it takes floating-point "
+                            "parameters in host memory.",
+                            owner, parameter.name, c10::toString(parameter.tensor.scalar_type()),
+                            parameter.tensor.device().str()));
+  }
+  return tensors;
+}
+
+torch::Tensor weighted(const torch::Tensor& gradient, double factor, const GradientOf& whose) {
+  const auto refuse = [&](ErrorCode code, const std::string& why) {
+    throw Error(code, fmt::format("Parameter '{}' {}", whose.parameter, why),
+                {.rank = whose.rank, .operation = whose.owner});
+  };
+  if (gradient.layout() != torch::kStrided) {
+    refuse(
+        ErrorCode::kUnsupported,
+        fmt::format("has a sparse gradient, which {} cannot reduce: make its layer's gradients dense.", whose.owner));
+  }
+  if (gradient.scalar_type() != whose.type) {
+    refuse(ErrorCode::kInvalidArgument,
+           fmt::format("changed its type after {0} was made: convert the module first, then make {0}.", whose.owner));
+  }
+  if (factor == 1) return {};
+  // Not a product: what a rank without samples computed may be infinite or not a number.
+  if (factor == 0) return torch::zeros_like(gradient);
+  return gradient * factor;
+}
+
+void agree_on_samples(const Group& group, std::int64_t count) {
+  if (count < 0) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("samples({}): a number of samples cannot be negative.", count));
+  }
+  std::vector<std::int64_t> total{count};
+  group.all_reduce(buffer_of(total), ReduceOp::kSum, {.purpose = "number of samples"}).wait();
+  if (total[0] == 0) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "samples(0) on every rank: a backward without samples has no mean. Skip it.");
+  }
+  group.attribute<BatchShare>() = {count, total[0]};
+}
+
+}  // namespace lockstep

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <lockstep/group.h>
+#include <torch/types.h>
+
+#include <string>
+#include <vector>
+
+#include "train/module_tensors.h"
+
+namespace lockstep {
+
+/// Those of a module's tensors that are trained, each once. Throws Error (kInvalidArgument) if there are none and
+/// (kUnsupported) for one that collectives do not take; `owner` ("DataParallel") is who says so.
+std::vector<ModuleTensor> trainable_of(std::vector<ModuleTensor> tensors, const std::string& owner);
+
+/// Who asks for what gradient: for the sentences of errors.
+struct GradientOf {
+  const std::string& parameter;
+  torch::ScalarType type;  ///< that the parameter had when `owner` was made
+  int rank = 0;
+  const char* owner = "";
+};
+
+/// What is to be accumulated instead of `gradient` where it counts `factor` times; undefined for "as it is". Throws
+/// Error for a sparse gradient (kUnsupported) and one of another type (kInvalidArgument).
+torch::Tensor weighted(const torch::Tensor& gradient, double factor, const GradientOf& whose);
+
+/// DataParallel::samples: this rank's next backward is a mean over `count` samples. Collective.
+void agree_on_samples(const Group& group, std::int64_t count);
+
+}  // namespace lockstep
