@@ -1,25 +1,18 @@
 #include "fuzz/schedule_target.h"
 
+#include "fuzz/require.h"
 #include "schedule/drawing.h"
 #include "schedule/proof.h"
 #include "schedule/text.h"
 
 #include <lockstep/error.h>
 
-#include <cstdio>
-#include <cstdlib>
 #include <optional>
 #include <string>
 
 namespace lockstep::fuzz {
 
 namespace {
-
-void require(bool holds, const char* promise) {
-  if (holds) return;
-  std::fprintf(stderr, "This does not hold: %s\n", promise);
-  std::abort();
-}
 
 std::optional<Schedule> read(std::string_view text) {
   try {

@@ -4,3 +4,4 @@
 #include <lockstep/comm.h>
 #include <lockstep/data_parallel.h>
 #include <lockstep/loader.h>
+#include <lockstep/safetensors.h>

@@ -28,14 +28,16 @@ void make_durable(const fs::path& path) {
   if (!file || ::fsync(file.get()) != 0) throw_io("Writing", path, errno);
 }
 
-void write_all(const fs::path& path, std::string_view content) {
+void write_all(const fs::path& path, const std::vector<std::string_view>& parts) {
   const FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
   if (!file) throw_io("Writing", path, errno);
-  while (!content.empty()) {
-    const ssize_t written = ::write(file.get(), content.data(), content.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) throw_io("Writing", path, errno);
-    content.remove_prefix(static_cast<std::size_t>(written));
+  for (std::string_view part : parts) {
+    while (!part.empty()) {
+      const ssize_t written = ::write(file.get(), part.data(), part.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) throw_io("Writing", path, errno);
+      part.remove_prefix(static_cast<std::size_t>(written));
+    }
   }
 }
 
@@ -54,8 +56,12 @@ void write_file_atomically(const fs::path& path, const std::function<void(const 
   make_durable(path.has_parent_path() ? path.parent_path() : fs::path("."));
 }
 
+void write_file_atomically(const fs::path& path, const std::vector<std::string_view>& parts) {
+  write_file_atomically(path, [&](const fs::path& temporary) { write_all(temporary, parts); });
+}
+
 void write_file_atomically(const fs::path& path, std::string_view content) {
-  write_file_atomically(path, [&](const fs::path& temporary) { write_all(temporary, content); });
+  write_file_atomically(path, std::vector<std::string_view>{content});
 }
 
 std::string read_file(const fs::path& path, std::size_t most_bytes) {

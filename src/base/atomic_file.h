@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace lockstep {
 
@@ -14,6 +15,8 @@ namespace lockstep {
 void write_file_atomically(const std::filesystem::path& path,
                            const std::function<void(const std::filesystem::path& temporary)>& write);
 void write_file_atomically(const std::filesystem::path& path, std::string_view content);
+/// The parts, one after the other.
+void write_file_atomically(const std::filesystem::path& path, const std::vector<std::string_view>& parts);
 
 /// The file, or its first `most_bytes`. Throws Error (kIo) with the path and the reason.
 std::string read_file(const std::filesystem::path& path, std::size_t most_bytes = static_cast<std::size_t>(-1));
