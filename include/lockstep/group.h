@@ -142,6 +142,16 @@ class Group {
 
   Pending barrier(const OperationOptions& options = {}) const;
 
+  /// A message from one rank to another. Those from one rank to another are received in the order in which they are
+  /// sent; otherwise neither messages nor collectives wait for each other, and the ranks that have no part in it know
+  /// nothing of it. Sender and receiver give the same count and data type, or the receiver gets kMismatch. `to` and
+  /// `from` are other ranks of this group. Of the options `purpose` and `timeout` count.
+  ///
+  /// A send is complete when its buffer may be used again, which does not say that the receiver has come: what fits is
+  /// buffered on the way. It is not written to.
+  Pending send(Buffer buffer, int to, const OperationOptions& options = {}) const;
+  Pending receive(Buffer buffer, int from, const OperationOptions& options = {}) const;
+
   /// The name of the algorithm that this operation would run on a buffer of so many bytes: what "auto" stands for
   /// there. Throws kInvalidArgument for a name that no algorithm has. Local.
   std::string algorithm_for(Collective collective, std::size_t bytes, const OperationOptions& options = {},

@@ -35,6 +35,9 @@ class Engine {
   /// The engine outlives the operation.
   virtual std::unique_ptr<RunningOperation> prepare(Shape shape) = 0;
 
+  /// For messages from one rank to another.
+  virtual ByteStreams& messages() = 0;
+
   /// Tells the peers that this rank can go no further, and why.
   virtual void fail(const Error& error) noexcept = 0;
 

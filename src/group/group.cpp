@@ -87,6 +87,14 @@ Pending Group::barrier(const OperationOptions& options) const {
   return state_->start({.collective = Collective::kBarrier, .buffer = {}, .block_counts = {}}, options);
 }
 
+Pending Group::send(Buffer buffer, int to, const OperationOptions& options) const {
+  return state_->start(PointToPoint::Direction::kSend, to, buffer, options);
+}
+
+Pending Group::receive(Buffer buffer, int from, const OperationOptions& options) const {
+  return state_->start(PointToPoint::Direction::kReceive, from, buffer, options);
+}
+
 std::string Group::algorithm_for(Collective collective, std::size_t bytes, const OperationOptions& options,
                                  DataType dtype) const {
   // A buffer of bytes without elements: only its size and, for canonical sums, its type matter.

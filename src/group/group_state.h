@@ -6,6 +6,7 @@
 #include "group/prepared_operations.h"
 #include "group/schedules.h"
 #include "group/task.h"
+#include "runtime/point_to_point.h"
 
 #include <lockstep/group.h>
 #include <lockstep/pending.h>
@@ -18,8 +19,8 @@
 
 namespace lockstep::detail {
 
-/// What a Group's handles share: what runs them, the operations under way in the order they were asked for, and the
-/// first error, after which nothing more is attempted.
+/// What a Group's handles share: what runs them, the operations under way in the order they were asked for, the
+/// messages under way beside them, and the first error, after which nothing more is attempted.
 class GroupState final : public Awaited, public std::enable_shared_from_this<GroupState> {
  public:
   GroupState(Identity identity, std::unique_ptr<Engine> engine);
@@ -32,7 +33,9 @@ class GroupState final : public Awaited, public std::enable_shared_from_this<Gro
   std::string algorithm_for(const Task& task, const OperationOptions& options);
 
   Pending start(const Task& task, const OperationOptions& options);
-  /// Moves the queue as far as it goes; true when it is empty. Throws the group's error.
+  /// A message to or from one rank.
+  Pending start(PointToPoint::Direction direction, int peer, const Buffer& buffer, const OperationOptions& options);
+  /// Moves all that is under way as far as it goes; true when nothing is. Throws the group's error.
   bool progress();
   /// A ticket is the operation's sequence number.
   bool advance_to(std::uint64_t sequence) override;
@@ -47,8 +50,25 @@ class GroupState final : public Awaited, public std::enable_shared_from_this<Gro
   std::shared_ptr<void>& attribute_slot(std::type_index type) { return attributes_[type]; }
 
  private:
+  /// Pendings of messages, by their tickets.
+  class AwaitedMessages final : public Awaited {
+   public:
+    explicit AwaitedMessages(GroupState& state) : state_(state) {}
+    bool advance_to(PointToPoint::Ticket ticket) override;
+    void wait_until(PointToPoint::Ticket ticket) override;
+
+   private:
+    GroupState& state_;
+  };
+
   Reduction reduction_of(const OperationOptions& options) const;
-  [[noreturn]] void fail(const Error& error);
+  std::chrono::milliseconds timeout_of(const OperationOptions& options) const;
+  bool advance_operations();
+  bool advance_messages();
+  void wait_for_message(PointToPoint::Ticket ticket);
+  [[noreturn]] void fail(const Error& error, const ErrorScene& scene);
+  [[noreturn]] void fail_in_operation(const Error& error);
+  [[noreturn]] void fail_in_message(const Error& error);
   void throw_if_failed() const;
 
   Identity identity_;
@@ -56,6 +76,8 @@ class GroupState final : public Awaited, public std::enable_shared_from_this<Gro
   Schedules schedules_;
   PreparedOperations operations_;
   OperationQueue queue_;
+  PointToPoint messages_;
+  AwaitedMessages awaited_messages_{*this};
   std::uint64_t sequence_ = 0;   ///< of the operation asked for last
   std::uint64_t completed_ = 0;  ///< and of the one completed last
   std::unordered_map<std::type_index, std::shared_ptr<void>> attributes_;

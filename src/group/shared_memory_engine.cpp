@@ -24,6 +24,7 @@ class SharedMemoryEngine final : public Engine {
   bool is_registered(const void* data, std::size_t bytes) const override {
     return transport_->offset_of(data, bytes).has_value();
   }
+  ByteStreams& messages() override { return transport_->messages(); }
   void fail(const Error& error) noexcept override { transport_->fail(error); }
   std::string open_meeting() override { return transport_->open_meeting(); }
   std::unique_ptr<Engine> join(const Meeting& meeting) override { return make_engine(transport_->join(meeting)); }

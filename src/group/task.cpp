@@ -60,6 +60,18 @@ std::string fault_of_buffers(const Task& task, int rank, int size) {
   return "";
 }
 
+/// What is wrong with any buffer.
+std::string fault_of(const Buffer& buffer) {
+  if (buffer.data == nullptr && buffer.count > 0) return "the buffer is a null pointer.";
+  if (buffer.device != Device::kHost) return "no transport here takes device memory.";
+  return "";
+}
+
+[[noreturn]] void throw_refusal(std::string_view operation, int rank, const std::string& why) {
+  throw Error(ErrorCode::kInvalidArgument, fmt::format("Rank {}: {}: {}", rank, operation, why),
+              {.rank = rank, .operation = std::string(operation)});
+}
+
 }  // namespace
 
 OwnBlock own_block(const Task& task, int rank, int size) {
@@ -73,13 +85,9 @@ OwnBlock own_block(const Task& task, int rank, int size) {
 }
 
 void validate(const Task& task, int rank, int size) {
-  const auto refuse = [&](const std::string& why) {
-    throw Error(ErrorCode::kInvalidArgument, fmt::format("Rank {}: {}: {}", rank, to_string(task.collective), why),
-                {.rank = rank, .operation = std::string(to_string(task.collective))});
-  };
+  const auto refuse = [&](const std::string& why) { throw_refusal(to_string(task.collective), rank, why); };
   const std::size_t count = task.buffer.count;
-  if (task.buffer.data == nullptr && count > 0) refuse("the buffer is a null pointer.");
-  if (task.buffer.device != Device::kHost) refuse("no transport here takes device memory.");
+  if (const std::string fault = fault_of(task.buffer); !fault.empty()) refuse(fault);
   if (task.root < 0 || task.root >= size) refuse(fmt::format("the root is {} in a group of {}.", task.root, size));
   if (!task.block_counts.empty()) {
     if (const std::string fault = fault_of_counts(task, rank, size); !fault.empty()) refuse(fault);
@@ -88,6 +96,15 @@ void validate(const Task& task, int rank, int size) {
   }
   if (task.collective != Collective::kAllToAll) return;
   if (const std::string fault = fault_of_buffers(task, rank, size); !fault.empty()) refuse(fault);
+}
+
+void validate(const PointToPoint::Message& message, int rank, int size) {
+  const auto refuse = [&](const std::string& why) { throw_refusal(to_string(message.direction), rank, why); };
+  if (const std::string fault = fault_of(message.buffer); !fault.empty()) refuse(fault);
+  if (message.peer == rank) refuse("a rank sends nothing to itself.");
+  if (message.peer < 0 || message.peer >= size) {
+    refuse(fmt::format("there is no rank {} in a group of {}.", message.peer, size));
+  }
 }
 
 }  // namespace lockstep::detail

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "runtime/point_to_point.h"
+
 #include <lockstep/group.h>
 
 #include <vector>
@@ -31,5 +33,6 @@ OwnBlock own_block(const Task& task, int rank, int size);
 
 /// Throws Error (kInvalidArgument) unless a group of `size` ranks can do it, as rank `rank`.
 void validate(const Task& task, int rank, int size);
+void validate(const PointToPoint::Message& message, int rank, int size);
 
 }  // namespace lockstep::detail

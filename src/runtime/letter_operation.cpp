@@ -77,11 +77,14 @@ std::byte* LetterOperation::address_of(const Plan::Place& place, int chunk) {
   return static_cast<std::byte*>(const_cast<void*>(call().input)) + input;
 }
 
-void LetterOperation::wait_for_peer() {
+void LetterOperation::wait_for_peer_until(Time at_most) {
   if (next_ == transport_.size() || transport_.await_briefly(next_, letter_, letter_of(next_))) return;
   show();
   const Progress entering{announcement_.sequence, 0};
-  if (!transport_.wait_for(next_, letter_, letter_of(next_), entering, deadline_.get())) throw_late();
+  if (!transport_.wait_for(next_, letter_, letter_of(next_), entering, deadline_.get_or(at_most))) {
+    if (deadline_.has_passed()) throw_late();
+    return;
+  }
   // Whoever comes to the operation has left its letter before it says so, if it is about the same.
   const bool has_come = transport_.progress_of(next_) >= entering;
   if (has_come && !read(next_)) throw_disagreement(transport_, announcement_);

@@ -33,7 +33,7 @@ class LetterOperation final : public RunningOperation {
   /// The buffer is no larger than transport.letter_bytes(). `letters` outlives the operation.
   LetterOperation(Transport& transport, Letters& letters, Setup setup);
 
-  void wait_for_peer() override;
+  void wait_for_peer_until(Time at_most) override;
 
  private:
   void enter() override;

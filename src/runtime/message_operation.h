@@ -28,7 +28,7 @@ class MessageOperation final : public RunningOperation {
   /// `buffers` has one for each rank and outlives the operation.
   MessageOperation(MessageTransport& transport, ReceiveBuffers& buffers, Setup setup);
 
-  void wait_for_peer() override;
+  void wait_for_peer_until(Time at_most) override;
 
  private:
   void enter() override;

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <utility>
+
 namespace lockstep {
 
 void RunningOperation::begin(const Call& call, std::uint64_t sequence) {
@@ -26,17 +28,26 @@ void RunningOperation::throw_late(int rank, const std::vector<int>& awaited, con
       {.rank = rank, .peer = awaited.empty() ? -1 : awaited.front()});
 }
 
-Error explain(const RunningOperation& operation, int rank, const std::string& group, const Error& error) {
+ErrorScene scene_of(const RunningOperation& operation, int rank, std::string group) {
   const Announcement& what = operation.announcement();
-  const std::string& purpose = operation.call().purpose;
+  return {.rank = rank,
+          .group = std::move(group),
+          .operation = std::string(to_string(what.collective)),
+          .detail = {},
+          .sequence = what.sequence,
+          .purpose = operation.call().purpose};
+}
+
+Error explain(const ErrorScene& scene, const Error& error) {
   return {error.code(),
-          fmt::format("Rank {}{}{}: {} #{}{}{}: {}.", rank, group.empty() ? "" : " of ", group,
-                      to_string(what.collective), what.sequence, purpose.empty() ? "" : ", ", purpose, error.what()),
-          {.rank = rank,
+          fmt::format("Rank {}{}{}: {} #{}{}{}{}: {}.", scene.rank, scene.group.empty() ? "" : " of ", scene.group,
+                      scene.operation, scene.sequence, scene.detail, scene.purpose.empty() ? "" : ", ", scene.purpose,
+                      error.what()),
+          {.rank = scene.rank,
            .peer = error.peer(),
-           .operation = std::string(to_string(what.collective)),
-           .sequence = what.sequence,
-           .purpose = purpose}};
+           .operation = scene.operation,
+           .sequence = scene.sequence,
+           .purpose = scene.purpose}};
 }
 
 }  // namespace lockstep

@@ -5,8 +5,11 @@
 
 #include <lockstep/error.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <string>
+#include <vector>
 
 namespace lockstep {
 
@@ -32,6 +35,8 @@ class CallDeadline {
     started_ = true;
     return end_;
   }
+  Clock::time_point get_or(Clock::time_point earlier) { return std::min(get(), earlier); }
+  bool has_passed() { return Clock::now() >= get(); }
 
  private:
   std::chrono::milliseconds timeout_{0};
@@ -59,8 +64,11 @@ class RunningOperation {
   /// Carries out what its peers are ready for; true once complete. The first after begin announces the operation.
   /// Throws Error.
   bool advance();
-  /// Waits for the peer that the operation stands at. Throws Error, kTimeout once the deadline has passed.
-  virtual void wait_for_peer() = 0;
+  using Time = std::chrono::steady_clock::time_point;
+  /// Waits for the peer that the operation stands at, until then at the longest. Throws Error, kTimeout once the
+  /// deadline has passed.
+  virtual void wait_for_peer_until(Time at_most) = 0;
+  void wait_for_peer() { wait_for_peer_until(Time::max()); }
 
   const Announcement& announcement() const { return announcement_; }
   const Call& call() const { return *call_; }
@@ -87,7 +95,17 @@ class RunningOperation {
   bool entered_ = false;
 };
 
-/// The error with the operation's name, number and purpose added. `group` says which group it is, if not the world.
-Error explain(const RunningOperation& operation, int rank, const std::string& group, const Error& error);
+/// What an error happened in.
+struct ErrorScene {
+  int rank;
+  std::string group;  ///< which it is, if not the world
+  std::string operation;
+  std::string detail;  ///< after the operation's number: " from rank 3"
+  std::uint64_t sequence;
+  std::string purpose;
+};
+/// The error with all that added.
+Error explain(const ErrorScene& scene, const Error& error);
+ErrorScene scene_of(const RunningOperation& operation, int rank, std::string group);
 
 }  // namespace lockstep

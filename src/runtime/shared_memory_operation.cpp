@@ -158,17 +158,20 @@ std::byte* SharedMemoryOperation::address_of(const Plan::Place& place, int chunk
   return transport_.memory_of(place.rank, is_input ? peer.input_offset : peer.output_offset) + offset;
 }
 
-void SharedMemoryOperation::wait_for_peer() {
+void SharedMemoryOperation::wait_for_peer_until(Time at_most) {
   if (!blocked_on_) return;
   const auto [peer, target] = *blocked_on_;
   if (transport_.await_briefly(peer, target)) return;
   // First for the peer to enter the operation, so that disagreement is seen although the peer will come no further.
   const Progress entering{announcement_.sequence, 0};
+  const CallDeadline::Clock::time_point until = deadline_.get_or(at_most);
+  bool has_come = true;
   if (target > entering) {
-    if (!transport_.wait_for(peer, entering, deadline_.get())) throw_late(peer);
-    check_agreement(peer);
+    has_come = transport_.wait_for(peer, entering, until);
+    if (has_come) check_agreement(peer);
   }
-  if (!transport_.wait_for(peer, target, deadline_.get())) throw_late(peer);
+  has_come = has_come && transport_.wait_for(peer, target, until);
+  if (!has_come && deadline_.has_passed()) throw_late(peer);
 }
 
 void SharedMemoryOperation::throw_late(int peer) const {

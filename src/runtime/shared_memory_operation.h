@@ -26,7 +26,7 @@ class SharedMemoryOperation final : public RunningOperation {
   /// staging area is too small for the schedule.
   SharedMemoryOperation(Transport& transport, StagingRing& staging, Setup setup);
 
-  void wait_for_peer() override;
+  void wait_for_peer_until(Time at_most) override;
 
  private:
   struct Peer {

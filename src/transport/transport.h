@@ -1,6 +1,7 @@
 #pragma once
 
 #include "transport/announcement.h"
+#include "transport/byte_streams.h"
 #include "transport/meeting.h"
 
 #include <lockstep/group.h>
@@ -84,6 +85,9 @@ class Transport {
   /// Waits until the letter is there or the peer has come that far; false if the deadline passed first.
   virtual bool wait_for(int peer, const Letter& letter, std::byte* to, Progress progress,
                         std::chrono::steady_clock::time_point deadline) = 0;
+
+  /// Streams for messages from one rank to another, which collectives neither wait for nor hold up.
+  virtual ByteStreams& messages() = 0;
 
   virtual void signal(Progress progress) = 0;
   virtual Progress progress_of(int peer) const = 0;

@@ -92,6 +92,15 @@ int main() {
       world.all_reduce(buffer_of(plain, i * 131)).wait();
     }
   };
+  const auto messages = [](World& world, float* registered, float* plain) {
+    const int next = (world.rank() + 1) % world.size();
+    const int before = (world.rank() + world.size() - 1) % world.size();
+    for (int i = 0; i < 10; ++i) {
+      lockstep::Pending sending = world.send(buffer_of(registered, 99'999), next);
+      world.receive(buffer_of(plain, 99'999), before).wait();
+      sending.wait();
+    }
+  };
   // Called as functions, so that no compiler leaves them out.
   const auto one_allocation = [](World&, float*, float*) { ::operator delete(::operator new(100)); };
   if (second_time(one_allocation, 1).allocations != 3) {  // one on each rank
@@ -99,6 +108,7 @@ int main() {
     return 1;
   }
   bool kept = keeps("the same shapes again", second_time(one_shape, kElements));
+  kept = keeps("messages again", second_time(messages, kElements)) && kept;
   kept = keeps("1,000 sizes again", second_time(thousand_sizes, kElements)) && kept;
   return kept ? 0 : 1;
 }

@@ -16,8 +16,10 @@
 #include <array>
 #include <csignal>
 #include <cstring>
+#include <functional>
 #include <ostream>
 #include <string>
+#include <vector>
 
 namespace lockstep::conformance {
 
@@ -34,8 +36,12 @@ enum class Memory : std::uint8_t { kPlain, kRegistered };
 struct Subject {
   Medium medium;
   Memory memory;
-  std::string algorithm;
+  std::string algorithm;  ///< or kMessages
 };
+
+/// No collective, but messages: everybody's to the next, each far more than the streams hold.
+constexpr const char* kMessages = "messages";
+constexpr std::size_t kMessageElements = 8 * kElements;
 
 std::vector<Subject> every_subject() {
   std::vector<Subject> subjects;
@@ -44,6 +50,8 @@ std::vector<Subject> every_subject() {
     subjects.push_back({Medium::kSharedMemory, Memory::kRegistered, algorithm});
     subjects.push_back({Medium::kTcp, Memory::kPlain, algorithm});
   }
+  subjects.push_back({Medium::kSharedMemory, Memory::kPlain, kMessages});
+  subjects.push_back({Medium::kTcp, Memory::kPlain, kMessages});
   return subjects;
 }
 
@@ -91,6 +99,11 @@ class Job {
 
  private:
   void work(const World& world, Tripwire& tripwire) const {
+    if (subject_.algorithm == kMessages) {
+      std::vector<float> values(2 * kMessageElements);
+      repeat(world, tripwire, [&](std::chrono::milliseconds deadline) { pass_round(world, values, deadline); });
+      return;
+    }
     const Algorithm algorithm = find_algorithm(subject_.algorithm);
     const Facts& facts = facts_of(algorithm.collectives.front());
     const Case one{.collective = facts.collective,
@@ -100,17 +113,35 @@ class Job {
     MemberMemory memory(world, {one});
     const Buffer buffer{memory.of(one), kElements, DataType::kFloat32};
     const auto* const input = static_cast<const float*>(buffer.data) + kElements;
-    OperationOptions choices{.algorithm = algorithm.name, .timeout = kNoDeadline};
+    repeat(world, tripwire, [&](std::chrono::milliseconds deadline) {
+      facts.start(world, one, input, buffer, {.algorithm = algorithm.name, .timeout = deadline}).wait();
+    });
+  }
+
+  static void pass_round(const World& world, std::vector<float>& values, std::chrono::milliseconds deadline) {
+    const int next = (world.rank() + 1) % kRanks;
+    const int before = (world.rank() + kRanks - 1) % kRanks;
+    float* const received = values.data() + kMessageElements;
+    Pending sending = world.send(buffer_of(values.data(), kMessageElements), next, {.timeout = deadline});
+    world.receive(buffer_of(received, kMessageElements), before, {.timeout = deadline}).wait();
+    sending.wait();
+  }
+
+  void repeat(const World& world, Tripwire& tripwire,
+              const std::function<void(std::chrono::milliseconds)>& operation) const {
     const std::uint64_t before = tripwire.passed();
-    facts.start(world, one, input, buffer, choices).wait();
+    operation(kNoDeadline);
     const std::uint64_t total = tripwire.passed() - before;
-    if (signal_ == SIGSTOP) choices.timeout = kDeadline;
+    const auto deadline = signal_ == SIGSTOP ? kDeadline : kNoDeadline;
     try {
       world.barrier().wait();  // the victim may be past it, and dead, before others are
-      if (world.rank() == victim_) tripwire.arm(total / 2, [&] { finish(tripwire.passed(), total); });
+      // A quarter of what it sends and receives is less than half of either.
+      const std::uint64_t at = total / (subject_.algorithm == kMessages ? 4 : 2);
+      if (world.rank() == victim_) tripwire.arm(at, [&] { finish(tripwire.passed(), total); });
       while (true) {
-        facts.start(world, one, input, buffer, choices).wait();
-        world.barrier({.timeout = choices.timeout}).wait();
+        operation(deadline);
+        // Who has no message to wait for is told by those who have.
+        world.barrier({.timeout = subject_.algorithm == kMessages ? kNoDeadline : deadline}).wait();
       }
     } catch (const Error& error) {
       Notice& notice = notices_[static_cast<std::size_t>(world.rank())];

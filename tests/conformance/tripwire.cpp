@@ -6,10 +6,34 @@ namespace lockstep::conformance {
 
 namespace {
 
+class WatchedStreams final : public ByteStreams {
+ public:
+  WatchedStreams(ByteStreams& inner, Tripwire& tripwire) : inner_(inner), tripwire_(tripwire) {}
+
+  std::size_t send(int peer, std::span<const iovec> spans) override {
+    const std::size_t bytes = inner_.send(peer, spans);
+    tripwire_.pass(bytes);
+    return bytes;
+  }
+  std::size_t receive(int peer, std::span<const iovec> spans) override {
+    const std::size_t bytes = inner_.receive(peer, spans);
+    tripwire_.pass(bytes);
+    return bytes;
+  }
+  bool wait(std::span<const Need> needs, std::chrono::steady_clock::time_point deadline) override {
+    return inner_.wait(needs, deadline);
+  }
+  int patience() const override { return inner_.patience(); }
+
+ private:
+  ByteStreams& inner_;
+  Tripwire& tripwire_;
+};
+
 class WatchedTransport final : public Transport {
  public:
   WatchedTransport(std::unique_ptr<Transport> inner, Tripwire& tripwire)
-      : inner_(std::move(inner)), tripwire_(tripwire) {}
+      : inner_(std::move(inner)), tripwire_(tripwire), messages_(inner_->messages(), tripwire) {}
 
   void signal(Progress progress) override {
     tripwire_.pass(1);
@@ -53,6 +77,7 @@ class WatchedTransport final : public Transport {
   bool wait_for(int peer, Progress progress, std::chrono::steady_clock::time_point deadline) override {
     return inner_->wait_for(peer, progress, deadline);
   }
+  ByteStreams& messages() override { return messages_; }
   void fail(const Error& error) noexcept override { inner_->fail(error); }
   std::string open_meeting() override { return inner_->open_meeting(); }
   std::unique_ptr<Transport> join(const lockstep::Meeting& meeting) override { return inner_->join(meeting); }
@@ -60,41 +85,36 @@ class WatchedTransport final : public Transport {
  private:
   std::unique_ptr<Transport> inner_;
   Tripwire& tripwire_;
+  WatchedStreams messages_;
 };
 
 class WatchedMessageTransport final : public MessageTransport {
  public:
   WatchedMessageTransport(std::unique_ptr<MessageTransport> inner, Tripwire& tripwire)
-      : inner_(std::move(inner)), tripwire_(tripwire) {}
+      : inner_(std::move(inner)), data_(*inner_, tripwire), messages_(inner_->messages(), tripwire) {}
 
-  std::size_t send(int peer, std::span<const iovec> spans) override {
-    const std::size_t bytes = inner_->send(peer, spans);
-    tripwire_.pass(bytes);
-    return bytes;
+  std::size_t send(int peer, std::span<const iovec> spans) override { return data_.send(peer, spans); }
+  std::size_t receive(int peer, std::span<const iovec> spans) override { return data_.receive(peer, spans); }
+  bool wait(std::span<const Need> needs, std::chrono::steady_clock::time_point deadline) override {
+    return data_.wait(needs, deadline);
   }
-  std::size_t receive(int peer, std::span<const iovec> spans) override {
-    const std::size_t bytes = inner_->receive(peer, spans);
-    tripwire_.pass(bytes);
-    return bytes;
-  }
+  int patience() const override { return data_.patience(); }
 
   int rank() const override { return inner_->rank(); }
   int size() const override { return inner_->size(); }
   bool reaches(int peer) const override { return inner_->reaches(peer); }
   bool takes(Device device) const override { return inner_->takes(device); }
   RegisteredMemory allocate(std::size_t bytes) override { return inner_->allocate(bytes); }
-  bool wait(std::span<const Need> needs, std::chrono::steady_clock::time_point deadline) override {
-    return inner_->wait(needs, deadline);
-  }
   std::vector<int> idle_peers() override { return inner_->idle_peers(); }
-  int patience() const override { return inner_->patience(); }
+  ByteStreams& messages() override { return messages_; }
   void fail(const Error& error) noexcept override { inner_->fail(error); }
   std::string open_meeting() override { return inner_->open_meeting(); }
   std::unique_ptr<MessageTransport> join(const lockstep::Meeting& meeting) override { return inner_->join(meeting); }
 
  private:
   std::unique_ptr<MessageTransport> inner_;
-  Tripwire& tripwire_;
+  WatchedStreams data_;
+  WatchedStreams messages_;
 };
 
 }  // namespace

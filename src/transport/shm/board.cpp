@@ -16,6 +16,17 @@ namespace lockstep::shm {
 static_assert(std::endian::native == std::endian::little, "the low half of the progress word must come first");
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "slots are shared between processes");
 
+namespace {
+
+void wake_all(std::uint32_t* word) { ::syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0); }
+
+void sleep_while(std::uint32_t* word, std::uint32_t value, std::chrono::microseconds slice) {
+  const timespec timeout{slice.count() / 1'000'000, slice.count() % 1'000'000 * 1000};
+  ::syscall(SYS_futex, word, FUTEX_WAIT, value, &timeout, nullptr, 0);
+}
+
+}  // namespace
+
 void RankSlot::leave() {
   auto expected = RankState::kActive;
   state_.compare_exchange_strong(expected, RankState::kLeft, std::memory_order_acq_rel);
@@ -69,20 +80,31 @@ bool RankSlot::is_awaited() const {
   return parked_.load(std::memory_order_relaxed) != 0;
 }
 
-void RankSlot::wake() {
-  ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&progress_), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
-}
+void RankSlot::wake() { wake_all(reinterpret_cast<std::uint32_t*>(&progress_)); }
 
-void RankSlot::park(Progress seen, std::chrono::milliseconds slice, const std::function<bool()>& there) {
+void RankSlot::park(Progress seen, std::chrono::microseconds slice, const std::function<bool()>& there) {
   parked_.fetch_add(1, std::memory_order_seq_cst);
   heavy_fence();
   const std::uint64_t packed = pack(seen);
   if (!there() && progress_.load(std::memory_order_seq_cst) == packed) {
-    const timespec timeout{slice.count() / 1000, slice.count() % 1000 * 1'000'000};
-    ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&progress_), FUTEX_WAIT, static_cast<std::uint32_t>(packed),
-              &timeout, nullptr, 0);
+    sleep_while(reinterpret_cast<std::uint32_t*>(&progress_), static_cast<std::uint32_t>(packed), slice);
   }
   parked_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void RankSlot::sleep_until_roused(std::chrono::microseconds slice, const std::function<bool()>& there) {
+  const std::uint32_t seen = times_roused_.load(std::memory_order_acquire);
+  sleeps_.store(1, std::memory_order_seq_cst);
+  heavy_fence();
+  if (!there()) sleep_while(reinterpret_cast<std::uint32_t*>(&times_roused_), seen, slice);
+  sleeps_.store(0, std::memory_order_relaxed);
+}
+
+void RankSlot::rouse() {
+  light_fence();  // as in is_awaited()
+  if (sleeps_.load(std::memory_order_relaxed) == 0) return;
+  times_roused_.fetch_add(1, std::memory_order_release);
+  wake_all(reinterpret_cast<std::uint32_t*>(&times_roused_));
 }
 
 }  // namespace lockstep::shm

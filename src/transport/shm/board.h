@@ -35,11 +35,17 @@ class RankSlot {
   Progress progress() const { return unpack(progress_.load(std::memory_order_acquire)); }
   /// Sleeps until the progress may no longer be `seen`, or `slice` has passed; not at all if what is waited for is
   /// `there`, which is asked once this rank can see that somebody sleeps.
-  void park(Progress seen, std::chrono::milliseconds slice, const std::function<bool()>& there);
+  void park(Progress seen, std::chrono::microseconds slice, const std::function<bool()>& there);
   /// Whether somebody sleeps, or is about to without having seen what this rank wrote before.
   bool is_awaited() const;
 
   Letterbox& letters() { return letters_; }
+
+  /// For streams: this rank sleeps until a peer rouses it, or `slice` has passed; not at all if what it waits for is
+  /// `there`, which is asked once peers can see that it sleeps.
+  void sleep_until_roused(std::chrono::microseconds slice, const std::function<bool()>& there);
+  /// A peer has given it something, or taken something from it.
+  void rouse();
 
  private:
   static constexpr unsigned kStepBits = 24;
@@ -62,6 +68,8 @@ class RankSlot {
   };
   std::array<PublishedEntry, 2> entries_;
   Letterbox letters_;
+  alignas(64) std::atomic<std::uint32_t> times_roused_{0};
+  std::atomic<std::uint32_t> sleeps_{0};  ///< 1 in sleep_until_roused()
   alignas(64) std::atomic<RankState> state_{RankState::kAbsent};
   ErrorCode failure_code_{};
   std::int32_t failure_peer_ = 0;

@@ -18,9 +18,11 @@ struct Credentials {
   std::string job;  ///< tells jobs apart that share a secret, or have none
 };
 
-/// Two connections join each two ranks. What moves goes over one; over the other goes what must arrive though the first
-/// is full: that a rank leaves, or fails, and the end of its process.
-enum class Channel : std::uint32_t { kControl, kData };
+/// Three connections join each two ranks. Over the first goes what must arrive though the others are full: that a rank
+/// leaves, or fails, and the end of its process. What collectives move goes over the second, and over the third what
+/// one rank sends to the other, which the other may not want yet.
+enum class Channel : std::uint32_t { kControl, kData, kMessages };
+constexpr int kChannels = 3;
 
 /// The three messages in which both sides of a connection prove that they know the job's secret. Nothing else is read
 /// before, and all are of fixed size:

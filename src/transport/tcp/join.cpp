@@ -8,6 +8,7 @@
 #include <lockstep/error.h>
 
 #include <array>
+#include <stdexcept>
 #include <thread>
 #include <utility>
 
@@ -52,7 +53,7 @@ class Joiner {
       throw;
     }
     tell_all({.accepted = 1, .reason = {}});
-    for (int present = 1; present < request_.size; ++present) admit(gate, Channel::kData, "to connect");
+    admit_rest(gate, kChannels - 1);
     return std::move(host_);
   }
 
@@ -65,23 +66,28 @@ class Joiner {
     if (!greet(first, 0, Channel::kControl)) first = connect_and_greet(0, meeting, Channel::kControl);
     keep(0, Channel::kControl, std::move(first));
     hear_verdict();
-    keep(0, Channel::kData, connect_and_greet(0, meeting, Channel::kData));
+    for (const Channel channel : {Channel::kData, Channel::kMessages}) {
+      keep(0, channel, connect_and_greet(0, meeting, channel));
+    }
     for (int peer = 1; peer < request_.rank; ++peer) {
-      for (const Channel channel : {Channel::kControl, Channel::kData}) {
+      for (const Channel channel : {Channel::kControl, Channel::kData, Channel::kMessages}) {
         keep(peer, channel, connect_and_greet(peer, Address::from_wire(addresses_[index(peer)]), channel));
       }
     }
     Gate gate(std::move(listener), credentials_, request_.rank);
-    for (int later = 2 * (request_.size - 1 - request_.rank); later > 0; --later) {
-      admit(gate, std::nullopt, "to connect");
-    }
+    admit_rest(gate, kChannels);
     return std::move(host_);
   }
 
  private:
   FileDescriptor& place(int peer, Channel channel) {
     Host::Link& link = host_.links[index(peer)];
-    return channel == Channel::kControl ? link.control : link.data;
+    switch (channel) {
+      case Channel::kControl: return link.control;
+      case Channel::kData: return link.data;
+      case Channel::kMessages: return link.messages;
+    }
+    throw std::logic_error("no such channel");
   }
 
   void keep(int peer, Channel channel, FileDescriptor socket) {
@@ -121,7 +127,7 @@ class Joiner {
     }
   }
 
-  /// Lets the next rank in, by the channel that is due (either, if none is named).
+  /// Lets the next rank in, by the channel that is due (any, if none is named).
   void admit(Gate& gate, std::optional<Channel> due, const char* what) {
     auto admitted = gate.admit(deadline_);
     if (!admitted) throw_missing(what, due);
@@ -135,12 +141,19 @@ class Joiner {
     keep(hello.from, hello.channel, std::move(admitted->socket));
   }
 
+  /// The ranks above this one, by so many channels each.
+  void admit_rest(Gate& gate, int channels) {
+    for (int due = channels * (request_.size - 1 - request_.rank); due > 0; --due) {
+      admit(gate, std::nullopt, "to connect");
+    }
+  }
+
   std::string what_is_wrong_with(const Hello& hello, std::optional<Channel> due) {
     if (hello.size != request_.size) {
       return fmt::format("Rank {} says that the world has {} ranks, rank {} says {}.", hello.from, hello.size,
                          request_.rank, request_.size);
     }
-    const bool known = hello.channel == Channel::kControl || hello.channel == Channel::kData;
+    const bool known = static_cast<std::uint32_t>(hello.channel) < std::uint32_t{kChannels};
     if (!known || (due && hello.channel != *due) || hello.from <= request_.rank || hello.from >= request_.size ||
         place(hello.from, hello.channel)) {
       return fmt::format("Two processes say that they are rank {}.", hello.from);
@@ -190,7 +203,7 @@ class Joiner {
   [[noreturn]] void throw_missing(const char* what, std::optional<Channel> due) {
     std::vector<int> missing;
     for (int peer = request_.rank + 1; peer < request_.size; ++peer) {
-      if (!place(peer, due.value_or(Channel::kData))) missing.push_back(peer);
+      if (!place(peer, due.value_or(Channel::kMessages))) missing.push_back(peer);
     }
     throw Error(
         ErrorCode::kTimeout,

@@ -20,6 +20,9 @@ using std::chrono::milliseconds;
 
 int free_port() { return Address::of(listen_on(Address::resolve("127.0.0.1", 0))).to_wire().port; }
 
+using Kind = FileDescriptor Host::Link::*;
+constexpr std::array<Kind, 3> kKinds{&Host::Link::control, &Host::Link::data, &Host::Link::messages};
+
 class JoinTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -74,22 +77,23 @@ TEST_F(JoinTest, ConnectsEachTwoRanks) {
       const auto& links = hosts_[static_cast<std::size_t>(a)].links;
       ASSERT_EQ(links.size(), static_cast<std::size_t>(size));
       for (int b = 0; b < size; ++b) {
-        EXPECT_EQ(static_cast<bool>(links[static_cast<std::size_t>(b)].data), a != b);
-        EXPECT_EQ(static_cast<bool>(links[static_cast<std::size_t>(b)].control), a != b);
+        for (const Kind kind : kKinds) EXPECT_EQ(static_cast<bool>(links[static_cast<std::size_t>(b)].*kind), a != b);
       }
     }
     // Each end talks to the rank that it thinks it talks to.
     for (int a = 0; a < size; ++a) {
       for (int b = 0; b < size; ++b) {
         if (a == b) continue;
-        const int sent = 100 * a + b;
-        int got = -1;
         const Deadline deadline = std::chrono::steady_clock::now() + std::chrono::seconds(5);
         const auto& there = hosts_[static_cast<std::size_t>(a)].links[static_cast<std::size_t>(b)];
         const auto& here = hosts_[static_cast<std::size_t>(b)].links[static_cast<std::size_t>(a)];
-        ASSERT_EQ(send_all(there.data, &sent, sizeof sent, deadline), Moved::kAll);
-        ASSERT_EQ(receive_all(here.data, &got, sizeof got, deadline), Moved::kAll);
-        EXPECT_EQ(got, sent);
+        for (std::size_t kind = 0; kind < kKinds.size(); ++kind) {
+          const std::size_t sent = 100 * static_cast<std::size_t>(10 * a + b) + kind;
+          std::size_t got = 0;
+          ASSERT_EQ(send_all(there.*kKinds[kind], &sent, sizeof sent, deadline), Moved::kAll);
+          ASSERT_EQ(receive_all(here.*kKinds[kind], &got, sizeof got, deadline), Moved::kAll);
+          EXPECT_EQ(got, sent);
+        }
       }
     }
   }

@@ -16,7 +16,8 @@ namespace lockstep::tcp {
 struct Host {
   struct Link {
     FileDescriptor control;
-    FileDescriptor data;
+    FileDescriptor data;      ///< of collectives
+    FileDescriptor messages;  ///< from one rank to another
   };
   int rank = 0;
   std::vector<Link> links;  ///< by rank; our own is empty

@@ -37,6 +37,7 @@ std::vector<Host> thread_hosts(int ranks) {
     for (std::size_t b = 0; b < a; ++b) {
       std::tie(hosts[a].links[b].control, hosts[b].links[a].control) = connected_pair();
       std::tie(hosts[a].links[b].data, hosts[b].links[a].data) = connected_pair();
+      std::tie(hosts[a].links[b].messages, hosts[b].links[a].messages) = connected_pair();
     }
   }
   return hosts;

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <list>
+
+namespace lockstep {
+
+/// First in, first out. Entries are used again, so that a queue that has once been as long allocates nothing.
+template <class Entry>
+class ReusedQueue {
+ public:
+  bool empty() const { return entries_.empty(); }
+  Entry& front() { return entries_.front(); }
+  auto begin() { return entries_.begin(); }
+  auto end() { return entries_.end(); }
+
+  /// An entry at the end, to be filled in; what it held before is still in it.
+  Entry& push() {
+    if (spare_.empty()) spare_.emplace_front();
+    entries_.splice(entries_.end(), spare_, spare_.begin());
+    return entries_.back();
+  }
+  void pop() { spare_.splice(spare_.begin(), entries_, entries_.begin()); }
+
+ private:
+  std::list<Entry> entries_;
+  std::list<Entry> spare_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <sys/uio.h>
+
+#include <chrono>
+#include <cstddef>
+#include <span>
+
+namespace lockstep {
+
+/// From each rank of a group to each other one stream of bytes: what is sent to a peer arrives there, whole and in
+/// order, and nothing marks where one send ended; both sides know what comes next.
+///
+/// Threads: one at a time. Errors: receive, send and wait throw an Error naming the peer if one dies or fails, or has
+/// left and is still needed.
+class ByteStreams {
+ public:
+  virtual ~ByteStreams() = default;
+
+  /// How many bytes of the spans went, in their order; 0 if none can now. What went is the caller's again.
+  virtual std::size_t send(int peer, std::span<const iovec> spans) = 0;
+  /// How many bytes came into the spans, in their order; 0 if none are there.
+  virtual std::size_t receive(int peer, std::span<const iovec> spans) = 0;
+
+  /// Something that a rank cannot go on without.
+  struct Need {
+    int peer;
+    bool room;   ///< to send to it
+    bool bytes;  ///< from it
+  };
+  /// Sleeps until one of the needs may be met; false if the deadline passed first.
+  virtual bool wait(std::span<const Need> needs, std::chrono::steady_clock::time_point deadline) = 0;
+  /// How many times to try in vain, letting others run, before sleeping: where every rank has a core to itself an
+  /// answer comes within microseconds; where ranks share cores, who tries keeps the one it waits for from running.
+  virtual int patience() const = 0;
+};
+
+}  // namespace lockstep

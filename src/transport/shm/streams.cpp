@@ -1,0 +1,50 @@
+#include "transport/shm/streams.h"
+
+#include <algorithm>
+#include <functional>
+
+namespace lockstep::shm {
+
+std::size_t Streams::send(int peer, std::span<const iovec> spans) {
+  const std::size_t bytes = buffer(peers_.rank(), peer).write(spans);
+  if (bytes > 0) peers_.slot(peer).rouse();
+  return bytes;
+}
+
+std::size_t Streams::receive(int peer, std::span<const iovec> spans) {
+  const std::size_t bytes = buffer(peer, peers_.rank()).read(spans);
+  if (bytes > 0) peers_.slot(peer).rouse();
+  return bytes;
+}
+
+bool Streams::wait(std::span<const Need> needs, std::chrono::steady_clock::time_point deadline) {
+  const auto met = [&] {
+    return std::any_of(needs.begin(), needs.end(), [this](const Need& need) { return is_met(need); });
+  };
+  if (patience_.look_for(met)) return true;
+  while (true) {
+    throw_if_hopeless(needs);
+    if (met()) return true;
+    if (std::chrono::steady_clock::now() >= deadline) return false;
+    // By reference: nothing is allocated.
+    peers_.own_slot().sleep_until_roused(Peers::slice_before(deadline), std::cref(met));
+    if (met()) return true;
+  }
+}
+
+bool Streams::is_met(const Need& need) const {
+  return (need.room && buffer(peers_.rank(), need.peer).has_room()) ||
+         (need.bytes && buffer(need.peer, peers_.rank()).has_bytes());
+}
+
+/// What a peer gave before it left, or died, counts.
+void Streams::throw_if_hopeless(std::span<const Need> needs) const {
+  auto trouble = peers_.trouble();
+  for (const Need& need : needs) {
+    if (!trouble) trouble = peers_.absence_of(need.peer);
+  }
+  const bool met = std::any_of(needs.begin(), needs.end(), [this](const Need& need) { return is_met(need); });
+  if (trouble && !met) throw *trouble;
+}
+
+}  // namespace lockstep::shm

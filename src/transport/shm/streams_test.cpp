@@ -1,0 +1,82 @@
+#include "transport/shm/streams.h"
+
+#include "transport/shm/shm_transport.h"
+#include "transport/shm/thread_host.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <lockstep/error.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace lockstep::shm {
+
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+class ShmStreamsTest : public testing::Test {
+ protected:
+  ShmStreamsTest() {
+    for (Host& host : thread_hosts(3)) ranks_.push_back(create(std::move(host)));
+  }
+  ByteStreams& of(int rank) { return ranks_[static_cast<std::size_t>(rank)]->messages(); }
+  void send_byte(int from, int to) {
+    char byte = 'x';
+    const iovec span{&byte, 1};
+    ASSERT_EQ(of(from).send(to, std::span(&span, 1)), 1U);
+  }
+  bool wait_for_bytes(int rank, int peer, milliseconds patience) {
+    const ByteStreams::Need need{.peer = peer, .room = false, .bytes = true};
+    return of(rank).wait(std::span(&need, 1), steady_clock::now() + patience);
+  }
+  /// What rank 0 is told that waits for rank 1.
+  std::string told() {
+    try {
+      return wait_for_bytes(0, 1, milliseconds(60'000)) ? "bytes" : "the deadline";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.peer(), 1) << error.what();
+      return error.what();
+    }
+  }
+
+  std::vector<std::unique_ptr<Transport>> ranks_;
+};
+
+}  // namespace
+
+TEST_F(ShmStreamsTest, ASleeperIsWokenByWhatItNeedsOnly) {
+  // Far longer than the test may take: only the byte ends it. The other rank's byte does not.
+  send_byte(2, 0);
+  bool woken = false;
+  std::jthread sleeper([&] { woken = wait_for_bytes(0, 1, milliseconds(600'000)); });
+  std::this_thread::sleep_for(milliseconds(30));
+  send_byte(1, 0);
+  sleeper.join();
+  EXPECT_TRUE(woken);
+}
+
+TEST_F(ShmStreamsTest, ADeadlineEndsTheWait) { EXPECT_FALSE(wait_for_bytes(0, 1, milliseconds(5))); }
+
+TEST_F(ShmStreamsTest, WhoeverWaitsForOneThatLeftIsTold) {
+  ranks_[1].reset();
+  EXPECT_THAT(told(), testing::HasSubstr("rank 1 has left the group"));
+}
+
+TEST_F(ShmStreamsTest, WhatWasGivenBeforeLeavingCounts) {
+  send_byte(1, 0);
+  ranks_[1].reset();
+  EXPECT_EQ(told(), "bytes");
+}
+
+TEST_F(ShmStreamsTest, WhoeverWaitsIsToldWhatAnotherFailedOf) {
+  ranks_[2]->fail({ErrorCode::kTransport, "rank 1 broke", {.peer = 1}});
+  EXPECT_EQ(told(), "rank 1 broke");
+}
+
+}  // namespace lockstep::shm

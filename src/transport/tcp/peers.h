@@ -1,0 +1,52 @@
+#pragma once
+
+#include "base/file_descriptor.h"
+#include "transport/tcp/control.h"
+
+#include <lockstep/error.h>
+#include <poll.h>
+
+#include <chrono>
+#include <span>
+#include <vector>
+
+namespace lockstep::tcp {
+
+/// What a rank knows of its peers beside the data: who is there, who left, failed or died, and of what.
+class Peers {
+ public:
+  using Deadline = std::chrono::steady_clock::time_point;
+
+  /// `controls`: by rank; our own is empty.
+  Peers(int rank, std::vector<FileDescriptor> controls);
+
+  int rank() const { return rank_; }
+  int size() const { return static_cast<int>(controls_.size()); }
+
+  /// Sleeps until one of the sockets is ready for what `wanted` says, or the deadline has passed, which gives false.
+  /// Throws what has become of any peer, unless a socket is ready: what has come is to be taken first, for a peer's
+  /// failure in the next operation must not overtake what it gave to this one.
+  bool poll(std::span<const pollfd> wanted, Deadline deadline);
+
+  /// As MessageTransport::idle_peers.
+  std::vector<int> ask_who_is_idle();
+
+  /// Throws why the peer's data stream broke, which it may do before the word that explains it has arrived.
+  [[noreturn]] void throw_broken(int peer);
+
+  void say_left() noexcept;
+  void say_failed(const Error& error) noexcept;
+
+ private:
+  /// Throws if any peer has failed or died.
+  void check() const;
+  std::vector<int> idle() const;
+  Error died(int peer) const;
+  Control::State state(int peer) const { return controls_[static_cast<std::size_t>(peer)].state(); }
+
+  int rank_;
+  std::vector<Control> controls_;  ///< by rank; our own says nothing
+  std::vector<pollfd> polled_;
+};
+
+}  // namespace lockstep::tcp

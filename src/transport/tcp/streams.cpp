@@ -1,0 +1,63 @@
+#include "transport/tcp/streams.h"
+
+#include "topology/cpu_quota.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+namespace lockstep::tcp {
+
+namespace {
+
+int patience_for(int ranks_here) {
+  const bool own_core = ranks_here <= cpus_within_quota();
+  return own_core ? 200 : 4;
+}
+
+msghdr message_of(std::span<const iovec> spans) {
+  msghdr message{};
+  message.msg_iov = const_cast<iovec*>(spans.data());
+  message.msg_iovlen = spans.size();
+  return message;
+}
+
+}  // namespace
+
+Streams::Streams(Peers& peers, std::vector<FileDescriptor> sockets, int ranks_here)
+    : peers_(peers), sockets_(std::move(sockets)), patience_(patience_for(ranks_here)) {
+  polled_.reserve(sockets_.size());
+}
+
+std::size_t Streams::send(int peer, std::span<const iovec> spans) {
+  const msghdr message = message_of(spans);
+  const ssize_t sent = ::sendmsg(socket(peer), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (sent >= 0) return static_cast<std::size_t>(sent);
+  if (errno != EAGAIN && errno != EINTR) peers_.throw_broken(peer);
+  return 0;
+}
+
+std::size_t Streams::receive(int peer, std::span<const iovec> spans) {
+  msghdr message = message_of(spans);
+  const ssize_t received = ::recvmsg(socket(peer), &message, MSG_DONTWAIT);
+  if (received > 0) return static_cast<std::size_t>(received);
+  if (received == 0 || (errno != EAGAIN && errno != EINTR)) peers_.throw_broken(peer);
+  return 0;
+}
+
+bool Streams::wait(std::span<const Need> needs, std::chrono::steady_clock::time_point deadline) {
+  polled_.clear();
+  for (const Need& need : needs) {
+    const int events = (need.room ? POLLOUT : 0) | (need.bytes ? POLLIN : 0);
+    polled_.push_back({socket(need.peer), static_cast<short>(events), 0});
+  }
+  return peers_.poll(polled_, deadline);
+}
+
+const FileDescriptor& Streams::any_socket() const {
+  return *std::find_if(sockets_.begin(), sockets_.end(), [](const FileDescriptor& one) { return !!one; });
+}
+
+}  // namespace lockstep::tcp

@@ -1,0 +1,36 @@
+#pragma once
+
+#include "base/file_descriptor.h"
+#include "transport/byte_streams.h"
+#include "transport/tcp/peers.h"
+
+#include <poll.h>
+
+#include <vector>
+
+namespace lockstep::tcp {
+
+/// A connection to each peer. `peers` outlives it.
+class Streams final : public ByteStreams {
+ public:
+  /// `sockets`: by rank; our own is empty. `ranks_here`: how many ranks share this machine's cores.
+  Streams(Peers& peers, std::vector<FileDescriptor> sockets, int ranks_here);
+
+  std::size_t send(int peer, std::span<const iovec> spans) override;
+  std::size_t receive(int peer, std::span<const iovec> spans) override;
+  bool wait(std::span<const Need> needs, std::chrono::steady_clock::time_point deadline) override;
+  int patience() const override { return patience_; }
+
+  /// The first peer's.
+  const FileDescriptor& any_socket() const;
+
+ private:
+  int socket(int peer) const { return sockets_[static_cast<std::size_t>(peer)].get(); }
+
+  Peers& peers_;
+  std::vector<FileDescriptor> sockets_;  ///< by rank
+  int patience_;
+  std::vector<pollfd> polled_;
+};
+
+}  // namespace lockstep::tcp
