@@ -5,3 +5,4 @@
 #include <lockstep/data_parallel.h>
 #include <lockstep/loader.h>
 #include <lockstep/safetensors.h>
+#include <lockstep/sharded.h>

@@ -3,11 +3,11 @@
 #include <torch/types.h>
 
 #include <memory>
-#include <sstream>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
+
+#include "train/optimizer_key.h"
 
 namespace lockstep::lab {
 
@@ -21,19 +21,6 @@ std::vector<torch::Tensor> parameters_of(const torch::optim::AdamW& optimizer) {
     parameters.insert(parameters.end(), group.params().begin(), group.params().end());
   }
   return parameters;
-}
-
-/// What the optimizer finds a parameter's state by.
-template <class Map>
-typename Map::key_type key_in(const Map&, const torch::Tensor& parameter) {
-  void* address = parameter.unsafeGetTensorImpl();
-  if constexpr (std::is_same_v<typename Map::key_type, std::string>) {
-    std::ostringstream text;
-    text << address;
-    return text.str();
-  } else {
-    return address;
-  }
 }
 
 torch::Tensor read(torch::serialize::InputArchive& archive, const std::string& name, const torch::Tensor& like) {

@@ -12,16 +12,14 @@ namespace {
 
 constexpr std::size_t kNamesInPurpose = 3;
 
-std::string purpose_of(const GradientBucket& gradient) {
-  const auto& names = gradient.parameters;
+}  // namespace
+
+std::string some_of(const std::vector<std::string>& names) {
   const auto shown = std::min(names.size(), kNamesInPurpose);
   const auto rest = names.size() - shown;
-  return fmt::format("gradients of {}{} (bucket {})",
-                     fmt::join(names.begin(), names.begin() + static_cast<long>(shown), ", "),
-                     rest > 0 ? fmt::format(" and {} more", rest) : "", gradient.index);
+  return fmt::format("{}{}", fmt::join(names.begin(), names.begin() + static_cast<long>(shown), ", "),
+                     rest > 0 ? fmt::format(" and {} more", rest) : "");
 }
-
-}  // namespace
 
 Bucket::Bucket(const Group& group, const BucketLayout& layout, const std::vector<ModuleTensor>& parameters, int index,
                bool last)
@@ -34,7 +32,7 @@ Bucket::Bucket(const Group& group, const BucketLayout& layout, const std::vector
     gradient_.parameters.push_back(parameter.name);
   }
   gradient_.flat = tensor_over(memory_, slots_.front().scalar_type());
-  purpose_ = purpose_of(gradient_);
+  purpose_ = fmt::format("gradients of {} (bucket {})", some_of(gradient_.parameters), gradient_.index);
 }
 
 Buffer Bucket::buffer() const { return {memory_.data(), layout_.bytes / size_of(layout_.dtype), layout_.dtype}; }

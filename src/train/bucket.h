@@ -11,6 +11,9 @@
 
 namespace lockstep {
 
+/// "a, b, c and 4 more": for the sentences of errors.
+std::string some_of(const std::vector<std::string>& names);
+
 /// Several gradients in one piece of registered memory. What is handed to the collective is `gradient().flat`; what
 /// parameters have as `.grad` are the slots, tensors over the same memory.
 class Bucket {

@@ -1,0 +1,38 @@
+// A network whose gradients and optimizer state are shared out among the ranks (ZeRO).
+// On four ranks, stage 2: lockstep run -n 4 ./train_sharded 2
+#include <lockstep/train.h>
+#include <torch/torch.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+struct Circle : torch::data::datasets::Dataset<Circle> {
+  torch::Tensor points = torch::rand({4096, 2}) * 2 - 1;
+  torch::data::Example<> get(std::size_t i) override {
+    auto point = points[static_cast<std::int64_t>(i)];
+    return {point, point.norm().lt(0.8).to(torch::kInt64)};
+  }
+  torch::optional<std::size_t> size() const override { return 4096; }
+};
+
+int main(int argc, char** argv) {
+  auto world = lockstep::World::from_env();
+  torch::manual_seed(7);
+  torch::nn::Sequential net(torch::nn::Linear(2, 64), torch::nn::ReLU(), torch::nn::Linear(64, 2));
+  lockstep::ShardedOptions options;
+  if (argc > 1) options.stage = std::atoi(argv[1]);
+  lockstep::Sharded shard(world, *net, options);  // the same weights on every rank from here on
+  torch::optim::AdamW optimizer(net->parameters(), 1e-2);
+  auto loader = lockstep::make_loader(Circle(), world, {.global_batch = 64, .seed = 7});
+  for (int epoch = 1; epoch <= 5; ++epoch) {
+    torch::Tensor loss;
+    for (auto& batch : loader->epoch()) {
+      optimizer.zero_grad();
+      loss = torch::nn::functional::cross_entropy(net->forward(batch.data), batch.target);
+      loss.backward();            // this rank keeps its piece of the mean gradient
+      shard.clip_grad_norm(1.0);  // by the norm of all pieces
+      shard.step(optimizer);      // updates this rank's piece and gathers the others'
+    }
+    if (world.rank() == 0) std::printf("epoch %d loss %.4f\n", epoch, loss.item<double>());
+  }
+}

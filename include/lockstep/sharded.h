@@ -1,0 +1,111 @@
+#pragma once
+
+#include <lockstep/data_parallel.h>
+#include <torch/optim/optimizer.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace lockstep {
+
+namespace detail {
+class Sharder;
+}
+
+struct ShardedOptions {
+  /// What is cut into a piece a rank instead of being whole on each: 0 nothing (DataParallel), 1 the optimizer's state,
+  /// 2 the gradients too. Bytes a float32 parameter with Adam, on N ranks: 16, 8 + 8/N, 4 + 12/N.
+  int stage = 2;
+  /// Size of the bucket that leaves first, and of the others, as of DataParallel. Stage 2 holds two of them at a time.
+  std::size_t first_bucket_bytes = std::size_t{1} << 20;
+  std::size_t bucket_bytes = std::size_t{25} << 20;
+  /// Start a bucket's reduction when it is full (true), or all of them when backward is done.
+  bool overlap = true;
+  /// Collective algorithm of the gradients' reduction.
+  std::string algorithm = "auto";
+};
+
+/// This rank's part of a parameter, for code that keeps or measures what optimizers work on.
+struct ParameterPiece {
+  std::string name;         ///< as the module has it
+  torch::Tensor parameter;  ///< the module's own tensor
+  torch::Tensor values;     ///< elements [begin, end) of it in the order of memory, one-dimensional; may be none
+  std::vector<std::int64_t> shape;  ///< of the whole parameter
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+
+/// Trains one module on `group.size()` ranks that share what training holds beside the activations: ZeRO (Rajbhandari
+/// et al., SC 2020), stages 1 and 2. The results are DataParallel's.
+///
+///   lockstep::Sharded shard(world, *net, {.stage = 2});
+///   torch::optim::AdamW optimizer(net->parameters(), 3e-4);   // any element-wise optimizer, parameter groups too
+///   ...
+///   optimizer.zero_grad();
+///   loss_of(net->forward(batch.data), batch.target).backward();
+///   shard.clip_grad_norm(1.0);
+///   shard.step(optimizer);                                    // not optimizer.step()
+///
+/// Parameters are whole but for the inside of step(): there each, and its `.grad`, is this rank's part of itself, a
+/// one-dimensional tensor, and so is the optimizer's state for it. At stage 2 `.grad` is that after backward() already;
+/// at stages 0 and 1 it is the whole mean, in DataParallel's buckets. A parameter of which this rank has no part has no
+/// `.grad` in step().
+///
+/// As with DataParallel: on construction every rank gets rank 0's parameters and buffers; after each backward outside
+/// `pause()` gradients are means over ranks, weighted by samples; a parameter that no rank's loss reached keeps its
+/// `.grad` as it is; every rank runs backward equally often. Several backwards before a step add up: at stages 0 and 1
+/// their mean is taken of the sum, at stage 2 the sum of the means, which rounds differently.
+///
+/// Optimizers must work element by element (SGD, Adam, AdamW, RMSprop, Adagrad); LBFGS is refused. Optimizers save
+/// their state for this rank's pieces only.
+///
+/// The module must outlive this object. Not thread-safe; every member that is said to be collective is called by all
+/// ranks at the same place.
+class Sharded {
+ public:
+  /// Throws Error: kInvalidArgument for a stage that there is not or a module without anything to train; kMismatch
+  /// naming what differs between ranks; kUnsupported for a parameter that collectives do not take. Collective.
+  Sharded(const Group& group, torch::nn::Module& module, ShardedOptions options = {});
+  ~Sharded();
+  Sharded(Sharded&&) noexcept;
+  Sharded& operator=(Sharded&&) noexcept;
+  Sharded(const Sharded&) = delete;
+  Sharded& operator=(const Sharded&) = delete;
+
+  /// optimizer.step() on this rank's pieces, and all ranks' new values. Throws Error (kInvalidArgument) for gradients
+  /// that were accumulated under pause() and never reduced, and (kUnsupported) for LBFGS. Collective.
+  void step(torch::optim::Optimizer& optimizer);
+
+  /// Scales all gradients so that their Euclidean norm, taken over all ranks' pieces, is at most `max_norm`; returns
+  /// what it was. Between backward and step. Collective.
+  double clip_grad_norm(double max_norm);
+
+  /// As DataParallel's: the weight of this rank's next backward passes. Collective.
+  void samples(std::int64_t count);
+
+  /// As DataParallel's: while the returned object lives, backward only accumulates locally, whole gradients at every
+  /// stage.
+  class [[nodiscard]] Pause {
+   public:
+    explicit Pause(std::shared_ptr<void> held) : held_(std::move(held)) {}
+
+   private:
+    std::shared_ptr<void> held_;
+  };
+  Pause pause();
+
+  int stage() const;
+  /// Of every trainable parameter, each once, in the order of the module. At stage 0 all of them whole.
+  std::vector<ParameterPiece> pieces() const;
+  /// About the last synchronised backward.
+  const SyncReport& report() const;
+  /// Parameters that no rank's last synchronised backward reached.
+  std::vector<std::string> parameters_without_gradient() const;
+
+ private:
+  std::shared_ptr<detail::Sharder> sharder_;
+};
+
+}  // namespace lockstep

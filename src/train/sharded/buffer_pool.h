@@ -1,0 +1,29 @@
+#pragma once
+
+#include <lockstep/group.h>
+
+#include <cstddef>
+#include <vector>
+
+namespace lockstep {
+
+/// Registered memory that goes from one use to the next: mapping it anew for every gather would cost more than the
+/// gather. Keeps what it ever made, so it holds as much as was in use at once.
+class BufferPool {
+ public:
+  explicit BufferPool(Group group) : group_(std::move(group)) {}
+
+  /// Memory of at least `bytes`, with whatever is in it. Throws Error (kOutOfMemory).
+  RegisteredMemory take(std::size_t bytes);
+  void give_back(RegisteredMemory memory) { idle_.push_back(std::move(memory)); }
+
+  /// What it ever made.
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  Group group_;
+  std::vector<RegisteredMemory> idle_;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,23 @@
+#include <lockstep/sharded.h>
+
+#include "train/local_gradient.h"
+#include "train/sharded/sharder.h"
+
+namespace lockstep {
+
+Sharded::Sharded(const Group& group, torch::nn::Module& module, ShardedOptions options)
+    : sharder_(std::make_shared<detail::Sharder>(group, module, std::move(options))) {}
+Sharded::~Sharded() = default;
+Sharded::Sharded(Sharded&&) noexcept = default;
+Sharded& Sharded::operator=(Sharded&&) noexcept = default;
+
+void Sharded::step(torch::optim::Optimizer& optimizer) { sharder_->step(optimizer); }
+double Sharded::clip_grad_norm(double max_norm) { return sharder_->clip_grad_norm(max_norm); }
+void Sharded::samples(std::int64_t count) { agree_on_samples(sharder_->group(), count); }
+Sharded::Pause Sharded::pause() { return Pause(sharder_->pause()); }
+int Sharded::stage() const { return sharder_->stage(); }
+std::vector<ParameterPiece> Sharded::pieces() const { return sharder_->pieces(); }
+const SyncReport& Sharded::report() const { return sharder_->report(); }
+std::vector<std::string> Sharded::parameters_without_gradient() const { return sharder_->unreached(); }
+
+}  // namespace lockstep

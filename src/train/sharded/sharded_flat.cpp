@@ -1,0 +1,130 @@
+#include "train/sharded/sharded_flat.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "train/bucket.h"
+#include "train/tensor.h"
+
+namespace lockstep {
+namespace {
+
+/// The flat's first bytes, of a buffer that may be longer.
+RegisteredMemory first_bytes(const RegisteredMemory& memory, std::size_t bytes) { return {memory.owner(), bytes}; }
+
+std::vector<std::string> names_of(const std::vector<ModuleTensor>& parameters) {
+  std::vector<std::string> names;
+  for (const auto& parameter : parameters) names.push_back(parameter.name);
+  return names;
+}
+
+}  // namespace
+
+ShardedFlat::ShardedFlat(const Group& group, std::shared_ptr<BufferPool> pool, const FlatLayout& layout,
+                         const std::vector<ModuleTensor>& parameters, Keep keep)
+    : group_(group), pool_(std::move(pool)), layout_(layout), keep_(keep) {
+  for (const Slot& slot : layout_.bucket.slots) parameters_.push_back(parameters[slot.parameter]);
+  names_ = some_of(names_of(parameters_));
+  torch::NoGradGuard no_grad;
+  const std::size_t bytes = layout_.bucket.bytes;
+  buffer_ = keep_ == Keep::kWhole ? group_.allocate(bytes) : pool_->take(bytes);
+  make_tensors(parameters_.front().tensor.scalar_type());
+  for (std::size_t i = 0; i < size(); ++i) {
+    wholes_[i].copy_(parameters_[i].tensor);
+    parameters_[i].tensor.set_data(wholes_[i]);
+  }
+  own_holders_ = flat_.storage().use_count();
+}
+
+void ShardedFlat::make_tensors(torch::ScalarType type) {
+  const auto element = static_cast<std::int64_t>(torch::elementSize(type));
+  const ByteRange own = layout_.piece(static_cast<std::size_t>(group_.rank()));
+  const auto at = [element](std::size_t bytes) { return static_cast<std::int64_t>(bytes) / element; };
+  flat_ = tensor_over(first_bytes(buffer_, layout_.bucket.bytes), type);
+  piece_flat_ =
+      keep_ == Keep::kWhole ? flat_.narrow(0, at(own.begin), at(own.size())) : torch::zeros(at(own.size()), type);
+  const std::size_t piece_starts_at = own.begin;
+  for (std::size_t i = 0; i < size(); ++i) {
+    const torch::Tensor& tensor = parameters_[i].tensor;
+    const auto shape = torch::empty_like(tensor, torch::TensorOptions(torch::kMeta));  // dense strides
+    wholes_.push_back(flat_.as_strided(tensor.sizes(), shape.strides(), at(layout_.bucket.slots[i].offset)).detach());
+    const ByteRange mine = part(i);
+    pieces_.push_back(mine.size() == 0
+                          ? torch::empty({0}, type)
+                          : piece_flat_.narrow(0, at(mine.begin - piece_starts_at), at(mine.size())).detach());
+  }
+}
+
+ByteRange ShardedFlat::part(std::size_t i) const {
+  return layout_.part_of(layout_.bucket.slots[i].offset, wholes_.at(i).numel() * wholes_[i].element_size(),
+                         static_cast<std::size_t>(group_.rank()));
+}
+
+void ShardedFlat::rename(std::size_t i, const std::string& name) {
+  parameters_[i].name = name;
+  names_ = some_of(names_of(parameters_));
+}
+
+void ShardedFlat::begin_gather() {
+  if (gathering_ || (whole_ && keep_ == Keep::kPiece)) return;
+  if (keep_ == Keep::kPiece) {
+    buffer_ = pool_->take(layout_.bucket.bytes);
+    const ByteRange own = layout_.piece(static_cast<std::size_t>(group_.rank()));
+    std::memcpy(static_cast<std::byte*>(buffer_.data()) + own.begin, piece_flat_.data_ptr(), own.size());
+  }
+  gathering_ = true;
+  gather_ =
+      group_.all_gather({buffer_.data(), layout_.bucket.bytes / size_of(layout_.bucket.dtype), layout_.bucket.dtype},
+                        {.purpose = "values of " + names_});
+}
+
+void ShardedFlat::finish_gather() {
+  if (!gathering_) return;
+  gathering_ = false;
+  gather_.wait();
+  if (keep_ == Keep::kPiece) give_storage(buffer_);
+  show_whole();
+}
+
+void ShardedFlat::store() {
+  if (keep_ == Keep::kWhole) return;  // the piece lies in the buffer
+  const ByteRange own = layout_.piece(static_cast<std::size_t>(group_.rank()));
+  std::memcpy(piece_flat_.data_ptr(), static_cast<const std::byte*>(buffer_.data()) + own.begin, own.size());
+}
+
+void ShardedFlat::show_whole() {
+  torch::NoGradGuard no_grad;
+  for (std::size_t i = 0; i < size(); ++i) parameters_[i].tensor.set_data(wholes_[i]);
+  whole_ = true;
+}
+
+void ShardedFlat::release() {
+  finish_gather();
+  if (!whole_) return;
+  torch::NoGradGuard no_grad;
+  for (std::size_t i = 0; i < size(); ++i) parameters_[i].tensor.set_data(pieces_[i]);
+  whole_ = false;
+  if (keep_ == Keep::kPiece) take_storage();
+}
+
+bool ShardedFlat::is_held_elsewhere() const { return flat_.storage().use_count() > own_holders_; }
+
+void ShardedFlat::give_storage(const RegisteredMemory& memory) {
+  auto* storage = flat_.storage().unsafeGetStorageImpl();
+  auto* owner = new std::shared_ptr<void>(memory.owner());
+  const auto drop = [](void* context) { delete static_cast<std::shared_ptr<void>*>(context); };
+  storage->set_data_ptr_noswap(at::DataPtr(memory.data(), owner, drop, at::Device(at::kCPU)));
+  storage->set_nbytes(layout_.bucket.bytes);
+}
+
+void ShardedFlat::take_storage() {
+  auto* storage = flat_.storage().unsafeGetStorageImpl();
+  storage->set_data_ptr_noswap(at::DataPtr(nullptr, at::Device(at::kCPU)));
+  storage->set_nbytes(std::size_t{0});
+  pool_->give_back(std::move(buffer_));
+  buffer_ = {};
+}
+
+}  // namespace lockstep

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <lockstep/group.h>
+#include <torch/types.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "train/module_tensors.h"
+#include "train/sharded/buffer_pool.h"
+#include "train/sharded/flat_layout.h"
+
+namespace lockstep {
+
+/// What a rank keeps of a flat's values between uses: all of them, or its own piece.
+enum class Keep { kWhole, kPiece };
+
+/// Parameters of one type in one flat buffer that is cut into a piece a rank (Rajbhandari et al., "ZeRO", SC 2020). The
+/// module's parameters either are whole, tensors over the buffer, or are this rank's part of themselves: a
+/// one-dimensional tensor over its piece, of no elements where the piece has nothing of the parameter. They stay the
+/// same torch tensors all the while, so optimizers, hooks and autograd know them by either.
+///
+/// With Keep::kPiece the buffer exists only from begin_gather to release. All tensors over it share one StorageImpl,
+/// which stays and is given memory and robbed of it: so what autograd saved for backward follows.
+class ShardedFlat {
+ public:
+  /// `parameters` is what the layout's indices refer to; all are whole. On return they are still, and lie in the
+  /// buffer. Throws Error (kOutOfMemory).
+  ShardedFlat(const Group& group, std::shared_ptr<BufferPool> pool, const FlatLayout& layout,
+              const std::vector<ModuleTensor>& parameters, Keep keep);
+  ShardedFlat(const ShardedFlat&) = delete;
+  ShardedFlat& operator=(const ShardedFlat&) = delete;
+
+  const FlatLayout& layout() const { return layout_; }
+  Keep keep() const { return keep_; }
+  std::size_t size() const { return parameters_.size(); }
+  const ModuleTensor& parameter(std::size_t i) const { return parameters_[i]; }
+  /// Of the shape and strides of parameter i; its memory is there only while is_whole().
+  const torch::Tensor& whole(std::size_t i) const { return wholes_[i]; }
+  /// This rank's part of parameter i.
+  const torch::Tensor& piece(std::size_t i) const { return pieces_[i]; }
+  /// The same, as bytes of the buffer.
+  ByteRange part(std::size_t i) const;
+  /// "a, b, c and 4 more".
+  const std::string& names() const { return names_; }
+  void rename(std::size_t i, const std::string& name);
+
+  bool is_whole() const { return whole_; }
+  /// Starts to bring all ranks' pieces together; does nothing if that is under way or done. Collective.
+  void begin_gather();
+  /// Waits for it; the parameters are whole from here on.
+  void finish_gather();
+  /// The parameters are this rank's pieces from here on; with Keep::kPiece the buffer goes back to the pool.
+  void release();
+  /// This rank's piece takes its values from the buffer, which somebody wrote to.
+  void store();
+  /// Without communication: the parameters are whole again, over what this rank has. For Keep::kWhole.
+  void show_whole();
+  /// Whether autograd, or somebody else, holds tensors over the buffer.
+  bool is_held_elsewhere() const;
+
+ private:
+  void make_tensors(torch::ScalarType type);
+  void give_storage(const RegisteredMemory& memory);
+  void take_storage();
+
+  Group group_;
+  std::shared_ptr<BufferPool> pool_;
+  FlatLayout layout_;
+  std::vector<ModuleTensor> parameters_;
+  Keep keep_;
+  std::string names_;
+  RegisteredMemory buffer_;
+  torch::Tensor flat_;        // over the buffer
+  torch::Tensor piece_flat_;  // this rank's piece, gaps included
+  std::vector<torch::Tensor> wholes_;
+  std::vector<torch::Tensor> pieces_;
+  std::size_t own_holders_ = 0;  // of the storage, when nobody else holds it
+  bool whole_ = true;
+  bool gathering_ = false;
+  Pending gather_;
+};
+
+}  // namespace lockstep

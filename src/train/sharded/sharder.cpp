@@ -1,0 +1,328 @@
+#include "train/sharded/sharder.h"
+
+#include <fmt/format.h>
+#include <torch/optim/adagrad.h>
+#include <torch/optim/lbfgs.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "train/local_gradient.h"
+#include "train/optimizer_key.h"
+#include "train/replicate.h"
+#include "train/tensor.h"
+
+namespace lockstep::detail {
+namespace {
+
+std::vector<std::pair<std::string, std::string>> contract(const std::vector<ModuleTensor>& tensors,
+                                                          const ShardedOptions& options) {
+  std::vector<std::pair<std::string, std::string>> things;
+  for (const auto& tensor : tensors) things.emplace_back(tensor.name, tensor.description());
+  things.emplace_back("option stage", std::to_string(options.stage));
+  things.emplace_back("option first_bucket_bytes", std::to_string(options.first_bucket_bytes));
+  things.emplace_back("option bucket_bytes", std::to_string(options.bucket_bytes));
+  things.emplace_back("option algorithm", options.algorithm);
+  return things;
+}
+
+void require_stage(int stage) {
+  if (stage >= 0 && stage <= 2) return;
+  throw Error(
+      ErrorCode::kInvalidArgument,
+      fmt::format("Sharded has no stage {}: 0 shards nothing, 1 the optimizer's state, 2 the gradients too.", stage));
+}
+
+/// In double, a cache's worth of elements at a time: the float32 squares are exact there, so that the order of the sum,
+/// which depends on the pieces, does not show in the float32 factor made from it.
+double sum_of_squares_of(const torch::Tensor& tensor) {
+  constexpr std::int64_t kElements = std::int64_t{1} << 16;
+  const auto flat = tensor.as_strided({tensor.numel()}, {1});
+  double sum = 0;
+  for (std::int64_t at = 0; at < flat.numel(); at += kElements) {
+    const auto some = flat.narrow(0, at, std::min(kElements, flat.numel() - at)).to(torch::kFloat64);
+    sum += some.dot(some).item<double>();
+  }
+  return sum;
+}
+
+}  // namespace
+
+/// While it lives, parameters and their gradients are this rank's pieces.
+class Sharder::InPieces {
+ public:
+  explicit InPieces(Sharder& sharder) : sharder_(sharder) {
+    for (const auto& flat : sharder_.flats_) flat->release();
+    if (sharder_.scatters()) return;
+    for (std::size_t i = 0; i < sharder_.places_.size(); ++i) {
+      auto& gradient = sharder_.parameters_[i].tensor.mutable_grad();
+      wholes_.push_back(gradient);
+      if (gradient.defined()) gradient = sharder_.part_of(gradient, i);
+    }
+  }
+  ~InPieces() {
+    for (const auto& flat : sharder_.flats_) flat->show_whole();
+    for (std::size_t i = 0; i < wholes_.size(); ++i) sharder_.parameters_[i].tensor.mutable_grad() = wholes_[i];
+  }
+  InPieces(const InPieces&) = delete;
+  InPieces& operator=(const InPieces&) = delete;
+
+ private:
+  Sharder& sharder_;
+  std::vector<torch::Tensor> wholes_;  // stage 1: the gradients, by parameter
+};
+
+Sharder::Sharder(const Group& group, torch::nn::Module& module, ShardedOptions options)
+    : group_(group),
+      options_(std::move(options)),
+      share_(group_.attribute<BatchShare>()),
+      pool_(std::make_shared<BufferPool>(group_)) {
+  require_stage(options_.stage);
+  const auto tensors = tensors_of(module);
+  require_equal(group_, contract(tensors, options_));
+  parameters_ = trainable_of(tensors, "Sharded");
+  if (scatters()) {
+    broadcast_values(group_, tensors);
+  } else {
+    replica_ = std::make_unique<DataParallel>(group_, module,
+                                              DataParallelOptions{.first_bucket_bytes = options_.first_bucket_bytes,
+                                                                  .bucket_bytes = options_.bucket_bytes,
+                                                                  .overlap = options_.overlap,
+                                                                  .algorithm = options_.algorithm});
+  }
+  if (options_.stage >= 1) make_flats();
+  if (scatters()) make_hooks();
+}
+
+Sharder::~Sharder() = default;
+
+void Sharder::make_flats() {
+  std::vector<GradientSize> sizes;
+  for (const auto& parameter : parameters_) {
+    sizes.push_back({parameter.tensor.nbytes(), *data_type_of(parameter.tensor.scalar_type())});
+  }
+  std::vector<std::size_t> reversed(parameters_.size());
+  for (std::size_t i = 0; i < reversed.size(); ++i) reversed[i] = reversed.size() - 1 - i;
+  places_.resize(parameters_.size());
+  for (auto& bucket : lay_out(sizes, reversed, {options_.first_bucket_bytes, options_.bucket_bytes})) {
+    const std::size_t index = flats_.size();
+    for (std::size_t slot = 0; slot < bucket.slots.size(); ++slot)
+      places_[bucket.slots[slot].parameter] = {index, slot};
+    const auto layout = cut(std::move(bucket), static_cast<std::size_t>(group_.size()));
+    flats_.push_back(std::make_unique<ShardedFlat>(group_, pool_, layout, parameters_, Keep::kWhole));
+    order_.push_back(index);
+  }
+}
+
+void Sharder::make_hooks() {
+  for (const auto& flat : flats_) gradients_.push_back(std::make_shared<PieceGradients>(*flat));
+  reached_.resize(parameters_.size());
+  reached_here_.resize(parameters_.size());
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    hooks_.emplace_back(
+        parameters_[i].tensor, [this, i](const torch::Tensor& gradient) { return before_gradient(i, gradient); },
+        [this, i] { on_gradient(i); });
+  }
+}
+
+torch::Tensor Sharder::before_gradient(std::size_t parameter, const torch::Tensor& gradient) {
+  const auto [flat, slot] = places_[parameter];
+  const auto type = gradients_[flat]->flat().whole(slot).scalar_type();
+  const auto weighted = lockstep::weighted(gradient, share_.factor(group_.size()),
+                                           {parameters_[parameter].name, type, group_.rank(), "Sharded"});
+  torch::NoGradGuard no_grad;
+  if (pause_depth_ == 0) {
+    gradients_[flat]->hide(slot);
+  } else if (gradients_[flat]->is_shown(slot)) {
+    parameters_[parameter].tensor.mutable_grad() = gradients_[flat]->spread(slot);
+  }
+  return weighted;
+}
+
+void Sharder::on_gradient(std::size_t parameter) {
+  if (pause_depth_ > 0) return;
+  torch::NoGradGuard no_grad;
+  const auto [flat, slot] = places_[parameter];
+  const auto run = current_run();
+  run->take(flat, slot, parameters_[parameter].tensor.grad());
+  reached_here_[parameter] = 1;
+  gradients_[flat]->put_back(slot);
+  run->advance();
+}
+
+std::shared_ptr<ScatterRun> Sharder::current_run() {
+  auto run = run_.lock();
+  if (!run) {
+    std::fill(reached_here_.begin(), reached_here_.end(), std::uint8_t{0});
+    run = std::make_shared<ScatterRun>(
+        group_, pool_, ScatterOptions{.algorithm = options_.algorithm, .overlap = options_.overlap, .order = order_},
+        gradients_);
+    run_ = run;
+    at_end_of_backward([self = weak_from_this(), run] {
+      if (const auto sharder = self.lock()) sharder->finish(*run);
+    });
+  }
+  return run;
+}
+
+void Sharder::finish(ScatterRun& run) {
+  torch::NoGradGuard no_grad;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const auto [flat, slot] = places_[i];
+    auto& gradient = parameters_[i].tensor.mutable_grad();
+    if (reached_here_[i] || !gradient.defined() || gradients_[flat]->is_shown(slot)) continue;
+    run.take(flat, slot, gradient);  // accumulated under pause(), and not reached since
+    gradient = torch::Tensor();
+    reached_here_[i] = 1;
+  }
+  run.complete();
+  reached_ = reached_here_;
+  group_.all_reduce(buffer_of(reached_), ReduceOp::kMax, {.purpose = "which parameters got a gradient"}).wait();
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    if (reached_[i]) gradients_[places_[i].flat]->show(places_[i].slot);
+  }
+  report_ = run.report();
+  run_.reset();
+  if (!order_agreed_) agree_on_order(run);
+}
+
+void Sharder::agree_on_order(const ScatterRun& run) {
+  order_agreed_ = true;
+  const auto seen = run.order();
+  std::vector<std::int64_t> agreed(seen.begin(), seen.end());
+  group_.broadcast(buffer_of(agreed), 0, {.purpose = "order in which gradients come"}).wait();
+  order_.assign(agreed.begin(), agreed.end());
+}
+
+torch::Tensor Sharder::part_of(const torch::Tensor& gradient, std::size_t parameter) const {
+  const auto [flat, slot] = places_[parameter];
+  const ShardedFlat& values = *flats_[flat];
+  if (values.piece(slot).numel() == 0) return {};
+  torch::Tensor dense = gradient;
+  if (gradient.strides() != values.whole(slot).strides()) {
+    dense = torch::empty_strided(values.whole(slot).sizes(), values.whole(slot).strides(), gradient.options());
+    dense.copy_(gradient);
+  }
+  const auto begin = static_cast<std::int64_t>(values.part(slot).begin - values.layout().bucket.slots[slot].offset) /
+                     dense.element_size();
+  return dense.as_strided({dense.numel()}, {1}).narrow(0, begin, values.piece(slot).numel()).detach();
+}
+
+void Sharder::require_reduced() const {
+  if (!scatters()) return;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const auto& gradient = parameters_[i].tensor.grad();
+    if (!gradient.defined() || gradients_[places_[i].flat]->is_shown(places_[i].slot)) continue;
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("The gradient of '{}' was not reduced over the ranks: run the last backward before step() "
+                            "and clip_grad_norm() outside pause().",
+                            parameters_[i].name),
+                {.rank = group_.rank(), .operation = "Sharded"});
+  }
+}
+
+void Sharder::step(torch::optim::Optimizer& optimizer) {
+  if (dynamic_cast<torch::optim::LBFGS*>(&optimizer) != nullptr) {
+    throw Error(
+        ErrorCode::kUnsupported,
+        "Sharded does not take LBFGS, which looks at all parameters at once: use an optimizer that works element "
+        "by element, or DataParallel.");
+  }
+  require_reduced();
+  cut_eager_state(optimizer);
+  {
+    const InPieces in_pieces(*this);
+    optimizer.step();
+  }
+  // What a graph saved of the old values must not pass for them. (Where this rank has no part nothing was written, and
+  // SGD writes in a way that autograd does not see.)
+  for (const auto& parameter : parameters_) parameter.tensor.unsafeGetTensorImpl()->bump_version();
+  for (const auto& flat : flats_) flat->begin_gather();
+  for (const auto& flat : flats_) flat->finish_gather();
+}
+
+void Sharder::cut_eager_state(torch::optim::Optimizer& optimizer) const {
+  if (flats_.empty() || dynamic_cast<torch::optim::Adagrad*>(&optimizer) == nullptr) return;
+  torch::NoGradGuard no_grad;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const auto found = optimizer.state().find(key_in(optimizer.state(), parameters_[i].tensor));
+    if (found == optimizer.state().end()) continue;
+    auto& state = static_cast<torch::optim::AdagradParamState&>(*found->second);
+    const auto [flat, slot] = places_[i];
+    if (state.sum().sizes() != flats_[flat]->whole(slot).sizes() ||
+        state.sum().sizes() == flats_[flat]->piece(slot).sizes())
+      continue;
+    const auto part = part_of(state.sum(), i);
+    state.sum(part.defined() ? part.clone() : torch::empty({0}, state.sum().options()));
+  }
+}
+
+double Sharder::sum_of_squares() const {
+  double sum = 0;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const auto& gradient = parameters_[i].tensor.grad();
+    if (!gradient.defined()) continue;
+    const auto part = options_.stage == 1 ? part_of(gradient, i) : gradient;
+    if (part.defined()) sum += sum_of_squares_of(part);
+  }
+  return sum;
+}
+
+double Sharder::clip_grad_norm(double max_norm) {
+  if (!(max_norm > 0)) {
+    throw Error(ErrorCode::kInvalidArgument, fmt::format("clip_grad_norm({}): a norm is above 0.", max_norm));
+  }
+  require_reduced();
+  torch::NoGradGuard no_grad;
+  std::vector<double> sum{sum_of_squares()};
+  if (options_.stage > 0) {
+    group_.all_reduce(buffer_of(sum), ReduceOp::kSum, {.purpose = "norm of the gradients"}).wait();
+  }
+  const double norm = std::sqrt(sum[0]);
+  const auto factor = static_cast<float>(max_norm / (norm + 1e-6));
+  if (!(factor < 1)) return norm;
+  for (const auto& parameter : parameters_) {
+    if (parameter.tensor.grad().defined()) parameter.tensor.grad().mul_(factor);
+  }
+  return norm;
+}
+
+std::shared_ptr<void> Sharder::pause() {
+  if (replica_) return std::shared_ptr<DataParallel::Pause>(new DataParallel::Pause(replica_->pause()));
+  ++pause_depth_;
+  return {nullptr, [self = shared_from_this()](void*) { --self->pause_depth_; }};
+}
+
+std::vector<ParameterPiece> Sharder::pieces() const {
+  std::vector<ParameterPiece> result;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const auto& [name, tensor, trainable, tied_to] = parameters_[i];
+    if (flats_.empty()) {
+      const auto values = tensor.detach();
+      result.push_back(
+          {name, tensor, values.as_strided({values.numel()}, {1}), tensor.sizes().vec(), 0, tensor.numel()});
+      continue;
+    }
+    const auto [flat, slot] = places_[i];
+    const ShardedFlat& values = *flats_[flat];
+    const auto element = static_cast<std::int64_t>(values.whole(slot).element_size());
+    const auto offset = values.layout().bucket.slots[slot].offset;
+    const auto begin = static_cast<std::int64_t>(values.part(slot).begin - offset) / element;
+    result.push_back({name, tensor, values.piece(slot), values.whole(slot).sizes().vec(), begin,
+                      begin + values.piece(slot).numel()});
+  }
+  return result;
+}
+
+const SyncReport& Sharder::report() const { return replica_ ? replica_->report() : report_; }
+
+std::vector<std::string> Sharder::unreached() const {
+  if (replica_) return replica_->parameters_without_gradient();
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    if (!reached_[i]) names.push_back(parameters_[i].name);
+  }
+  return names;
+}
+
+}  // namespace lockstep::detail

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <lockstep/sharded.h>
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "train/batch_share.h"
+#include "train/gradient_hook.h"
+#include "train/module_tensors.h"
+#include "train/sharded/buffer_pool.h"
+#include "train/sharded/piece_gradients.h"
+#include "train/sharded/scatter_run.h"
+#include "train/sharded/sharded_flat.h"
+
+namespace lockstep::detail {
+
+/// What Sharded does. Values lie in ShardedFlats at stages 1 and up; gradients in DataParallel's buckets at stages 0
+/// and 1, and in PieceGradients above, where a ScatterRun takes them through one synchronised backward.
+class Sharder : public std::enable_shared_from_this<Sharder> {
+ public:
+  Sharder(const Group& group, torch::nn::Module& module, ShardedOptions options);
+  ~Sharder();
+
+  const Group& group() const { return group_; }
+  int stage() const { return options_.stage; }
+  void step(torch::optim::Optimizer& optimizer);
+  double clip_grad_norm(double max_norm);
+  std::shared_ptr<void> pause();
+  std::vector<ParameterPiece> pieces() const;
+  const SyncReport& report() const;
+  std::vector<std::string> unreached() const;
+
+ private:
+  class InPieces;
+  struct Place {
+    std::size_t flat = 0;
+    std::size_t slot = 0;
+  };
+
+  bool scatters() const { return options_.stage >= 2; }
+  void make_flats();
+  void make_hooks();
+  torch::Tensor before_gradient(std::size_t parameter, const torch::Tensor& gradient);
+  void on_gradient(std::size_t parameter);
+  std::shared_ptr<ScatterRun> current_run();
+  void finish(ScatterRun& run);
+  void agree_on_order(const ScatterRun& run);
+  void require_reduced() const;
+  /// This rank's part of a whole gradient that has the shape of the parameter.
+  torch::Tensor part_of(const torch::Tensor& gradient, std::size_t parameter) const;
+  /// Adagrad makes its state when it is made, of whole parameters: leaves this rank's part of it.
+  void cut_eager_state(torch::optim::Optimizer& optimizer) const;
+  double sum_of_squares() const;
+
+  Group group_;
+  ShardedOptions options_;
+  BatchShare& share_;
+  std::vector<ModuleTensor> parameters_;   // the trainable ones, each once
+  std::unique_ptr<DataParallel> replica_;  // stages 0 and 1
+  std::shared_ptr<BufferPool> pool_;
+  std::vector<std::unique_ptr<ShardedFlat>> flats_;
+  std::vector<std::shared_ptr<PieceGradients>> gradients_;  // by flat
+  std::vector<Place> places_;                               // by parameter
+  std::vector<std::size_t> order_;                          // in which flats leave
+  bool order_agreed_ = false;
+  std::vector<std::uint8_t> reached_;  // by parameter: here, and after a backward on any rank
+  std::vector<std::uint8_t> reached_here_;
+  int pause_depth_ = 0;
+  std::weak_ptr<ScatterRun> run_;  // owned by the callback that waits in autograd's engine
+  SyncReport report_;
+  std::deque<GradientHook> hooks_;  // last: they call into all of the above
+};
+
+}  // namespace lockstep::detail

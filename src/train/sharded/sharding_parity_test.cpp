@@ -1,0 +1,145 @@
+// One training on one process and sharded over several, the same to rounding, and in canonical mode the same bits at
+// every stage: and the checks that say so fail when they should.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <tuple>
+
+#include "train/sharded/sharding_training.h"
+
+namespace lockstep {
+namespace {
+
+using test::make_net;
+using test::ShardedTraining;
+using test::train_sharded;
+
+constexpr double kTolerance = 1e-5;
+
+torch::Tensor alone(const ShardedTraining& what) {
+  at::set_num_threads(1);
+  return train_sharded(*make_net(1), World::alone(), nullptr, what);
+}
+
+/// The change of the parameters on each rank. Small buckets, so that there are several and some end inside a parameter.
+std::vector<torch::Tensor> sharded(int ranks, int stage, const ShardedTraining& what) {
+  std::vector<torch::Tensor> changes(static_cast<std::size_t>(ranks));
+  test::on_ranks(ranks, [&](World& world) {
+    const auto net = make_net(static_cast<std::uint64_t>(1 + world.rank()));
+    Sharded shard(world, *net, {.stage = stage, .first_bucket_bytes = 1024, .bucket_bytes = 4096});
+    changes[static_cast<std::size_t>(world.rank())] = train_sharded(*net, world, &shard, what);
+  });
+  return changes;
+}
+
+double difference(const torch::Tensor& change, const torch::Tensor& expected) {
+  return ((change - expected).norm() / expected.norm()).item<double>();
+}
+
+using Case = std::tuple<std::string, int, int>;
+std::string case_name(const ::testing::TestParamInfo<Case>& test) {
+  const auto& [optimizer, stage, ranks] = test.param;
+  return optimizer + "_stage_" + std::to_string(stage) + "_on_" + std::to_string(ranks);
+}
+
+class ShardingParity : public ::testing::TestWithParam<Case> {};
+INSTANTIATE_TEST_SUITE_P(On, ShardingParity,
+                         ::testing::Combine(::testing::ValuesIn(test::optimizer_names()), ::testing::Values(1, 2),
+                                            ::testing::Values(1, 2, 3, 4)),
+                         case_name);
+
+TEST_P(ShardingParity, SameTrainingAsOneProcess) {
+  const auto& [optimizer, stage, ranks] = GetParam();
+  const auto expected = alone({.optimizer = optimizer});
+  const auto changes = sharded(ranks, stage, {.optimizer = optimizer});
+  for (const auto& change : changes) {
+    EXPECT_LE(difference(change, expected), kTolerance);
+    EXPECT_TRUE(torch::equal(change, changes[0]));
+  }
+}
+
+class ShardingParityOn : public ::testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Ranks, ShardingParityOn, ::testing::Values(1, 2, 3, 4));
+
+TEST_P(ShardingParityOn, SameWhenClippingAcrossShards) {
+  const ShardedTraining what{.optimizer = "SGD", .max_norm = 0.05};
+  const auto expected = alone(what);
+  EXPECT_GT(difference(alone({.optimizer = "SGD"}), expected), 1000 * kTolerance) << "nothing was clipped";
+  for (int stage = 0; stage <= 2; ++stage) {
+    EXPECT_LE(difference(sharded(GetParam(), stage, what)[0], expected), kTolerance) << "stage " << stage;
+  }
+}
+
+TEST_P(ShardingParityOn, SameWhenAccumulatingUnderPause) {
+  const ShardedTraining what{.optimizer = "SGD", .accumulate = true};
+  const auto expected = alone(what);
+  for (int stage = 0; stage <= 2; ++stage) {
+    EXPECT_LE(difference(sharded(GetParam(), stage, what)[0], expected), kTolerance) << "stage " << stage;
+  }
+}
+
+TEST_P(ShardingParityOn, CanonicalBitsAreTheSameAtEveryStage) {
+  ::setenv("LOCKSTEP_REDUCTION", "canonical", 1);
+  for (const std::string& optimizer : test::optimizer_names()) {
+    const ShardedTraining what{.optimizer = optimizer, .max_norm = 0.3};
+    const auto expected = sharded(GetParam(), 0, what)[0];
+    for (int stage = 1; stage <= 2; ++stage) {
+      EXPECT_TRUE(torch::equal(sharded(GetParam(), stage, what)[0], expected)) << optimizer << " at stage " << stage;
+    }
+  }
+  ::unsetenv("LOCKSTEP_REDUCTION");
+}
+
+class ShardingFault : public ::testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Stage, ShardingFault, ::testing::Values(1, 2));
+
+/// Lets one rank of three do something wrong to its net before each step.
+double with_fault(int stage, const std::function<void(int rank, test::SmallNet& net)>& fault) {
+  std::vector<torch::Tensor> changes(3);
+  test::on_ranks(3, [&](World& world) {
+    const auto net = make_net(1);
+    Sharded shard(world, *net, {.stage = stage, .first_bucket_bytes = 1024, .bucket_bytes = 4096});
+    const ShardedTraining what{.optimizer = "SGD", .tamper = [&](int) { fault(world.rank(), *net); }};
+    changes[static_cast<std::size_t>(world.rank())] = train_sharded(*net, world, &shard, what);
+  });
+  return difference(changes[0], alone({.optimizer = "SGD"}));
+}
+
+TEST_P(ShardingFault, NoFaultPasses) {
+  EXPECT_LE(with_fault(GetParam(), [](int, test::SmallNet&) {}), kTolerance);
+}
+
+TEST_P(ShardingFault, ShowsWhenARankLosesItsPieceOfTheGradient) {
+  const auto drop = [](int rank, test::SmallNet& net) {
+    for (const auto& parameter : net.parameters()) {
+      if (rank == 1 && parameter.grad().defined()) parameter.grad().zero_();
+    }
+  };
+  EXPECT_GT(with_fault(GetParam(), drop), 100 * kTolerance);
+}
+
+TEST_P(ShardingFault, ShowsWhenARankWeighsTwice) {
+  const auto twice = [](int rank, test::SmallNet& net) {
+    for (const auto& parameter : net.parameters()) {
+      if (rank == 2 && parameter.grad().defined()) parameter.grad().mul_(2);
+    }
+  };
+  EXPECT_GT(with_fault(GetParam(), twice), 100 * kTolerance);
+}
+
+TEST(ShardingParity, ShowsWhenNormsAreOfOnePieceOnly) {
+  const auto expected = alone({.optimizer = "SGD", .max_norm = 0.05});
+  std::vector<torch::Tensor> changes(3);
+  test::on_ranks(3, [&](World& world) {
+    const auto net = make_net(1);
+    Sharded shard(world, *net, {.stage = 2, .first_bucket_bytes = 1024, .bucket_bytes = 4096});
+    const auto clip_own = [&](int) { torch::nn::utils::clip_grad_norm_(net->parameters(), 0.05); };
+    changes[static_cast<std::size_t>(world.rank())] =
+        train_sharded(*net, world, &shard, {.optimizer = "SGD", .tamper = clip_own});
+  });
+  EXPECT_GT(difference(changes[0], expected), 100 * kTolerance);
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,99 @@
+#pragma once
+
+/// What the tests of sharding train: the network of train/test_model.h with any optimizer, alone and sharded.
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "train/test_model.h"
+
+namespace lockstep::test {
+
+using MakeOptimizer = std::function<std::unique_ptr<torch::optim::Optimizer>(SmallNet& net)>;
+
+/// Two parameter groups of every element-wise optimizer of libtorch, with the options that add state.
+inline MakeOptimizer optimizer_named(const std::string& name) {
+  return [name](SmallNet& net) -> std::unique_ptr<torch::optim::Optimizer> {
+    const auto in_groups = [&net](auto first, auto second) {
+      std::vector<torch::Tensor> head = net.output->parameters();
+      std::vector<torch::Tensor> body;
+      for (const auto& child : net.children()) {
+        if (child.get() == net.output.get()) continue;
+        for (const auto& parameter : child->parameters()) body.push_back(parameter);
+      }
+      using Options = decltype(first);
+      std::vector<torch::optim::OptimizerParamGroup> groups;
+      groups.emplace_back(body, std::make_unique<Options>(first));
+      groups.emplace_back(head, std::make_unique<Options>(second));
+      return groups;
+    };
+    using namespace torch::optim;
+    if (name == "SGD") {
+      return std::make_unique<SGD>(
+          in_groups(SGDOptions(0.1).momentum(0.9), SGDOptions(0.05).momentum(0.5).weight_decay(0.01)), SGDOptions(0.1));
+    }
+    if (name == "Adam") {
+      return std::make_unique<Adam>(in_groups(AdamOptions(0.01), AdamOptions(0.005).weight_decay(0.01).amsgrad(true)));
+    }
+    if (name == "AdamW") {
+      return std::make_unique<AdamW>(in_groups(AdamWOptions(0.01).weight_decay(0.1), AdamWOptions(0.005)));
+    }
+    if (name == "RMSprop") {
+      return std::make_unique<RMSprop>(
+          in_groups(RMSpropOptions(0.003), RMSpropOptions(0.001).momentum(0.9).centered(true)));
+    }
+    return std::make_unique<Adagrad>(in_groups(AdagradOptions(0.02), AdagradOptions(0.01).lr_decay(0.1)));
+  };
+}
+
+inline const std::vector<std::string>& optimizer_names() {
+  static const std::vector<std::string> kNames{"SGD", "Adam", "AdamW", "RMSprop", "Adagrad"};
+  return kNames;
+}
+
+struct ShardedTraining {
+  std::string optimizer = "Adam";
+  double max_norm = 0;      ///< clips if above 0
+  bool accumulate = false;  ///< two batches an update, the first of them under pause()
+  /// Called with the iteration, before each step: for planting mistakes.
+  std::function<void(int iteration)> tamper;
+};
+
+/// Trains for 15 iterations and returns the change of the parameters, which are whole before and after. Without a
+/// shard: one process, plain libtorch.
+inline torch::Tensor train_sharded(SmallNet& net, const Group& group, Sharded* shard,
+                                   const ShardedTraining& what = {}) {
+  constexpr int kIterations = 15;
+  const auto start = flat_parameters(net).clone();
+  const auto optimizer = optimizer_named(what.optimizer)(net);
+  const auto loader = make_loader(spots(), group, spots_options());
+  const auto backward = [&net](Batch& batch) {
+    torch::nn::functional::cross_entropy(net.forward(batch.data), batch.target).backward();
+  };
+  int iteration = 0;
+  int batches = 0;
+  while (iteration < kIterations) {
+    for (auto& batch : loader->epoch()) {
+      const bool first = !what.accumulate || batches % 2 == 0;
+      ++batches;
+      if (first) optimizer->zero_grad();
+      if (what.accumulate && first) {
+        const auto quiet = shard ? std::optional<Sharded::Pause>(shard->pause()) : std::nullopt;
+        backward(batch);
+        continue;
+      }
+      backward(batch);
+      if (what.tamper) what.tamper(iteration);
+      if (what.max_norm > 0) {
+        shard ? shard->clip_grad_norm(what.max_norm)
+              : torch::nn::utils::clip_grad_norm_(net.parameters(), what.max_norm);
+      }
+      shard ? shard->step(*optimizer) : (void)optimizer->step();
+      if (++iteration == kIterations) break;
+    }
+  }
+  return flat_parameters(net) - start;
+}
+
+}  // namespace lockstep::test
