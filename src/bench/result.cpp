@@ -7,17 +7,33 @@
 
 namespace lockstep::bench {
 
+namespace {
+
+/// The row of the same size that has the least; none if there is no other.
+template <class Measure>
+const Row* best_beside(const std::vector<Row>& rows, const Row& picked, const Measure& measure) {
+  const Row* best = nullptr;
+  for (const Row& row : rows) {
+    if (row.picked || row.bytes != picked.bytes) continue;
+    if (best == nullptr || measure(row) < measure(*best)) best = &row;
+  }
+  return best;
+}
+
+}  // namespace
+
 std::vector<Regret> regrets(const std::vector<Row>& rows) {
   std::vector<Regret> result;
   for (const Row& picked : rows) {
     if (!picked.picked) continue;
-    const Row* best = nullptr;
-    for (const Row& row : rows) {
-      if (row.picked || row.bytes != picked.bytes) continue;
-      if (best == nullptr || row.median_us < best->median_us) best = &row;
-    }
+    const Row* const best = best_beside(rows, picked, [](const Row& row) { return row.median_us; });
     if (best == nullptr) continue;
-    result.push_back({picked.bytes, picked.algorithm, best->algorithm, picked.median_us / best->median_us - 1});
+    double share = 0;
+    for (const std::size_t half : {0U, 1U}) {
+      const Row* const chosen = best_beside(rows, picked, [&](const Row& row) { return row.half_median_us[half]; });
+      share += (picked.half_median_us[1 - half] / chosen->half_median_us[1 - half] - 1) / 2;
+    }
+    result.push_back({picked.bytes, picked.algorithm, best->algorithm, share});
   }
   return result;
 }

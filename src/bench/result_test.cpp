@@ -9,7 +9,12 @@ namespace lockstep::bench {
 namespace {
 
 Row row(std::size_t bytes, const std::string& algorithm, double median_us, bool picked = false) {
-  return {.bytes = bytes, .count = bytes / 4, .algorithm = algorithm, .picked = picked, .median_us = median_us};
+  return {.bytes = bytes,
+          .count = bytes / 4,
+          .algorithm = algorithm,
+          .picked = picked,
+          .median_us = median_us,
+          .half_median_us = {median_us, median_us}};
 }
 
 Result example() {
@@ -30,6 +35,16 @@ TEST(Result, RegretIsAgainstTheBestOfTheSameSize) {
   EXPECT_EQ(all[1].best, "ring");
   EXPECT_DOUBLE_EQ(all[1].share, 1.0 / 3);
   EXPECT_THAT(regrets({row(4, "direct", 1, true)}), testing::IsEmpty()) << "nothing to compare with";
+}
+
+/// Luck in one half of the rounds chooses an algorithm, and is not there in the other half.
+TEST(Result, LuckIsNoRegret) {
+  std::vector<Row> rows{row(4, "ring", 10), row(4, "tree", 9.5), row(4, "ring", 10, true)};
+  rows[1].half_median_us = {9, 10};
+  const auto all = regrets(rows);
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(all[0].best, "tree");
+  EXPECT_DOUBLE_EQ(all[0].share, 0);
 }
 
 TEST(Result, TableHasAColumnForEachNumberAndSaysWhatIsWrong) {

@@ -42,17 +42,13 @@ double lower_quartile(std::vector<double> values) {
   return *place;
 }
 
-/// Binds this thread to its share of the cores. Ranks of a job are bound to cores of their own by the launcher; where
-/// there are more ranks than cores, they are dealt to them in turn, as the model has it: what the system makes of
-/// them changes between runs, and times by a factor of two. Where nothing can be bound, nothing is.
+/// Binds this thread as the launcher binds the processes of a job.
 void bind(int rank, int ranks) {
-  const int cpus = available_cpus().threads;
-  const std::vector<CpuSet> shares = distribute_cpus(std::min(ranks, cpus));
-  if (shares.empty()) return;
+  const CpuSet cpus = deal_cpus(ranks)[static_cast<std::size_t>(rank)];
+  if (cpus.empty()) return;
   cpu_set_t mask;
   CPU_ZERO(&mask);
-  for (const int cpu : shares[static_cast<std::size_t>(rank) % shares.size()])
-    CPU_SET(static_cast<unsigned>(cpu), &mask);
+  for (const int cpu : cpus) CPU_SET(static_cast<unsigned>(cpu), &mask);
   ::sched_setaffinity(0, sizeof mask, &mask);
 }
 
@@ -217,7 +213,8 @@ Calibration calibrate(const CalibrateOptions& options) {
   for (const int ranks : std::set<int>{2, std::max(2, most / 2), most}) {
     append(known, Measurement(ranks, points_at(fitted, ranks), for_each_round).run(machine));
   }
-  for (const int ranks : std::set<int>{2, most == 2 ? 2 : 3, std::max(2, most - 1)}) {
+  // And the most ranks at every size, since what is measured needs no prediction (planner/measured_selection.h).
+  for (const int ranks : std::set<int>{2, most == 2 ? 2 : 3, std::max(2, most - 1), most}) {
     append(unknown, Measurement(ranks, points_at(held_back, ranks), for_each_round).run(machine));
   }
   Calibration calibration{.machine = machine,

@@ -53,18 +53,12 @@ Output::Options output_options(const LaunchOptions& options) {
 /// there, so a read would suspend it, and giving it the foreground would take Ctrl-C away from us.
 bool stdin_is_for_ranks() { return ::isatty(STDIN_FILENO) == 0; }
 
-std::vector<CpuSet> cpus_for(const LaunchOptions& options, const CpuCount& available) {
-  std::vector<CpuSet> shares;
-  if (options.pin && options.ranks <= available.threads) shares = distribute_cpus(options.ranks);
-  shares.resize(static_cast<std::size_t>(options.ranks));
-  return shares;
-}
-
 void start_ranks(const LaunchOptions& options, const std::string& path, const Signals& signals, Output& output,
                  Supervisor& supervisor) {
   const std::vector<std::string> environment = current_environment();
   const CpuCount available = available_cpus();
-  const std::vector<CpuSet> cpus = cpus_for(options, available);
+  const std::vector<CpuSet> cpus =
+      options.pin ? deal_cpus(options.ranks) : std::vector<CpuSet>(static_cast<std::size_t>(options.ranks));
   const Job job = make_job(options.ranks, available.cores);
   if (options.ranks > available.threads) {
     output.say(fmt::format("{} ranks share {} {}: they take turns, so do not measure speed this way.", options.ranks,

@@ -9,9 +9,9 @@
 namespace lockstep {
 
 struct LaunchOptions {
-  std::vector<std::string> command;       ///< the program, found along PATH as a shell would, and its arguments
-  int ranks = 1;                          ///< processes to start, from 1 up
-  bool pin = true;                        ///< bind each rank to its share of the cores, if there are enough for all
+  std::vector<std::string> command;  ///< the program, found along PATH as a shell would, and its arguments
+  int ranks = 1;                     ///< processes to start, from 1 up
+  bool pin = true;  ///< bind each rank to its share of the cores; to one of them, in turn, where there are not enough
   std::chrono::milliseconds grace{5000};  ///< from SIGTERM to SIGKILL, when ranks are stopped
   std::optional<std::filesystem::path>
       log_dir;  ///< a file for each rank there: rank0.log holds what it printed, as it was

@@ -16,7 +16,7 @@ namespace lockstep {
 
 namespace {
 
-constexpr int kVersion = 2;
+constexpr int kVersion = 3;
 
 /// One algorithm's schedule is built once for all sizes.
 struct Candidate {

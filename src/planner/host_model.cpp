@@ -1,6 +1,7 @@
 #include "planner/host_model.h"
 
 #include "planner/count.h"
+#include "transport/shm/letterbox.h"
 
 #include <lockstep/error.h>
 
@@ -12,7 +13,7 @@ namespace lockstep {
 
 namespace {
 
-enum Feature : std::size_t { kOperation, kOwnTurn, kSharedTurn, kMove, kAccessed, kHeld };
+enum Feature : std::size_t { kOperation, kOwnTurn, kSharedTurn, kMove, kAccessed, kLetterTurn, kLetterByte, kHeld };
 static_assert(kHeld == HostModel::kOtherFeatures);
 constexpr std::size_t kFetched = kHeld + HostModel::kLevels - 1;
 
@@ -78,9 +79,17 @@ HostModel::Features features_of(const HostJob& job, double bytes, const Machine&
   HostModel::Features features{};
   const HostWork& work = job.work;
   features[kOperation] = 1;
-  features[job.schedule.ranks <= machine.cores ? kOwnTurn : kSharedTurn] = work.turns;
+  const int ranks = job.schedule.ranks;
+  const bool own_core = ranks <= machine.cores;
+  if (work.is_one_exchange && bytes <= static_cast<double>(shm::Letterbox::kBytes)) {
+    features[own_core ? kLetterTurn : kSharedTurn] = work.turns;
+    const int ranks_on_a_core = (ranks + machine.cores - 1) / machine.cores;
+    features[kLetterByte] = bytes * ranks_on_a_core * (ranks - 1);
+    return features;
+  }
+  features[own_core ? kOwnTurn : kSharedTurn] = work.turns;
   features[kMove] = work.moves;
-  const auto shares = shares_of_levels(bytes * job.schedule.ranks * (work.is_staged ? 2 : 1), machine);
+  const auto shares = shares_of_levels(bytes * ranks * (work.is_staged ? 2 : 1), machine);
   const double one_chunk_bytes = chunk_bytes(job.schedule, bytes);
   features[kAccessed] = work.chunks_accessed * one_chunk_bytes;
   for (std::size_t level = 0; level < shares.size(); ++level) {

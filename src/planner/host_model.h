@@ -33,12 +33,14 @@ Machine this_machine();
 ///   - a turn, of ranks that share cores: the system switches from one to another;
 ///   - a pass over a chunk;
 ///   - a byte that the busiest core reads or writes;
+///   - for a letter (small buffers of one exchange), instead of all these: a turn, of ranks that have a core each;
+///   - and a byte that the busiest core reads of others' letters;
 ///   - again, a byte that is not in its own cache, by where all buffers together have room: in the shared cache or in
 ///     memory, with the logarithm between;
 ///   - a byte that it fetches from another core's cache, by the same and by the cores' own caches.
 struct HostModel {
   static constexpr std::size_t kLevels = 4;  ///< own caches, half of the shared one, all of it, far beyond
-  static constexpr std::size_t kOtherFeatures = 5;
+  static constexpr std::size_t kOtherFeatures = 7;
   static constexpr std::size_t kFeatures = kOtherFeatures + (kLevels - 1) + kLevels;
   using Features = std::array<double, kFeatures>;
 

@@ -1,5 +1,6 @@
 #include "planner/host_work.h"
 
+#include "runtime/letter_operation.h"
 #include "runtime/plan.h"
 
 #include <algorithm>
@@ -205,6 +206,7 @@ HostWork work_of(const Schedule& schedule, int cores) {
           .chunks_accessed = access.accessed,
           .chunks_held = access.held,
           .chunks_fetched = access.fetched,
+          .is_one_exchange = is_one_exchange(schedule),
           .is_staged = !in_place};
 }
 

@@ -16,7 +16,8 @@ struct HostWork {
   double chunks_accessed = 0;  ///< read or written by the same core
   double chunks_held = 0;      ///< the same where what is read and written at once counts once: it is in the cache then
   double chunks_fetched = 0;   ///< of those, read after another core wrote them: they come from that core's cache
-  bool is_staged = false;      ///< what ranks read of each other is copied first, so that the data lies there twice
+  bool is_one_exchange = false;  ///< so that small buffers go as letters (runtime/letter_operation.h)
+  bool is_staged = false;        ///< what ranks read of each other is copied first, so that the data lies there twice
 };
 
 /// Of buffers that are registered. `cores` is 1 or more.

@@ -193,6 +193,13 @@ std::string_view Selection::select(Collective collective, std::uint64_t bytes) c
   return after == ranges->second.begin() ? std::string_view{} : std::string_view((after - 1)->algorithm);
 }
 
+std::vector<Collective> Selection::collectives() const {
+  std::vector<Collective> found;
+  found.reserve(ranges_.size());
+  for (const auto& [collective, ranges] : ranges_) found.push_back(collective);
+  return found;
+}
+
 void Selection::set(Collective collective, const std::vector<Range>& ranges) {
   std::vector<Range>& joined = ranges_[collective];
   joined.clear();

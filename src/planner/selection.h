@@ -36,6 +36,9 @@ class Selection {
   /// The algorithm's name; empty for a collective of which nothing is said.
   std::string_view select(Collective collective, std::uint64_t bytes) const;
 
+  /// Those of which something is said.
+  std::vector<Collective> collectives() const;
+
   /// Adds ranges, which start at 0 and ascend. Neighbours with the same algorithm become one.
   void set(Collective collective, const std::vector<Range>& ranges);
   /// Takes over what `other` says of a collective, in place of what is said here.

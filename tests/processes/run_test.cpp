@@ -110,6 +110,9 @@ TEST(Run, RanksArePinnedToTheirOwnCoresUnlessToldNotTo) {
   EXPECT_EQ(mask_of_each({"-n", "2", "--no-pin"}).size(), 1U);
   if (distribute_cpus(2).empty()) GTEST_SKIP() << "no shares for two here: " << describe_topology();
   EXPECT_EQ(mask_of_each({"-n", "2"}).size(), 2U);
+  const int cpus = available_cpus().threads;
+  EXPECT_EQ(mask_of_each({"-n", std::to_string(2 * cpus)}).size(), static_cast<std::size_t>(cpus))
+      << "where there are not enough they are dealt in turn";
 }
 
 TEST(Run, StdinGoesToRank0) {

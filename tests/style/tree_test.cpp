@@ -24,7 +24,7 @@ const LayerArrows& arrows() {
       {"topology", {"base"}},
       {"transport", {"base", "topology"}},
       {"runtime", {"base", "kernels", "schedule", "transport"}},
-      {"planner", {"base", "schedule", "algorithms", "topology", "runtime"}},
+      {"planner", {"base", "schedule", "algorithms", "topology", "transport", "runtime"}},
       {"group", {"base", "kernels", "schedule", "algorithms", "topology", "planner", "transport", "runtime"}},
       {"report", {"base"}},
       {"launch", {"base", "topology"}},

@@ -1,0 +1,64 @@
+#include "planner/measured_selection.h"
+
+#include <gtest/gtest.h>
+
+namespace lockstep {
+
+namespace {
+
+/// Of 3 ranks: seconds at each size, of two algorithms.
+Calibration with(const std::vector<std::array<double, 3>>& bytes_direct_ring) {
+  Calibration calibration;
+  for (const auto& [bytes, direct, ring] : bytes_direct_ring) {
+    for (const auto& [name, seconds] : {std::pair("direct", direct), std::pair("ring", ring)}) {
+      calibration.samples.push_back({.collective = Collective::kAllReduce,
+                                     .algorithm = name,
+                                     .ranks = 3,
+                                     .bytes = bytes,
+                                     .seconds = seconds,
+                                     .features = {}});
+    }
+  }
+  return calibration;
+}
+
+std::string text_of(const std::vector<std::array<double, 3>>& measured) {
+  return measured_selection(with(measured), 3).to_text();
+}
+
+}  // namespace
+
+TEST(MeasuredSelection, TakesTheFastestAtEachSize) {
+  EXPECT_EQ(text_of({{1024, 1, 2}, {4096, 2, 1}}), "all_reduce: 0-2KiB direct, 2KiB- ring");
+  EXPECT_EQ(text_of({{1024, 2, 1}, {4096, 1, 2}, {65536, 2, 1}}),
+            "all_reduce: 0-2KiB ring, 2KiB-16KiB direct, 16KiB- ring");
+}
+
+TEST(MeasuredSelection, ARangeStartsWhereTheTimesCross) {
+  // Twice as slow at 1 KiB, an eighth faster at 64 KiB: near the end.
+  const std::string text = text_of({{1024, 1, 2}, {65536, 8, 7}});
+  EXPECT_EQ(text, "all_reduce: 0-32KiB direct, 32KiB- ring");
+}
+
+TEST(MeasuredSelection, NoiseMakesNoRanges) {
+  EXPECT_EQ(text_of({{1024, 1, 2}, {4096, 1.02, 1}, {65536, 1, 2}}), "all_reduce: 0- direct");
+  // 2 % at each of two sizes are worth one more range, but not two.
+  EXPECT_EQ(text_of({{1024, 1, 2}, {4096, 1.025, 1}, {65536, 1.025, 1}, {262144, 1.01, 1}}),
+            "all_reduce: 0-4KiB direct, 4KiB- ring");
+  EXPECT_EQ(text_of({{1024, 1, 2}, {4096, 1.025, 1}, {65536, 1.025, 1}, {262144, 1, 2}}), "all_reduce: 0- direct");
+}
+
+TEST(MeasuredSelection, SaysNothingOfWhatWasNotMeasured) {
+  const Calibration calibration = with({{1024, 1, 2}});
+  EXPECT_EQ(measured_selection(calibration, 3).select(Collective::kAllGather, 1), "");
+  EXPECT_EQ(measured_selection(calibration, 4), Selection());
+}
+
+/// One that was not measured there (it would take too long) is passed over.
+TEST(MeasuredSelection, SizesMayLackAnAlgorithm) {
+  Calibration calibration = with({{1024, 1, 2}, {4096, 2, 1}});
+  calibration.samples.erase(calibration.samples.begin());
+  EXPECT_EQ(measured_selection(calibration, 3).to_text(), "all_reduce: 0- ring");
+}
+
+}  // namespace lockstep
