@@ -1,5 +1,5 @@
-// A network whose gradients and optimizer state are shared out among the ranks (ZeRO).
-// On four ranks, stage 2: lockstep run -n 4 ./train_sharded 2
+// A network whose parameters, gradients and optimizer state are shared out among the ranks (ZeRO, FSDP).
+// On four ranks, stage 2 instead of 3: lockstep run -n 4 ./train_sharded 2
 #include <lockstep/train.h>
 #include <torch/torch.h>
 
@@ -18,10 +18,13 @@ struct Circle : torch::data::datasets::Dataset<Circle> {
 int main(int argc, char** argv) {
   auto world = lockstep::World::from_env();
   torch::manual_seed(7);
-  torch::nn::Sequential net(torch::nn::Linear(2, 64), torch::nn::ReLU(), torch::nn::Linear(64, 2));
   lockstep::ShardedOptions options;
   if (argc > 1) options.stage = std::atoi(argv[1]);
-  lockstep::Sharded shard(world, *net, options);  // the same weights on every rank from here on
+  lockstep::Sharded shard(world, options);
+  torch::nn::Sequential net(shard.wrap(torch::nn::Linear(2, 64)), torch::nn::ReLU(),  // whole only while they run
+                            shard.wrap(torch::nn::Linear(64, 64)), torch::nn::ReLU(),
+                            torch::nn::Linear(64, 2));  // whole all the time
+  shard.attach(*net);                                   // the same weights on every rank from here on
   torch::optim::AdamW optimizer(net->parameters(), 1e-2);
   auto loader = lockstep::make_loader(Circle(), world, {.global_batch = 64, .seed = 7});
   for (int epoch = 1; epoch <= 5; ++epoch) {

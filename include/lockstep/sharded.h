@@ -1,6 +1,7 @@
 #pragma once
 
 #include <lockstep/data_parallel.h>
+#include <lockstep/wrapped.h>
 #include <torch/optim/optimizer.h>
 
 #include <cstdint>
@@ -16,13 +17,18 @@ class Sharder;
 
 struct ShardedOptions {
   /// What is cut into a piece a rank instead of being whole on each: 0 nothing (DataParallel), 1 the optimizer's state,
-  /// 2 the gradients too. Bytes a float32 parameter with Adam, on N ranks: 16, 8 + 8/N, 4 + 12/N.
-  int stage = 2;
+  /// 2 the gradients too, 3 the parameters of wrapped blocks too. Bytes a float32 parameter with Adam, on N ranks: 16,
+  /// 8 + 8/N, 4 + 12/N, 16/N.
+  int stage = 3;
   /// Size of the bucket that leaves first, and of the others, as of DataParallel. Stage 2 holds two of them at a time.
   std::size_t first_bucket_bytes = std::size_t{1} << 20;
   std::size_t bucket_bytes = std::size_t{25} << 20;
   /// Start a bucket's reduction when it is full (true), or all of them when backward is done.
   bool overlap = true;
+  /// Stage 3: gather the next block while one computes. Holds one more block.
+  bool prefetch = true;
+  /// Stage 3: free a block after its forward and gather it again for its backward (true), or leave it whole between.
+  bool reshard_after_forward = true;
   /// Collective algorithm of the gradients' reduction.
   std::string algorithm = "auto";
 };
@@ -38,7 +44,7 @@ struct ParameterPiece {
 };
 
 /// Trains one module on `group.size()` ranks that share what training holds beside the activations: ZeRO (Rajbhandari
-/// et al., SC 2020), stages 1 and 2. The results are DataParallel's.
+/// et al., SC 2020), stages 1 to 3 (the third is what PyTorch calls FSDP). The results are DataParallel's.
 ///
 ///   lockstep::Sharded shard(world, *net, {.stage = 2});
 ///   torch::optim::AdamW optimizer(net->parameters(), 3e-4);   // any element-wise optimizer, parameter groups too
@@ -61,6 +67,26 @@ struct ParameterPiece {
 /// Optimizers must work element by element (SGD, Adam, AdamW, RMSprop, Adagrad); LBFGS is refused. Optimizers save
 /// their state for this rank's pieces only.
 ///
+/// **Stage 3** shards the parameters of blocks too. C++ modules have no forward hooks, so a block says at construction
+/// that it is one:
+///
+///   struct Net : torch::nn::Module {
+///     explicit Net(lockstep::Sharded& shard) {
+///       for (int i = 0; i < 12; ++i) layers->push_back(shard.wrap(Layer(options)));   // its whole values exist here
+///       only
+///       ...
+///   lockstep::Sharded shard(world, {.stage = 3});
+///   Net net(shard);
+///   shard.attach(net);       // the rest: whole on every rank, its gradients and optimizer's state sharded
+///
+/// A block's parameters are whole while its forward or its backward runs; at other times each is this rank's part of
+/// itself (as FSDP's original parameters are), which the optimizer works on, and saving the block is an Error. So what
+/// a loss uses of a block has to leave through the return value of its forward. Ranks must run the same blocks in the
+/// same order, and reach the same parameters of them: kMismatch otherwise. Blocks may be applied several times, and
+/// nested; a parameter that two blocks share belongs in one that contains both (kInvalidArgument). Frozen parameters
+/// are sharded too, and stay whole until a backward ends. backward(create_graph = true) is refused (kUnsupported). At
+/// other stages wrap() changes nothing.
+///
 /// The module must outlive this object. Not thread-safe; every member that is said to be collective is called by all
 /// ranks at the same place.
 class Sharded {
@@ -68,11 +94,34 @@ class Sharded {
   /// Throws Error: kInvalidArgument for a stage that there is not or a module without anything to train; kMismatch
   /// naming what differs between ranks; kUnsupported for a parameter that collectives do not take. Collective.
   Sharded(const Group& group, torch::nn::Module& module, ShardedOptions options = {});
+  /// Without a module yet: for wrapped blocks. Throws Error (kInvalidArgument) for a stage that there is not.
+  explicit Sharded(const Group& group, ShardedOptions options = {});
   ~Sharded();
   Sharded(Sharded&&) noexcept;
   Sharded& operator=(Sharded&&) noexcept;
   Sharded(const Sharded&) = delete;
   Sharded& operator=(const Sharded&) = delete;
+
+  /// Makes `block` one that stage 3 shards: every rank gets rank 0's values, and keeps its piece. Errors as the
+  /// constructor's, and kInvalidArgument after attach(). Collective.
+  template <class M>
+  Wrapped<M> wrap(const torch::nn::ModuleHolder<M>& block) {
+    return Wrapped<M>(std::make_shared<detail::WrappedImpl<M>>(block.ptr(), adopt(*block)));
+  }
+  /// Takes the module that the blocks are part of. Once, before the first backward; errors as the constructor's, and
+  /// kInvalidArgument for a module that lacks a block. Collective.
+  void attach(torch::nn::Module& module);
+
+  /// While the returned object lives all parameters are whole on every rank, to be read, saved, or written: what every
+  /// rank writes alike is kept. Not in the middle of forward, backward or step. Collective, its end too.
+  class [[nodiscard]] Whole {
+   public:
+    explicit Whole(std::shared_ptr<void> held) : held_(std::move(held)) {}
+
+   private:
+    std::shared_ptr<void> held_;
+  };
+  Whole gather();
 
   /// optimizer.step() on this rank's pieces, and all ranks' new values. Throws Error (kInvalidArgument) for gradients
   /// that were accumulated under pause() and never reduced, and (kUnsupported) for LBFGS. Collective.
@@ -105,6 +154,8 @@ class Sharded {
   std::vector<std::string> parameters_without_gradient() const;
 
  private:
+  std::shared_ptr<detail::BlockHooks> adopt(const torch::nn::Module& block);
+
   std::shared_ptr<detail::Sharder> sharder_;
 };
 

@@ -12,10 +12,8 @@ int main(int argc, char** argv) {
   at::set_num_threads(1);
   auto world = World::from_env();
   const test::ShardedTraining what{.optimizer = "AdamW", .max_norm = 0.3};
-  const auto net = test::make_net(static_cast<std::uint64_t>(1 + world.rank()));
-  Sharded shard(world, *net,
-                {.stage = std::atoi(argv[1]), .first_bucket_bytes = 1024, .bucket_bytes = std::size_t{4096}});
-  const auto change = test::train_sharded(*net, world, &shard, what);
+  const auto change =
+      test::train_sharded(world, std::atoi(argv[1]), static_cast<std::uint64_t>(1 + world.rank()), what);
   const auto expected = test::train_sharded(*test::make_net(1), World::alone(), nullptr, what);
   fmt::print("difference {:e}\n", ((change - expected).norm() / expected.norm()).item<double>());
 

@@ -32,7 +32,7 @@ std::string case_name(const testing::TestParamInfo<Case>& test) {
   return transport + "_stage_" + std::to_string(stage) + "_on_" + std::to_string(ranks);
 }
 INSTANTIATE_TEST_SUITE_P(Over, ShardedRanks,
-                         testing::Combine(testing::Values("shm", "tcp"), testing::Values(1, 2),
+                         testing::Combine(testing::Values("shm", "tcp"), testing::Values(1, 2, 3),
                                           testing::Values(1, 2, 3, 4)),
                          case_name);
 
@@ -51,7 +51,7 @@ TEST_P(ShardedRanks, ProcessesTrainAsOneDoes) {
 #ifdef LOCKSTEP_SHARDED_EXAMPLE
 TEST(ShardedExample, LearnsAtEveryStageAloneAndOnTwoRanks) {
   for (const char* ranks : {"1", "2"}) {
-    for (const char* stage : {"0", "1", "2"}) {
+    for (const char* stage : {"0", "1", "2", "3"}) {
       Command command({LOCKSTEP_PROGRAM, "run", "-n", ranks, LOCKSTEP_SHARDED_EXAMPLE, stage});
       ASSERT_EQ(command.wait(), 0) << command.output() << command.errors();
       const auto losses = values_after(" loss ", command.output());

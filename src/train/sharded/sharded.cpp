@@ -6,11 +6,21 @@
 namespace lockstep {
 
 Sharded::Sharded(const Group& group, torch::nn::Module& module, ShardedOptions options)
-    : sharder_(std::make_shared<detail::Sharder>(group, module, std::move(options))) {}
+    : Sharded(group, std::move(options)) {
+  attach(module);
+}
+Sharded::Sharded(const Group& group, ShardedOptions options)
+    : sharder_(std::make_shared<detail::Sharder>(group, std::move(options))) {}
 Sharded::~Sharded() = default;
 Sharded::Sharded(Sharded&&) noexcept = default;
 Sharded& Sharded::operator=(Sharded&&) noexcept = default;
 
+std::shared_ptr<detail::BlockHooks> Sharded::adopt(const torch::nn::Module& block) { return sharder_->wrap(block); }
+void Sharded::attach(torch::nn::Module& module) { sharder_->attach(module); }
+Sharded::Whole Sharded::gather() {
+  sharder_->hold_whole(true);
+  return Whole({nullptr, [sharder = sharder_](void*) { sharder->hold_whole(false); }});
+}
 void Sharded::step(torch::optim::Optimizer& optimizer) { sharder_->step(optimizer); }
 double Sharded::clip_grad_norm(double max_norm) { return sharder_->clip_grad_norm(max_norm); }
 void Sharded::samples(std::int64_t count) { agree_on_samples(sharder_->group(), count); }

@@ -89,6 +89,12 @@ void ShardedFlat::finish_gather() {
 }
 
 void ShardedFlat::store() {
+  torch::NoGradGuard no_grad;
+  for (std::size_t i = 0; i < size(); ++i) {
+    if (parameters_[i].tensor.data_ptr() == wholes_[i].data_ptr()) continue;
+    wholes_[i].copy_(parameters_[i].tensor);  // reading an archive replaces the memory
+    parameters_[i].tensor.set_data(wholes_[i]);
+  }
   if (keep_ == Keep::kWhole) return;  // the piece lies in the buffer
   const ByteRange own = layout_.piece(static_cast<std::size_t>(group_.rank()));
   std::memcpy(piece_flat_.data_ptr(), static_cast<const std::byte*>(buffer_.data()) + own.begin, own.size());

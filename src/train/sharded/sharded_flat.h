@@ -53,7 +53,7 @@ class ShardedFlat {
   void finish_gather();
   /// The parameters are this rank's pieces from here on; with Keep::kPiece the buffer goes back to the pool.
   void release();
-  /// This rank's piece takes its values from the buffer, which somebody wrote to.
+  /// What somebody wrote to the parameters while they were whole, or put in their place, is kept.
   void store();
   /// Without communication: the parameters are whole again, over what this rank has. For Keep::kWhole.
   void show_whole();

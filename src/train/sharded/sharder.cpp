@@ -27,10 +27,12 @@ std::vector<std::pair<std::string, std::string>> contract(const std::vector<Modu
 }
 
 void require_stage(int stage) {
-  if (stage >= 0 && stage <= 2) return;
+  if (stage >= 0 && stage <= 3) return;
   throw Error(
       ErrorCode::kInvalidArgument,
-      fmt::format("Sharded has no stage {}: 0 shards nothing, 1 the optimizer's state, 2 the gradients too.", stage));
+      fmt::format("Sharded has no stage {}: 0 shards nothing, 1 the optimizer's state, 2 the gradients too, 3 the "
+                  "parameters of wrapped blocks too.",
+                  stage));
 }
 
 /// In double, a cache's worth of elements at a time: the float32 squares are exact there, so that the order of the sum,
@@ -48,6 +50,20 @@ double sum_of_squares_of(const torch::Tensor& tensor) {
 
 }  // namespace
 
+std::vector<FlatLayout> flat_layouts(const std::vector<ModuleTensor>& parameters, BucketLimits limits, int pieces) {
+  std::vector<GradientSize> sizes;
+  for (const auto& parameter : parameters) {
+    sizes.push_back({parameter.tensor.nbytes(), *data_type_of(parameter.tensor.scalar_type())});
+  }
+  std::vector<std::size_t> reversed(parameters.size());
+  for (std::size_t i = 0; i < reversed.size(); ++i) reversed[i] = reversed.size() - 1 - i;
+  std::vector<FlatLayout> layouts;
+  for (auto& bucket : lay_out(sizes, reversed, limits)) {
+    layouts.push_back(cut(std::move(bucket), static_cast<std::size_t>(pieces)));
+  }
+  return layouts;
+}
+
 /// While it lives, parameters and their gradients are this rank's pieces.
 class Sharder::InPieces {
  public:
@@ -61,7 +77,9 @@ class Sharder::InPieces {
     }
   }
   ~InPieces() {
-    for (const auto& flat : sharder_.flats_) flat->show_whole();
+    for (const auto& flat : sharder_.flats_) {
+      if (flat->keep() == Keep::kWhole) flat->show_whole();
+    }
     for (std::size_t i = 0; i < wholes_.size(); ++i) sharder_.parameters_[i].tensor.mutable_grad() = wholes_[i];
   }
   InPieces(const InPieces&) = delete;
@@ -72,17 +90,26 @@ class Sharder::InPieces {
   std::vector<torch::Tensor> wholes_;  // stage 1: the gradients, by parameter
 };
 
-Sharder::Sharder(const Group& group, torch::nn::Module& module, ShardedOptions options)
+Sharder::Sharder(const Group& group, ShardedOptions options)
     : group_(group),
       options_(std::move(options)),
       share_(group_.attribute<BatchShare>()),
-      pool_(std::make_shared<BufferPool>(group_)) {
+      pool_(std::make_shared<BufferPool>(group_)),
+      schedule_({.prefetch = options_.prefetch, .reshard_after_forward = options_.reshard_after_forward}) {
   require_stage(options_.stage);
+}
+
+Sharder::~Sharder() = default;
+
+void Sharder::attach(torch::nn::Module& module) {
+  if (attached_) throw Error(ErrorCode::kInvalidArgument, "This Sharded has its module already: make one a module.");
   const auto tensors = tensors_of(module);
-  require_equal(group_, contract(tensors, options_));
-  parameters_ = trainable_of(tensors, "Sharded");
+  const auto rest = outside_blocks(tensors);
+  require_equal(group_, contract(rest, options_));
+  const auto is_trained = [](const ModuleTensor& tensor) { return tensor.trainable; };
+  const bool any = std::any_of(rest.begin(), rest.end(), is_trained);
   if (scatters()) {
-    broadcast_values(group_, tensors);
+    broadcast_values(group_, rest);
   } else {
     replica_ = std::make_unique<DataParallel>(group_, module,
                                               DataParallelOptions{.first_bucket_bytes = options_.first_bucket_bytes,
@@ -90,35 +117,44 @@ Sharder::Sharder(const Group& group, torch::nn::Module& module, ShardedOptions o
                                                                   .overlap = options_.overlap,
                                                                   .algorithm = options_.algorithm});
   }
-  if (options_.stage >= 1) make_flats();
-  if (scatters()) make_hooks();
-}
-
-Sharder::~Sharder() = default;
-
-void Sharder::make_flats() {
-  std::vector<GradientSize> sizes;
-  for (const auto& parameter : parameters_) {
-    sizes.push_back({parameter.tensor.nbytes(), *data_type_of(parameter.tensor.scalar_type())});
+  if (any || parameters_.empty()) {
+    add_flats(trainable_of(rest, "Sharded"), {options_.first_bucket_bytes, options_.bucket_bytes}, Keep::kWhole);
   }
-  std::vector<std::size_t> reversed(parameters_.size());
-  for (std::size_t i = 0; i < reversed.size(); ++i) reversed[i] = reversed.size() - 1 - i;
-  places_.resize(parameters_.size());
-  for (auto& bucket : lay_out(sizes, reversed, {options_.first_bucket_bytes, options_.bucket_bytes})) {
-    const std::size_t index = flats_.size();
-    for (std::size_t slot = 0; slot < bucket.slots.size(); ++slot)
-      places_[bucket.slots[slot].parameter] = {index, slot};
-    const auto layout = cut(std::move(bucket), static_cast<std::size_t>(group_.size()));
-    flats_.push_back(std::make_unique<ShardedFlat>(group_, pool_, layout, parameters_, Keep::kWhole));
-    order_.push_back(index);
-  }
-}
-
-void Sharder::make_hooks() {
-  for (const auto& flat : flats_) gradients_.push_back(std::make_shared<PieceGradients>(*flat));
+  take_names(tensors);
   reached_.resize(parameters_.size());
   reached_here_.resize(parameters_.size());
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+  attached_ = true;
+}
+
+void Sharder::require_attached() const {
+  if (attached_) return;
+  throw Error(ErrorCode::kInvalidArgument,
+              "Sharded was not given the module that its blocks are part of: call attach() before the first backward.");
+}
+
+std::vector<std::size_t> Sharder::add_flats(const std::vector<ModuleTensor>& parameters, BucketLimits limits,
+                                            Keep keep) {
+  const std::size_t first = parameters_.size();
+  parameters_.insert(parameters_.end(), parameters.begin(), parameters.end());
+  if (options_.stage == 0) return {};
+  places_.resize(parameters_.size());
+  std::vector<std::size_t> added;
+  for (const FlatLayout& layout : flat_layouts(parameters, limits, group_.size())) {
+    const std::size_t index = flats_.size();
+    const auto& slots = layout.bucket.slots;
+    for (std::size_t slot = 0; slot < slots.size(); ++slot) places_[first + slots[slot].parameter] = {index, slot};
+    flats_.push_back(std::make_unique<ShardedFlat>(group_, pool_, layout, parameters, keep));
+    order_.push_back(index);
+    block_of_flat_.emplace_back();
+    added.push_back(index);
+  }
+  if (scatters()) add_hooks(first, added);
+  return added;
+}
+
+void Sharder::add_hooks(std::size_t first, const std::vector<std::size_t>& flats) {
+  for (const std::size_t flat : flats) gradients_.push_back(std::make_shared<PieceGradients>(*flats_[flat]));
+  for (std::size_t i = first; i < parameters_.size(); ++i) {
     hooks_.emplace_back(
         parameters_[i].tensor, [this, i](const torch::Tensor& gradient) { return before_gradient(i, gradient); },
         [this, i] { on_gradient(i); });
@@ -140,22 +176,31 @@ torch::Tensor Sharder::before_gradient(std::size_t parameter, const torch::Tenso
 }
 
 void Sharder::on_gradient(std::size_t parameter) {
-  if (pause_depth_ > 0) return;
   torch::NoGradGuard no_grad;
   const auto [flat, slot] = places_[parameter];
-  const auto run = current_run();
-  run->take(flat, slot, parameters_[parameter].tensor.grad());
-  reached_here_[parameter] = 1;
-  gradients_[flat]->put_back(slot);
-  run->advance();
+  const auto run = pause_depth_ > 0 ? nullptr : current_run();
+  if (run) {
+    run->take(flat, slot, parameters_[parameter].tensor.grad());
+    reached_here_[parameter] = 1;
+    gradients_[flat]->put_back(slot);
+  }
+  if (block_of_flat_[flat]) {
+    open_backward();
+    schedule_.gradient_came(*block_of_flat_[flat]);
+  }
+  if (run) run->advance();
 }
 
 std::shared_ptr<ScatterRun> Sharder::current_run() {
   auto run = run_.lock();
   if (!run) {
+    require_attached();
     std::fill(reached_here_.begin(), reached_here_.end(), std::uint8_t{0});
     run = std::make_shared<ScatterRun>(
-        group_, pool_, ScatterOptions{.algorithm = options_.algorithm, .overlap = options_.overlap, .order = order_},
+        group_, pool_,
+        ScatterOptions{.algorithm = options_.algorithm,
+                       .overlap = options_.overlap,
+                       .order = schedule_.size() == 0 ? order_ : std::vector<std::size_t>{}},
         gradients_);
     run_ = run;
     at_end_of_backward([self = weak_from_this(), run] {
@@ -183,7 +228,7 @@ void Sharder::finish(ScatterRun& run) {
   }
   report_ = run.report();
   run_.reset();
-  if (!order_agreed_) agree_on_order(run);
+  if (!order_agreed_ && schedule_.size() == 0) agree_on_order(run);
 }
 
 void Sharder::agree_on_order(const ScatterRun& run) {
@@ -228,6 +273,7 @@ void Sharder::step(torch::optim::Optimizer& optimizer) {
         "Sharded does not take LBFGS, which looks at all parameters at once: use an optimizer that works element "
         "by element, or DataParallel.");
   }
+  require_attached();
   require_reduced();
   cut_eager_state(optimizer);
   {
@@ -237,7 +283,9 @@ void Sharder::step(torch::optim::Optimizer& optimizer) {
   // What a graph saved of the old values must not pass for them. (Where this rank has no part nothing was written, and
   // SGD writes in a way that autograd does not see.)
   for (const auto& parameter : parameters_) parameter.tensor.unsafeGetTensorImpl()->bump_version();
-  for (const auto& flat : flats_) flat->begin_gather();
+  for (const auto& flat : flats_) {
+    if (flat->keep() == Keep::kWhole) flat->begin_gather();
+  }
   for (const auto& flat : flats_) flat->finish_gather();
 }
 
@@ -295,7 +343,7 @@ std::shared_ptr<void> Sharder::pause() {
 
 std::vector<ParameterPiece> Sharder::pieces() const {
   std::vector<ParameterPiece> result;
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+  for (const std::size_t i : module_order_) {
     const auto& [name, tensor, trainable, tied_to] = parameters_[i];
     if (flats_.empty()) {
       const auto values = tensor.detach();

@@ -5,12 +5,15 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "train/batch_share.h"
 #include "train/gradient_hook.h"
 #include "train/module_tensors.h"
+#include "train/sharded/block_schedule.h"
 #include "train/sharded/buffer_pool.h"
 #include "train/sharded/piece_gradients.h"
 #include "train/sharded/scatter_run.h"
@@ -18,12 +21,20 @@
 
 namespace lockstep::detail {
 
+/// The flats that hold these parameters, those registered last first.
+std::vector<FlatLayout> flat_layouts(const std::vector<ModuleTensor>& parameters, BucketLimits limits, int pieces);
+
 /// What Sharded does. Values lie in ShardedFlats at stages 1 and up; gradients in DataParallel's buckets at stages 0
 /// and 1, and in PieceGradients above, where a ScatterRun takes them through one synchronised backward.
 class Sharder : public std::enable_shared_from_this<Sharder> {
  public:
-  Sharder(const Group& group, torch::nn::Module& module, ShardedOptions options);
+  Sharder(const Group& group, ShardedOptions options);
   ~Sharder();
+  void attach(torch::nn::Module& module);
+  /// Shards a block's parameters; nullptr where the stage leaves them whole. Collective.
+  std::shared_ptr<BlockHooks> wrap(const torch::nn::Module& block);
+  /// While on, all parameters are whole; what was written to them then is kept. Collective.
+  void hold_whole(bool on);
 
   const Group& group() const { return group_; }
   int stage() const { return options_.stage; }
@@ -36,14 +47,23 @@ class Sharder : public std::enable_shared_from_this<Sharder> {
 
  private:
   class InPieces;
+  class Block;
   struct Place {
     std::size_t flat = 0;
     std::size_t slot = 0;
   };
 
   bool scatters() const { return options_.stage >= 2; }
-  void make_flats();
-  void make_hooks();
+  void require_attached() const;
+  /// Returns the indices of the new flats.
+  std::vector<std::size_t> add_flats(const std::vector<ModuleTensor>& parameters, BucketLimits limits, Keep keep);
+  void add_hooks(std::size_t first, const std::vector<std::size_t>& flats);
+  std::vector<ModuleTensor> outside_blocks(const std::vector<ModuleTensor>& tensors) const;
+  std::vector<ModuleTensor> own_tensors(const torch::nn::Module& block) const;
+  /// Parameters of blocks are called as the module calls them from here on.
+  void take_names(const std::vector<ModuleTensor>& tensors);
+  void before_backward(std::size_t block);
+  void open_backward();
   torch::Tensor before_gradient(std::size_t parameter, const torch::Tensor& gradient);
   void on_gradient(std::size_t parameter);
   std::shared_ptr<ScatterRun> current_run();
@@ -65,7 +85,14 @@ class Sharder : public std::enable_shared_from_this<Sharder> {
   std::vector<std::unique_ptr<ShardedFlat>> flats_;
   std::vector<std::shared_ptr<PieceGradients>> gradients_;  // by flat
   std::vector<Place> places_;                               // by parameter
-  std::vector<std::size_t> order_;                          // in which flats leave
+  std::vector<std::size_t> module_order_;                   // of parameters_
+  std::vector<std::unique_ptr<ShardedFlat>> fixed_;         // of blocks: what is not trained
+  BlockSchedule schedule_;
+  std::vector<std::optional<std::size_t>> block_of_flat_;
+  std::unordered_map<const void*, std::size_t> owners_;  // blocks, by parameter's or buffer's TensorImpl
+  std::weak_ptr<int> backward_;                          // there while a backward of blocks runs, as run_ is
+  bool attached_ = false;
+  std::vector<std::size_t> order_;  // in which flats leave
   bool order_agreed_ = false;
   std::vector<std::uint8_t> reached_;  // by parameter: here, and after a backward on any rank
   std::vector<std::uint8_t> reached_here_;

@@ -10,41 +10,55 @@
 
 namespace lockstep::test {
 
-using MakeOptimizer = std::function<std::unique_ptr<torch::optim::Optimizer>(SmallNet& net)>;
+/// The same network of the same values, of wrapped blocks and a layer that is not. It has what `net` had.
+struct BlockNet : torch::nn::Module {
+  BlockNet(SmallNet& net, Sharded& shard)
+      : convolution(register_module("convolution", shard.wrap(net.convolution))),
+        normalisation(register_module("normalisation", shard.wrap(net.normalisation))),
+        hidden(register_module("hidden", shard.wrap(net.hidden))),
+        output(register_module("output", net.output)) {}
+  torch::Tensor forward(const torch::Tensor& images) {
+    const auto features = torch::gelu(convolution(images)).flatten(1);
+    return output(torch::tanh(hidden(normalisation(features))));
+  }
+  Wrapped<torch::nn::Conv2dImpl> convolution;
+  Wrapped<torch::nn::LayerNormImpl> normalisation;
+  Wrapped<torch::nn::LinearImpl> hidden;
+  torch::nn::Linear output;
+};
 
 /// Two parameter groups of every element-wise optimizer of libtorch, with the options that add state.
-inline MakeOptimizer optimizer_named(const std::string& name) {
-  return [name](SmallNet& net) -> std::unique_ptr<torch::optim::Optimizer> {
-    const auto in_groups = [&net](auto first, auto second) {
-      std::vector<torch::Tensor> head = net.output->parameters();
-      std::vector<torch::Tensor> body;
-      for (const auto& child : net.children()) {
-        if (child.get() == net.output.get()) continue;
-        for (const auto& parameter : child->parameters()) body.push_back(parameter);
-      }
-      using Options = decltype(first);
-      std::vector<torch::optim::OptimizerParamGroup> groups;
-      groups.emplace_back(body, std::make_unique<Options>(first));
-      groups.emplace_back(head, std::make_unique<Options>(second));
-      return groups;
-    };
-    using namespace torch::optim;
-    if (name == "SGD") {
-      return std::make_unique<SGD>(
-          in_groups(SGDOptions(0.1).momentum(0.9), SGDOptions(0.05).momentum(0.5).weight_decay(0.01)), SGDOptions(0.1));
+template <class Net>
+std::unique_ptr<torch::optim::Optimizer> optimizer_named(const std::string& name, Net& net) {
+  const auto in_groups = [&net](auto first, auto second) {
+    std::vector<torch::Tensor> head = net.output->parameters();
+    std::vector<torch::Tensor> body;
+    for (const auto& child : net.children()) {
+      if (child.get() == net.output.get()) continue;
+      for (const auto& parameter : child->parameters()) body.push_back(parameter);
     }
-    if (name == "Adam") {
-      return std::make_unique<Adam>(in_groups(AdamOptions(0.01), AdamOptions(0.005).weight_decay(0.01).amsgrad(true)));
-    }
-    if (name == "AdamW") {
-      return std::make_unique<AdamW>(in_groups(AdamWOptions(0.01).weight_decay(0.1), AdamWOptions(0.005)));
-    }
-    if (name == "RMSprop") {
-      return std::make_unique<RMSprop>(
-          in_groups(RMSpropOptions(0.003), RMSpropOptions(0.001).momentum(0.9).centered(true)));
-    }
-    return std::make_unique<Adagrad>(in_groups(AdagradOptions(0.02), AdagradOptions(0.01).lr_decay(0.1)));
+    using Options = decltype(first);
+    std::vector<torch::optim::OptimizerParamGroup> groups;
+    groups.emplace_back(body, std::make_unique<Options>(first));
+    groups.emplace_back(head, std::make_unique<Options>(second));
+    return groups;
   };
+  using namespace torch::optim;
+  if (name == "SGD") {
+    return std::make_unique<SGD>(
+        in_groups(SGDOptions(0.1).momentum(0.9), SGDOptions(0.05).momentum(0.5).weight_decay(0.01)), SGDOptions(0.1));
+  }
+  if (name == "Adam") {
+    return std::make_unique<Adam>(in_groups(AdamOptions(0.01), AdamOptions(0.005).weight_decay(0.01).amsgrad(true)));
+  }
+  if (name == "AdamW") {
+    return std::make_unique<AdamW>(in_groups(AdamWOptions(0.01).weight_decay(0.1), AdamWOptions(0.005)));
+  }
+  if (name == "RMSprop") {
+    return std::make_unique<RMSprop>(
+        in_groups(RMSpropOptions(0.003), RMSpropOptions(0.001).momentum(0.9).centered(true)));
+  }
+  return std::make_unique<Adagrad>(in_groups(AdagradOptions(0.02), AdagradOptions(0.01).lr_decay(0.1)));
 }
 
 inline const std::vector<std::string>& optimizer_names() {
@@ -56,17 +70,21 @@ struct ShardedTraining {
   std::string optimizer = "Adam";
   double max_norm = 0;      ///< clips if above 0
   bool accumulate = false;  ///< two batches an update, the first of them under pause()
-  /// Called with the iteration, before each step: for planting mistakes.
-  std::function<void(int iteration)> tamper;
+  /// Called before each step: for planting mistakes.
+  std::function<void(const std::vector<torch::Tensor>& parameters)> tamper;
 };
 
 /// Trains for 15 iterations and returns the change of the parameters, which are whole before and after. Without a
 /// shard: one process, plain libtorch.
-inline torch::Tensor train_sharded(SmallNet& net, const Group& group, Sharded* shard,
-                                   const ShardedTraining& what = {}) {
+template <class Net>
+torch::Tensor train_sharded(Net& net, const Group& group, Sharded* shard, const ShardedTraining& what = {}) {
   constexpr int kIterations = 15;
-  const auto start = flat_parameters(net).clone();
-  const auto optimizer = optimizer_named(what.optimizer)(net);
+  const auto values = [&] {
+    const auto whole = shard ? std::make_unique<Sharded::Whole>(shard->gather()) : nullptr;
+    return flat_parameters(net).clone();
+  };
+  const auto start = values();
+  const auto optimizer = optimizer_named(what.optimizer, net);
   const auto loader = make_loader(spots(), group, spots_options());
   const auto backward = [&net](Batch& batch) {
     torch::nn::functional::cross_entropy(net.forward(batch.data), batch.target).backward();
@@ -79,12 +97,12 @@ inline torch::Tensor train_sharded(SmallNet& net, const Group& group, Sharded* s
       ++batches;
       if (first) optimizer->zero_grad();
       if (what.accumulate && first) {
-        const auto quiet = shard ? std::optional<Sharded::Pause>(shard->pause()) : std::nullopt;
+        const auto quiet = shard ? std::make_unique<Sharded::Pause>(shard->pause()) : nullptr;
         backward(batch);
         continue;
       }
       backward(batch);
-      if (what.tamper) what.tamper(iteration);
+      if (what.tamper) what.tamper(net.parameters());
       if (what.max_norm > 0) {
         shard ? shard->clip_grad_norm(what.max_norm)
               : torch::nn::utils::clip_grad_norm_(net.parameters(), what.max_norm);
@@ -93,7 +111,21 @@ inline torch::Tensor train_sharded(SmallNet& net, const Group& group, Sharded* s
       if (++iteration == kIterations) break;
     }
   }
-  return flat_parameters(net) - start;
+  return values() - start;
+}
+
+/// Makes the network of `seed`, shards it with small buckets, so that there are several and some end inside a
+/// parameter, and trains it.
+inline torch::Tensor train_sharded(const Group& group, int stage, std::uint64_t seed, const ShardedTraining& what) {
+  const auto net = make_net(seed);
+  Sharded shard(group, {.stage = stage, .first_bucket_bytes = 1024, .bucket_bytes = 4096});
+  if (stage < 3) {
+    shard.attach(*net);
+    return train_sharded(*net, group, &shard, what);
+  }
+  BlockNet blocks(*net, shard);
+  shard.attach(blocks);
+  return train_sharded(blocks, group, &shard, what);
 }
 
 }  // namespace lockstep::test

@@ -1,0 +1,183 @@
+// Stage 3: blocks whose parameters are whole only while they run.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "train/local_gradient.h"
+#include "train/replicate.h"
+#include "train/sharded/sharder.h"
+
+namespace lockstep::detail {
+namespace {
+
+constexpr BucketLimits kOneFlat{std::numeric_limits<std::size_t>::max(), std::numeric_limits<std::size_t>::max()};
+
+}  // namespace
+
+class Sharder::Block final : public BlockHooks {
+ public:
+  Block(std::weak_ptr<Sharder> sharder, std::size_t index, std::string name)
+      : sharder_(std::move(sharder)), index_(index), name_(std::move(name)) {}
+
+  std::size_t index() const { return index_; }
+  void before_forward() override { living()->schedule_.before_forward(index_, torch::GradMode::is_enabled()); }
+  void after_forward(const std::vector<torch::Tensor>& outputs) override {
+    bool records_graph = false;
+    for (const torch::Tensor& output : outputs) {
+      if (!output.defined() || !output.requires_grad()) continue;
+      records_graph = true;
+      output.register_hook([sharder = sharder_, index = index_](const torch::Tensor&) {
+        if (const auto living = sharder.lock()) living->before_backward(index);
+      });
+    }
+    living()->schedule_.after_forward(index_, records_graph);
+  }
+  void forward_threw() override { living()->schedule_.after_forward(index_, false); }
+  void require_whole() const override {
+    if (living()->schedule_.is_whole(index_)) return;
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{} cannot be saved: this rank has only its piece of the parameters. Save while what "
+                            "Sharded::gather() returns is alive.",
+                            name_),
+                {.rank = living()->group_.rank(), .operation = "Sharded"});
+  }
+
+ private:
+  std::shared_ptr<Sharder> living() const {
+    if (auto sharder = sharder_.lock()) return sharder;
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{} was used after its Sharded had gone, which has its parameters.", name_));
+  }
+
+  std::weak_ptr<Sharder> sharder_;
+  std::size_t index_;
+  std::string name_;
+};
+
+std::vector<ModuleTensor> Sharder::outside_blocks(const std::vector<ModuleTensor>& tensors) const {
+  std::vector<ModuleTensor> outside;
+  for (const auto& tensor : tensors) {
+    if (!owners_.contains(tensor.tensor.unsafeGetTensorImpl())) outside.push_back(tensor);
+  }
+  return outside;
+}
+
+std::vector<ModuleTensor> Sharder::own_tensors(const torch::nn::Module& block) const {
+  std::set<std::size_t> inside;
+  for (const auto& module : block.modules(/*include_self=*/false)) {
+    const auto* wrapped = dynamic_cast<const WrappedModule*>(module.get());
+    if (wrapped != nullptr) inside.insert(static_cast<const Block&>(*wrapped->hooks()).index());
+  }
+  std::vector<ModuleTensor> own;
+  for (const auto& tensor : tensors_of(block)) {
+    const auto owner = owners_.find(tensor.tensor.unsafeGetTensorImpl());
+    if (owner == owners_.end()) {
+      own.push_back(tensor);
+    } else if (!inside.contains(owner->second)) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  fmt::format("'{}' of {} is shared with a block that was wrapped before: wrap what contains both.",
+                              tensor.name, block.name()),
+                  {.rank = group_.rank(), .operation = "Sharded"});
+    }
+  }
+  return own;
+}
+
+std::shared_ptr<BlockHooks> Sharder::wrap(const torch::nn::Module& block) {
+  if (options_.stage < 3) return nullptr;
+  if (attached_) throw Error(ErrorCode::kInvalidArgument, "wrap() comes before attach(), which takes what is left.");
+  const auto own = own_tensors(block);
+  std::vector<std::pair<std::string, std::string>> things;
+  for (const auto& tensor : own) things.emplace_back(block.name() + ": " + tensor.name, tensor.description());
+  require_equal(group_, things);
+  broadcast_values(group_, own);
+
+  std::set<const void*> parameters;
+  for (const auto& parameter : block.parameters()) parameters.insert(parameter.unsafeGetTensorImpl());
+  std::vector<ModuleTensor> trained;
+  std::vector<ModuleTensor> fixed;
+  const std::size_t index = schedule_.size();
+  for (const auto& tensor : own) {
+    const void* identity = tensor.tensor.unsafeGetTensorImpl();
+    if (!tensor.tied_to.empty() || !parameters.contains(identity)) continue;
+    owners_[identity] = index;
+    (tensor.trainable ? trained : fixed).push_back(tensor);
+  }
+  if (!trained.empty()) trained = trainable_of(trained, "Sharded");
+
+  std::vector<ShardedFlat*> trained_flats;
+  std::vector<ShardedFlat*> fixed_flats;
+  for (const std::size_t flat : add_flats(trained, kOneFlat, Keep::kPiece)) {
+    block_of_flat_[flat] = index;
+    trained_flats.push_back(flats_[flat].get());
+  }
+  for (const FlatLayout& layout : flat_layouts(fixed, kOneFlat, group_.size())) {
+    fixed_.push_back(std::make_unique<ShardedFlat>(group_, pool_, layout, fixed, Keep::kPiece));
+    fixed_flats.push_back(fixed_.back().get());
+  }
+  for (auto* flats : {&trained_flats, &fixed_flats}) {
+    for (ShardedFlat* flat : *flats) {
+      flat->store();
+      flat->release();
+    }
+  }
+  schedule_.add(trained_flats, fixed_flats);
+  return std::make_shared<Block>(weak_from_this(), index, fmt::format("Block {} ({})", index, block.name()));
+}
+
+void Sharder::take_names(const std::vector<ModuleTensor>& tensors) {
+  std::unordered_map<const void*, std::size_t> index_of;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) index_of[parameters_[i].tensor.unsafeGetTensorImpl()] = i;
+  for (const auto& tensor : tensors) {
+    const auto found = index_of.find(tensor.tensor.unsafeGetTensorImpl());
+    if (found == index_of.end() || !tensor.tied_to.empty()) continue;
+    const std::size_t i = found->second;
+    module_order_.push_back(i);
+    parameters_[i].name = tensor.name;
+    if (!flats_.empty()) flats_[places_[i].flat]->rename(places_[i].slot, tensor.name);
+  }
+  if (module_order_.size() == parameters_.size()) return;
+  throw Error(
+      ErrorCode::kInvalidArgument,
+      fmt::format("attach() was given a module that has {} of the {} parameters that were wrapped or are in it: "
+                  "register every wrapped block in it.",
+                  module_order_.size(), parameters_.size()));
+}
+
+void Sharder::before_backward(std::size_t block) {
+  if (torch::GradMode::is_enabled()) {
+    throw Error(
+        ErrorCode::kUnsupported,
+        "Sharded stage 3 cannot differentiate through a backward (create_graph): the second backward would find "
+        "blocks freed. Use stage 2.",
+        {.rank = group_.rank(), .operation = "Sharded"});
+  }
+  torch::NoGradGuard no_grad;
+  open_backward();
+  schedule_.before_backward(block);
+}
+
+void Sharder::open_backward() {
+  if (!backward_.expired()) return;
+  const auto token = std::make_shared<int>();
+  backward_ = token;
+  schedule_.begin_backward();
+  at_end_of_backward([self = weak_from_this(), token] {
+    if (const auto sharder = self.lock()) {
+      sharder->backward_.reset();
+      sharder->schedule_.end_backward();
+    }
+  });
+}
+
+void Sharder::hold_whole(bool on) {
+  schedule_.hold_whole(on);
+  if (on) return;
+  for (const auto& flat : flats_) {
+    if (flat->keep() == Keep::kWhole) flat->store();
+  }
+}
+
+}  // namespace lockstep::detail
