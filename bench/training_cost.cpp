@@ -1,0 +1,162 @@
+// What training on several ranks adds to an iteration. Every rank trains two copies of the same encoder in turns, one
+// on its own and one in lockstep; rank 0 prints one JSON object. bench/compare_training runs it beside PyTorch's DDP
+// and says what follows; bench/peers/pytorch_ddp.py is its twin.
+#include <lockstep/train.h>
+#include <torch/torch.h>
+#include <CLI/CLI.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Options {
+  int iterations = 10;
+  int warm_up = 3;
+  std::int64_t layers = 6;
+  std::int64_t width = 768;
+  std::int64_t heads = 12;
+  std::int64_t sequence = 32;
+  std::int64_t batch = 16;
+  std::string mode = "both";
+};
+
+double milliseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+torch::nn::Sequential make_encoder(const Options& options) {
+  torch::manual_seed(1);
+  torch::nn::Sequential encoder;
+  for (std::int64_t i = 0; i < options.layers; ++i) {
+    encoder->push_back(
+        torch::nn::TransformerEncoderLayer(torch::nn::TransformerEncoderLayerOptions(options.width, options.heads)
+                                               .dim_feedforward(4 * options.width)
+                                               .dropout(0.0)));
+  }
+  return encoder;
+}
+
+/// A model with its optimizer, and what its iterations took.
+class Training {
+ public:
+  explicit Training(const Options& options)
+      : model_(make_encoder(options)),
+        optimizer_(model_->parameters(), 1e-3),
+        input_(torch::randn({options.sequence, options.batch, options.width})) {}
+
+  torch::nn::Sequential& model() { return model_; }
+
+  void iterate() {
+    const auto start = Clock::now();
+    optimizer_.zero_grad();
+    const auto loss = model_->forward(input_).square().mean();
+    const auto before_backward = Clock::now();
+    loss.backward();
+    backward_ms = milliseconds_since(before_backward);
+    optimizer_.step();
+    iteration_ms = milliseconds_since(start);
+  }
+
+  double iteration_ms = 0;
+  double backward_ms = 0;
+
+ private:
+  torch::nn::Sequential model_;
+  torch::optim::SGD optimizer_;
+  torch::Tensor input_;
+};
+
+/// Iterations of the one and the other in turns; who begins changes too.
+class Measurement {
+ public:
+  Measurement(const lockstep::World& world, const Options& options) : world_(world), options_(options) {
+    if (options.mode != "wrapped") alone_.emplace(options);
+    if (options.mode == "alone") return;
+    together_.emplace(options);
+    replica_.emplace(world, *together_->model());
+  }
+
+  nlohmann::json run() {
+    for (int i = -options_.warm_up; i < options_.iterations; ++i) {
+      if (i % 2 == 0) measure_alone(i);
+      measure_together(i);
+      if (i % 2 != 0) measure_alone(i);
+    }
+    const auto& parameters = (alone_ ? *alone_ : *together_).model()->parameters();
+    std::int64_t count = 0;
+    for (const auto& parameter : parameters) count += parameter.numel();
+    result_["library"] = "Lockstep";
+    result_["libtorch"] = TORCH_VERSION;
+    result_["world_size"] = world_.size();
+    result_["parameters"] = count;
+    return result_;
+  }
+
+ private:
+  void measure_alone(int iteration) {
+    if (alone_) measure(iteration, *alone_, "alone");
+  }
+  void measure_together(int iteration) {
+    if (!together_) return;
+    measure(iteration, *together_, "together");
+    if (iteration < 0) return;
+    const lockstep::SyncReport& report = replica_->report();
+    double busy_ms = 0;
+    int before_last = 0;
+    for (const auto& bucket : report.buckets) {
+      busy_ms += static_cast<double>(bucket.completed_us - bucket.launched_us) / 1000;
+      before_last += bucket.launched_us < report.last_gradient_us ? 1 : 0;
+    }
+    result_["exposed_ms"].push_back(report.exposed_ms);
+    result_["buckets_ms"].push_back(busy_ms);
+    result_["buckets"] = report.buckets.size();
+    result_["buckets_before_last_gradient"].push_back(before_last);
+  }
+
+  /// The slowest rank's times.
+  void measure(int iteration, Training& training, const std::string& name) {
+    world_.barrier().wait();
+    training.iterate();
+    std::vector<double> slowest{training.iteration_ms, training.backward_ms};
+    world_.all_reduce(lockstep::buffer_of(slowest), lockstep::ReduceOp::kMax).wait();
+    if (iteration < 0) return;
+    result_[name + "_ms"].push_back(slowest[0]);
+    result_[name + "_backward_ms"].push_back(slowest[1]);
+  }
+
+  const lockstep::World& world_;
+  const Options& options_;
+  std::optional<Training> alone_;
+  std::optional<Training> together_;
+  std::optional<lockstep::DataParallel> replica_;
+  nlohmann::json result_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  CLI::App app("What data-parallel training adds to an iteration of an encoder, as JSON");
+  app.add_option("--iterations", options.iterations, "Of each kind")->check(CLI::Range(1, 1'000'000));
+  app.add_option("--warm-up", options.warm_up, "Of each kind, before that");
+  app.add_option("--layers", options.layers, "Of the encoder");
+  app.add_option("--width", options.width, "A multiple of the heads");
+  app.add_option("--heads", options.heads, "Of the attention");
+  app.add_option("--sequence", options.sequence, "Tokens of a sample");
+  app.add_option("--batch", options.batch, "Samples a rank");
+  app.add_option("--mode", options.mode, "Which copies to train")->check(CLI::IsMember({"both", "alone", "wrapped"}));
+  CLI11_PARSE(app, argc, argv);
+  const auto world = lockstep::World::from_env();
+  at::set_num_threads(1);
+  const nlohmann::json result = Measurement(world, options).run();
+  if (world.rank() == 0) std::cout << result.dump() << std::endl;
+}

@@ -1,0 +1,45 @@
+// The program that bench/compare_training measures with: what it prints.
+#include "tests/processes/command.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace lockstep {
+namespace {
+
+using testing_support::Command;
+
+nlohmann::json run_with(const std::vector<std::string>& more) {
+  std::vector<std::string> job{
+      LOCKSTEP_PROGRAM, "run", "-n",        "2", LOCKSTEP_TRAINING_COST, "--layers", "1", "--width", "24",
+      "--batch",        "2",   "--warm-up", "1", "--iterations",         "3"};
+  job.insert(job.end(), more.begin(), more.end());
+  Command command(job);
+  EXPECT_EQ(command.wait(), 0) << command.errors();
+  const std::string output = command.output();
+  return nlohmann::json::parse(output.substr(std::min(output.size(), output.find('{'))));
+}
+
+}  // namespace
+
+TEST(TrainingCost, PrintsEachIterationWithAndWithout) {
+  const nlohmann::json result = run_with({});
+  EXPECT_EQ(result.at("world_size"), 2);
+  EXPECT_EQ(result.at("parameters"), 4 * 24 * 24 + 4 * 24 + 2 * 24 * 96 + 96 + 24 + 4 * 24);
+  for (const char* times : {"alone_ms", "alone_backward_ms", "together_ms", "together_backward_ms", "exposed_ms"}) {
+    ASSERT_EQ(result.at(times).size(), 3U) << times;
+    for (const double ms : result.at(times)) EXPECT_GT(ms, 0) << times;
+  }
+  EXPECT_GE(result.at("buckets"), 1);
+}
+
+TEST(TrainingCost, TrainsOneCopyOnRequest) {
+  EXPECT_FALSE(run_with({"--mode", "wrapped"}).contains("alone_ms"));
+  EXPECT_FALSE(run_with({"--mode", "alone"}).contains("together_ms"));
+}
+
+}  // namespace lockstep
