@@ -8,7 +8,7 @@ source scripts/common.sh
 declare -A packages=(
   [build]="g++ cmake ninja-build pkg-config ccache libhwloc-dev libhwy-dev libssl-dev nlohmann-json3-dev libtomlplusplus-dev libcli11-dev libfmt-dev"
   [libtorch]="libtorch-dev"
-  [training]="libopenblas0-pthread libicu-dev"
+  [training]="libopenblas0-pthread libicu-dev zlib1g-dev"
   [tests]="libgtest-dev libgmock-dev clang-format clang-tidy openmpi-bin chromium fonts-dejavu-core tmux"
   [wheel]="python3-venv"
   [fuzz]="clang libclang-rt-dev"
@@ -17,7 +17,7 @@ declare -A packages=(
 declare -A reasons=(
   [build]="to compile Lockstep"
   [libtorch]="tensors and training"
-  [training]="fast matrix products (without OpenBLAS, libtorch multiplies at about 8 GFLOP/s a core instead of 200), and Unicode"
+  [training]="fast matrix products (without OpenBLAS, libtorch multiplies at about 8 GFLOP/s a core instead of 200), Unicode, and checksums of checkpoints"
   [tests]="for the tests: frameworks, style, mpirun, a browser and a terminal to look at what is shown"
   [fuzz]="for libFuzzer, which gcc has not"
   [wheel]="for the environment that PyTorch's wheel goes into"

@@ -1,6 +1,7 @@
 #pragma once
 
 /// The door to lockstep::train: data-parallel training of torch modules.
+#include <lockstep/checkpoint.h>
 #include <lockstep/comm.h>
 #include <lockstep/data_parallel.h>
 #include <lockstep/loader.h>

@@ -23,11 +23,6 @@ namespace fs = std::filesystem;
               fmt::format("{} {} failed: {}.", doing, path.string(), std::generic_category().message(error)));
 }
 
-void make_durable(const fs::path& path) {
-  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file || ::fsync(file.get()) != 0) throw_io("Writing", path, errno);
-}
-
 void write_all(const fs::path& path, const std::vector<std::string_view>& parts) {
   const FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
   if (!file) throw_io("Writing", path, errno);
@@ -42,6 +37,11 @@ void write_all(const fs::path& path, const std::vector<std::string_view>& parts)
 }
 
 }  // namespace
+
+void make_durable(const fs::path& path) {
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file || ::fsync(file.get()) != 0) throw_io("Writing", path, errno);
+}
 
 void write_file_atomically(const fs::path& path, const std::function<void(const fs::path&)>& write) {
   const fs::path temporary = path.string() + fmt::format(".{}.partial", ::getpid());

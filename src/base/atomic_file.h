@@ -18,6 +18,9 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view c
 /// The parts, one after the other.
 void write_file_atomically(const std::filesystem::path& path, const std::vector<std::string_view>& parts);
 
+/// fsync of a file or a folder: what was written, or renamed in it, outlasts a power cut. Throws Error (kIo).
+void make_durable(const std::filesystem::path& path);
+
 /// The file, or its first `most_bytes`. Throws Error (kIo) with the path and the reason.
 std::string read_file(const std::filesystem::path& path, std::size_t most_bytes = static_cast<std::size_t>(-1));
 

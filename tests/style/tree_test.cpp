@@ -52,7 +52,8 @@ TEST(Tree, TorchStaysAboveComm) {
   EXPECT_THAT(
       torch_includes(cpp_files({"src", "include"}), {"train", "lab"},
                      {"include/lockstep/train.h", "include/lockstep/data_parallel.h", "include/lockstep/loader.h",
-                      "include/lockstep/safetensors.h", "include/lockstep/sharded.h", "include/lockstep/wrapped.h"}),
+                      "include/lockstep/safetensors.h", "include/lockstep/sharded.h", "include/lockstep/wrapped.h",
+                      "include/lockstep/checkpoint.h"}),
       IsEmpty());
 }
 

@@ -1,0 +1,119 @@
+#include "train/checkpoint/optimizer_part.h"
+
+#include <fmt/format.h>
+#include <lockstep/error.h>
+
+#include <set>
+#include <unordered_set>
+
+#include "train/checkpoint/optimizer_fields.h"
+
+namespace lockstep {
+
+namespace {
+
+using torch::optim::OptimizerParamState;
+
+TensorSlice slice_like(const TensorSlice& parameter, const std::string& name, torch::Tensor data) {
+  return {name, parameter.shape, parameter.begin, std::move(data), parameter.replicated};
+}
+
+/// A number of a parameter that is cut over ranks is written by the rank that has its first element.
+bool writes_numbers(const TensorSlice& parameter) { return parameter.replicated || parameter.begin == 0; }
+
+}  // namespace
+
+OptimizerPart::OptimizerPart(std::string name, torch::optim::Optimizer& optimizer, TrainingState::Slices parameters)
+    : name_(std::move(name)), optimizer_(optimizer), parameters_(std::move(parameters)) {
+  make_state(optimizer);  // says so at once if it is none that can be saved
+}
+
+/// Those that the optimizer updates. All that it updates must be among those with a name.
+std::vector<TensorSlice> OptimizerPart::slices() const {
+  std::unordered_set<const void*> updated;
+  for (const auto& group : optimizer_.param_groups()) {
+    for (const torch::Tensor& parameter : group.params()) updated.insert(parameter.unsafeGetTensorImpl());
+  }
+  std::vector<TensorSlice> slices;
+  for (TensorSlice& slice : parameters_()) {
+    if (updated.erase(slice.data.unsafeGetTensorImpl()) > 0) slices.push_back(std::move(slice));
+  }
+  if (updated.empty()) return slices;
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("'{}' updates {} tensors that have no name. Give TrainingState::optimizer the module, or the "
+                          "slices, that it was made for.",
+                          name_, updated.size()));
+}
+
+std::string OptimizerPart::rate_name(std::size_t group) const { return fmt::format("{}.group{}.lr", name_, group); }
+
+StateContent OptimizerPart::save(int, int) const {
+  StateContent content;
+  for (const TensorSlice& parameter : slices()) {
+    OptimizerParamState* state = parameter.data.numel() > 0 ? find_state(optimizer_, parameter.data) : nullptr;
+    if (state == nullptr) continue;
+    for (const auto& [field, value] : fields_of(*state)) {
+      const std::string name = fmt::format("{}.{}.{}", name_, parameter.name, field);
+      if (const auto* tensor = std::get_if<torch::Tensor*>(&value)) {
+        if ((*tensor)->defined()) content.tensors.push_back(slice_like(parameter, name, **tensor));
+      } else if (writes_numbers(parameter)) {
+        content.tensors.push_back({name, {}, 0, torch::tensor(*std::get<std::int64_t*>(value)), parameter.replicated});
+      }
+    }
+  }
+  for (std::size_t i = 0; i < optimizer_.param_groups().size(); ++i)
+    content.values[rate_name(i)] = fmt::format("{}", optimizer_.param_groups()[i].options().get_lr());
+  return content;
+}
+
+/// What is stored of one parameter's state, to be read into a new one.
+std::vector<TensorSlice> OptimizerPart::targets_of(const TensorSlice& parameter, const StoredState& stored) {
+  std::vector<TensorSlice> targets;
+  Loading loading{parameter.data, make_state(optimizer_), {}};
+  for (const auto& [field, value] : fields_of(*loading.state)) {
+    const std::string name = fmt::format("{}.{}.{}", name_, parameter.name, field);
+    const StoredState::Tensor* found = stored.find(name);
+    if (found == nullptr) continue;
+    if (const auto* tensor = std::get_if<torch::Tensor*>(&value)) {
+      **tensor = torch::empty(parameter.data.sizes(), torch::TensorOptions(found->type));
+      targets.push_back(slice_like(parameter, name, **tensor));
+    } else {
+      loading.numbers.emplace_back(std::get<std::int64_t*>(value), torch::zeros({}, torch::kInt64));
+      targets.push_back({name, {}, 0, loading.numbers.back().second});
+    }
+  }
+  if (targets.empty()) loading.state.reset();
+  loading_.push_back(std::move(loading));
+  return targets;
+}
+
+std::vector<TensorSlice> OptimizerPart::targets(const StoredState& stored, int, int) {
+  loading_.clear();
+  std::vector<TensorSlice> targets;
+  std::set<std::string> known;
+  const auto fields = make_state(optimizer_);
+  for (const TensorSlice& parameter : slices()) {
+    for (const auto& [field, value] : fields_of(*fields))
+      known.insert(fmt::format("{}.{}.{}", name_, parameter.name, field));
+    if (parameter.data.numel() == 0) continue;
+    for (TensorSlice& target : targets_of(parameter, stored)) targets.push_back(std::move(target));
+  }
+  for (const std::string& name : stored.names(name_ + ".")) {
+    if (known.count(name) == 0)
+      stored.refuse(fmt::format("it holds '{}', for which this optimizer has no place", name));
+  }
+  for (std::size_t i = 0; i < optimizer_.param_groups().size(); ++i) stored.value(rate_name(i));
+  return targets;
+}
+
+void OptimizerPart::loaded(const StoredState& stored) {
+  for (Loading& loading : loading_) {
+    for (const auto& [number, tensor] : loading.numbers) *number = tensor.item<std::int64_t>();
+    put_state(optimizer_, loading.parameter, std::move(loading.state));
+  }
+  loading_.clear();
+  for (std::size_t i = 0; i < optimizer_.param_groups().size(); ++i)
+    optimizer_.param_groups()[i].options().set_lr(std::stod(stored.value(rate_name(i))));
+}
+
+}  // namespace lockstep
