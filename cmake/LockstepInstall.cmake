@@ -13,8 +13,8 @@ endif()
 
 # Only the headers that a component here can serve.
 file(GLOB public_headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/lockstep/*.h")
-set(train_headers "${PROJECT_SOURCE_DIR}/include/lockstep/train.h" "${PROJECT_SOURCE_DIR}/include/lockstep/data_parallel.h"
-                  "${PROJECT_SOURCE_DIR}/include/lockstep/loader.h" "${PROJECT_SOURCE_DIR}/include/lockstep/safetensors.h" "${PROJECT_SOURCE_DIR}/include/lockstep/checkpoint.h")
+set(train_headers checkpoint data_parallel loader optim safetensors sharded train wrapped)
+list(TRANSFORM train_headers REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/include/lockstep/\\1.h")
 if(NOT TARGET lockstep_train)
   list(REMOVE_ITEM public_headers ${train_headers})
 endif()

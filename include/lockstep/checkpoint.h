@@ -23,6 +23,7 @@ class Optimizer;
 namespace lockstep {
 
 class Loader;
+class Sharded;
 
 /// What this rank holds of one tensor of a training: the elements [begin, begin + data.numel()) of the whole tensor,
 /// flattened in row-major order. So a checkpoint knows nothing of how a training is sharded, and what was saved by one
@@ -33,6 +34,10 @@ struct TensorSlice {
   std::int64_t begin = 0;
   torch::Tensor data;       ///< of any shape and strides; its elements count in row-major order. May be empty
   bool replicated = false;  ///< every rank lists the same whole tensor here, and all of them share the writing
+  /// For optimizers: the tensor object that one updates, where that is not `data` itself.
+  torch::Tensor parameter{};
+
+  const torch::Tensor& updated() const { return parameter.defined() ? parameter : data; }
 };
 
 /// What a part of a training hands to a checkpoint, or asks of one.
@@ -84,7 +89,8 @@ class TrainingState {
   /// Where a program's tensors are now; called at each save and load.
   using Slices = std::function<std::vector<TensorSlice>()>;
 
-  /// Parameters and buffers, the same on all ranks (as DataParallel has them).
+  /// Parameters and buffers, the same on all ranks (as DataParallel has them; with Sharded at stage 3, hold what its
+  /// gather() returns while saving and loading).
   TrainingState& module(const std::string& name, torch::nn::Module& module);
   /// Tensors that are cut over the ranks in any way. Every rank lists all names, with empty data where it holds none.
   TrainingState& tensors(const std::string& name, Slices slices);
@@ -92,9 +98,11 @@ class TrainingState {
   /// The state of an optimizer of torch (SGD, Adam, AdamW, RMSprop, Adagrad) or of this library, and its learning
   /// rates. Parameters go by their name in `names`.
   TrainingState& optimizer(const std::string& name, torch::optim::Optimizer& optimizer, torch::nn::Module& names);
-  /// The same where this rank updates slices: `parameters` says which slice each parameter of the optimizer (the same
-  /// tensor object as the slice's `data`) now is.
+  /// The same where this rank updates slices: `parameters` says which slice each parameter of the optimizer is. The
+  /// state has the shape of the slice's `data`.
   TrainingState& optimizer(const std::string& name, torch::optim::Optimizer& optimizer, Slices parameters);
+  /// The same for the optimizer whose steps `sharded` takes, at any stage.
+  TrainingState& optimizer(const std::string& name, torch::optim::Optimizer& optimizer, const Sharded& sharded);
 
   /// The position, from which a loader goes on on any number of ranks.
   TrainingState& loader(const std::string& name, Loader& loader);

@@ -5,5 +5,6 @@
 #include <lockstep/comm.h>
 #include <lockstep/data_parallel.h>
 #include <lockstep/loader.h>
+#include <lockstep/optim.h>
 #include <lockstep/safetensors.h>
 #include <lockstep/sharded.h>

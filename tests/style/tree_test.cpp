@@ -53,7 +53,7 @@ TEST(Tree, TorchStaysAboveComm) {
       torch_includes(cpp_files({"src", "include"}), {"train", "lab"},
                      {"include/lockstep/train.h", "include/lockstep/data_parallel.h", "include/lockstep/loader.h",
                       "include/lockstep/safetensors.h", "include/lockstep/sharded.h", "include/lockstep/wrapped.h",
-                      "include/lockstep/checkpoint.h"}),
+                      "include/lockstep/checkpoint.h", "include/lockstep/optim.h"}),
       IsEmpty());
 }
 

@@ -3,14 +3,14 @@
 #include "train/checkpoint/optimizer_fields.h"
 
 #include <lockstep/error.h>
+#include <lockstep/optim.h>
 #include <torch/optim/adagrad.h>
 #include <torch/optim/adam.h>
 #include <torch/optim/adamw.h>
 #include <torch/optim/rmsprop.h>
 #include <torch/optim/sgd.h>
 
-#include <sstream>
-#include <type_traits>
+#include "train/optimizer_key.h"
 
 namespace lockstep {
 
@@ -26,19 +26,6 @@ Fields adam_fields(AdamState& state) {
           {"exp_avg", &state.exp_avg()},
           {"exp_avg_sq", &state.exp_avg_sq()},
           {"max_exp_avg_sq", &state.max_exp_avg_sq()}};
-}
-
-/// What the optimizer finds a parameter's state by.
-template <class Map>
-typename Map::key_type key_in(const Map&, const torch::Tensor& parameter) {
-  void* address = parameter.unsafeGetTensorImpl();
-  if constexpr (std::is_same_v<typename Map::key_type, std::string>) {
-    std::ostringstream text;
-    text << address;
-    return text.str();
-  } else {
-    return address;
-  }
 }
 
 }  // namespace
@@ -59,18 +46,20 @@ Fields fields_of(OptimizerParamState& state) {
 }
 
 std::unique_ptr<OptimizerParamState> make_state(const Optimizer& optimizer) {
+  if (dynamic_cast<const Lamb*>(&optimizer)) return std::make_unique<AdamParamState>();
+  if (dynamic_cast<const Lars*>(&optimizer)) return std::make_unique<SGDParamState>();
   if (dynamic_cast<const Adam*>(&optimizer)) return std::make_unique<AdamParamState>();
   if (dynamic_cast<const AdamW*>(&optimizer)) return std::make_unique<AdamWParamState>();
   if (dynamic_cast<const SGD*>(&optimizer)) return std::make_unique<SGDParamState>();
   if (dynamic_cast<const Adagrad*>(&optimizer)) return std::make_unique<AdagradParamState>();
   if (dynamic_cast<const RMSprop*>(&optimizer)) return std::make_unique<RMSpropParamState>();
-  throw Error(
-      ErrorCode::kUnsupported,
-      "A checkpoint takes the state of SGD, Adam, AdamW, RMSprop and Adagrad; this is another optimizer. Write a "
-      "StatePart for it.");
+  throw Error(ErrorCode::kUnsupported,
+              "A checkpoint takes the state of SGD, Adam, AdamW, RMSprop, Adagrad, Lars and Lamb; this is another "
+              "optimizer. Write a "
+              "StatePart for it.");
 }
 
-OptimizerParamState* find_state(Optimizer& optimizer, const torch::Tensor& parameter) {
+OptimizerParamState* find_state(const Optimizer& optimizer, const torch::Tensor& parameter) {
   const auto found = optimizer.state().find(key_in(optimizer.state(), parameter));
   return found == optimizer.state().end() ? nullptr : found->second.get();
 }

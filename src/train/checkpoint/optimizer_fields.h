@@ -23,7 +23,7 @@ std::vector<std::pair<std::string, OptimizerField>> fields_of(torch::optim::Opti
 std::unique_ptr<torch::optim::OptimizerParamState> make_state(const torch::optim::Optimizer& optimizer);
 
 /// The state that the optimizer keeps for a parameter; null if it never updated it.
-torch::optim::OptimizerParamState* find_state(torch::optim::Optimizer& optimizer, const torch::Tensor& parameter);
+torch::optim::OptimizerParamState* find_state(const torch::optim::Optimizer& optimizer, const torch::Tensor& parameter);
 /// Replaces it; null removes it.
 void put_state(torch::optim::Optimizer& optimizer, const torch::Tensor& parameter,
                std::unique_ptr<torch::optim::OptimizerParamState> state);

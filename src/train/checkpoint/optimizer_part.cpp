@@ -36,7 +36,7 @@ std::vector<TensorSlice> OptimizerPart::slices() const {
   }
   std::vector<TensorSlice> slices;
   for (TensorSlice& slice : parameters_()) {
-    if (updated.erase(slice.data.unsafeGetTensorImpl()) > 0) slices.push_back(std::move(slice));
+    if (updated.erase(slice.updated().unsafeGetTensorImpl()) > 0) slices.push_back(std::move(slice));
   }
   if (updated.empty()) return slices;
   throw Error(ErrorCode::kInvalidArgument,
@@ -50,7 +50,7 @@ std::string OptimizerPart::rate_name(std::size_t group) const { return fmt::form
 StateContent OptimizerPart::save(int, int) const {
   StateContent content;
   for (const TensorSlice& parameter : slices()) {
-    OptimizerParamState* state = parameter.data.numel() > 0 ? find_state(optimizer_, parameter.data) : nullptr;
+    OptimizerParamState* state = parameter.data.numel() > 0 ? find_state(optimizer_, parameter.updated()) : nullptr;
     if (state == nullptr) continue;
     for (const auto& [field, value] : fields_of(*state)) {
       const std::string name = fmt::format("{}.{}.{}", name_, parameter.name, field);
@@ -69,7 +69,7 @@ StateContent OptimizerPart::save(int, int) const {
 /// What is stored of one parameter's state, to be read into a new one.
 std::vector<TensorSlice> OptimizerPart::targets_of(const TensorSlice& parameter, const StoredState& stored) {
   std::vector<TensorSlice> targets;
-  Loading loading{parameter.data, make_state(optimizer_), {}};
+  Loading loading{parameter.updated(), make_state(optimizer_), {}};
   for (const auto& [field, value] : fields_of(*loading.state)) {
     const std::string name = fmt::format("{}.{}.{}", name_, parameter.name, field);
     const StoredState::Tensor* found = stored.find(name);

@@ -31,6 +31,8 @@ std::vector<std::pair<std::string, MakeOptimizer>> optimizers() {
           {"Adam", making<Adam>(AdamOptions(0.1).amsgrad(true))},
           {"AdamW", making<AdamW>(AdamWOptions(0.1))},
           {"RmsProp", making<RMSprop>(RMSpropOptions(0.1).momentum(0.9).centered(true))},
+          {"Lars", making<Lars>(LarsOptions(0.1).layerwise(false))},
+          {"Lamb", making<Lamb>(LambOptions(0.1).layerwise(false))},
           {"Adagrad", making<Adagrad>(AdagradOptions(0.1).lr_decay(0.01))}};
 }
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <lockstep/checkpoint.h>
 #include <lockstep/loader.h>
+#include <lockstep/sharded.h>
 
 #include <charconv>
 #include <set>
@@ -19,6 +20,17 @@ std::vector<TensorSlice> slices_of(const torch::nn::Module& module) {
   for (const ModuleTensor& one : tensors_of(module)) {
     if (one.tied_to.empty() && one.tensor.defined())
       slices.push_back({one.name, one.tensor.sizes().vec(), 0, one.tensor, /*replicated=*/true});
+  }
+  return slices;
+}
+
+std::vector<TensorSlice> slices_of(const Sharded& sharded) {
+  const bool whole = sharded.stage() == 0;
+  std::vector<TensorSlice> slices;
+  for (const ParameterPiece& piece : sharded.pieces()) {
+    torch::Tensor data = whole ? piece.parameter : piece.values;
+    if (!data.defined()) data = torch::empty({0}, torch::TensorOptions(piece.parameter.scalar_type()));
+    slices.push_back({piece.name, piece.shape, whole ? 0 : piece.begin, data, whole, piece.parameter});
   }
   return slices;
 }
@@ -135,6 +147,11 @@ TrainingState& TrainingState::optimizer(const std::string& name, torch::optim::O
 TrainingState& TrainingState::optimizer(const std::string& name, torch::optim::Optimizer& optimizer,
                                         Slices parameters) {
   return part(std::make_unique<OptimizerPart>(name, optimizer, std::move(parameters)));
+}
+
+TrainingState& TrainingState::optimizer(const std::string& name, torch::optim::Optimizer& optimizer,
+                                        const Sharded& sharded) {
+  return this->optimizer(name, optimizer, [&sharded] { return slices_of(sharded); });
 }
 
 TrainingState& TrainingState::loader(const std::string& name, Loader& loader) {
