@@ -35,7 +35,9 @@ void RandomPart::loaded(const StoredState&) {
   } else {
     const std::string sum =
         checksum({static_cast<const char*>(row_.data_ptr()), static_cast<std::size_t>(row_.numel())});
-    generator.set_current_seed(further_ << 32 | std::stoull(sum, nullptr, 16));
+    // torch's generator takes 32 bits of a seed.
+    constexpr std::uint64_t kOdd = 0x9E3779B9;
+    generator.set_current_seed((std::stoull(sum, nullptr, 16) ^ further_ * kOdd) & 0xFFFFFFFF);
   }
 }
 
