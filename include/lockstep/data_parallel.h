@@ -43,7 +43,21 @@ struct BucketTiming {
   bool hidden = false;            ///< complete before the last gradient existed
 };
 
-/// What the last synchronised backward took, on this rank.
+/// What to do when a gradient is infinite or not a number on some rank, which would make it so on all.
+enum class NonFinite : std::uint8_t {
+  kIgnore,  ///< nothing is looked at, nothing is lost
+  kSkip,    ///< all ranks set all gradients of the model to undefined: optimizers pass over such parameters
+  kStop     ///< backward throws Error (kNonFinite) on all ranks, naming parameter and rank
+};
+
+/// A parameter whose gradient was infinite or not a number, and a rank on which it was (the highest; of ranks from 253
+/// on, 253).
+struct NonFiniteGradient {
+  std::string parameter;
+  int rank = 0;
+};
+
+/// What the last synchronised backward took, on this rank, and what it found.
 struct SyncReport {
   double backward_ms = 0;  ///< from its first gradient to its last
   double exposed_ms =
@@ -51,6 +65,8 @@ struct SyncReport {
   std::size_t bytes = 0;  ///< of gradients handed to the collective
   std::int64_t last_gradient_us = 0;
   std::vector<BucketTiming> buckets;
+  std::vector<NonFiniteGradient> non_finite;  ///< the same on all ranks; empty with NonFinite::kIgnore
+  bool skipped = false;                       ///< gradients were set to undefined
 };
 
 struct DataParallelOptions {
@@ -63,6 +79,9 @@ struct DataParallelOptions {
   bool rebuild_buckets = true;
   /// Collective algorithm of the buckets.
   std::string algorithm = "auto";
+  /// Ranks agree on what they found by the byte a parameter that they exchange anyway. Looking takes about 0.13 ns an
+  /// element, at the speed of memory.
+  NonFinite non_finite = NonFinite::kIgnore;
   /// Empty: all_reduce with mean.
   CommunicationHook communication_hook;
 };
@@ -117,6 +136,12 @@ class DataParallel {
   /// of any shape, without a graph, the same to the bit on all ranks. What an LBFGS closure returns must be this, since
   /// the optimizer decides by it. Collective and blocking.
   torch::Tensor mean(const torch::Tensor& value) const;
+
+  /// Scales all gradients by one factor so that their 2-norm together is at most `max_norm`, and returns what it was
+  /// before: the same on all ranks. Gradients without a finite norm stay as they are. Call it where gradients are
+  /// synchronised: after a backward outside pause(). Each rank reads its share of them. Collective and blocking. Throws
+  /// Error (kInvalidArgument) for a norm that is not positive.
+  double clip_grad_norm(double max_norm);
 
   /// While the returned object lives, backward only accumulates locally. The next backward after it synchronises
   /// everything. It must go before the DataParallel does.

@@ -18,6 +18,7 @@ enum class ErrorCode : std::uint8_t {
   kRefused,          ///< a schedule is not valid or could not be proved
   kIo,               ///< a file could not be read or written
   kUnsupported,      ///< asked for something that this build or machine has not
+  kNonFinite,        ///< a gradient is infinite or not a number
 };
 
 /// The one exception of this library. `what()` is a whole sentence: what happened, where, what to do.

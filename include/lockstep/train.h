@@ -6,5 +6,7 @@
 #include <lockstep/data_parallel.h>
 #include <lockstep/loader.h>
 #include <lockstep/optim.h>
+#include <lockstep/metrics.h>
+#include <lockstep/mixed_precision.h>
 #include <lockstep/safetensors.h>
 #include <lockstep/sharded.h>

@@ -1,5 +1,9 @@
+#include <fmt/format.h>
 #include <lockstep/data_parallel.h>
 
+#include <cmath>
+
+#include "train/gradient_norm.h"
 #include "train/local_gradient.h"
 #include "train/reducer.h"
 
@@ -29,6 +33,21 @@ torch::Tensor DataParallel::mean(const torch::Tensor& value) const {
                   {.purpose = "mean of a value over ranks"})
       .wait();
   return sum.to(value.scalar_type());
+}
+
+double DataParallel::clip_grad_norm(double max_norm) {
+  if (!(max_norm > 0)) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("clip_grad_norm({}): the largest norm must be positive.", max_norm));
+  }
+  torch::NoGradGuard no_grad;
+  const auto parameters = reducer_->parameters();
+  const double norm = gradient_norm(reducer_->group(), parameters);
+  if (!std::isfinite(norm) || norm <= max_norm) return norm;
+  for (const auto& parameter : parameters) {
+    if (parameter.grad().defined()) parameter.grad().mul_(max_norm / norm);
+  }
+  return norm;
 }
 
 DataParallel::Pause::~Pause() { --depth_; }

@@ -1,8 +1,11 @@
 #include "train/reducer.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "train/local_gradient.h"
+#include "train/non_finite.h"
 #include "train/replicate.h"
 #include "train/tensor.h"
 
@@ -18,8 +21,20 @@ std::vector<std::pair<std::string, std::string>> contract(const std::vector<Modu
   things.emplace_back("option bucket_bytes", std::to_string(options.bucket_bytes));
   things.emplace_back("option rebuild_buckets", options.rebuild_buckets ? "on" : "off");
   things.emplace_back("option algorithm", options.algorithm);
+  things.emplace_back("option non_finite", std::to_string(static_cast<int>(options.non_finite)));
   things.emplace_back("option communication_hook", options.communication_hook ? "set" : "not set");
   return things;
+}
+
+// What a rank says of a parameter. Ranks say the largest of what they have: who found something wrong goes before who
+// merely has a gradient.
+constexpr std::uint8_t kNotReached = 0;
+constexpr std::uint8_t kReached = 1;
+constexpr std::uint8_t kNonFiniteOnRankZero = 2;
+
+std::uint8_t non_finite_on(int rank) {
+  constexpr int kRanks = 256 - kNonFiniteOnRankZero;
+  return static_cast<std::uint8_t>(kNonFiniteOnRankZero + std::min(rank, kRanks - 1));
 }
 
 }  // namespace
@@ -77,7 +92,11 @@ void Reducer::on_gradient(std::size_t parameter) {
     buckets_->slot_of(parameter).copy_(gradient);
     gradient = buckets_->slot_of(parameter);
   }
-  reached_here_[parameter] = 1;
+  auto& reached = reached_here_[parameter];
+  reached = std::max(reached, kReached);
+  if (options_.non_finite != NonFinite::kIgnore && has_non_finite(buckets_->slot_of(parameter))) {
+    reached = non_finite_on(group_.rank());
+  }
   if (run) run->advance(parameter);
 }
 
@@ -99,15 +118,36 @@ void Reducer::finish(BackwardRun& run) {
   std::copy(reached_here_.begin(), reached_here_.end(), reached_);
   run.complete({reached_, reached_here_.size(), DataType::kUInt8});
   take_means();
-  std::fill(reached_here_.begin(), reached_here_.end(), std::uint8_t{0});
+  std::fill(reached_here_.begin(), reached_here_.end(), kNotReached);
   report_ = run.report();
   run_.reset();
   if (rebuild_pending_) rebuild(run);
+  if (options_.non_finite != NonFinite::kIgnore) judge_non_finite();
+}
+
+void Reducer::judge_non_finite() {
+  auto& found = report_.non_finite;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    if (reached_[i] >= kNonFiniteOnRankZero) found.push_back({parameters_[i].name, reached_[i] - kNonFiniteOnRankZero});
+  }
+  if (found.empty()) return;
+  if (options_.non_finite == NonFinite::kSkip) {
+    for (const ModuleTensor& parameter : parameters_) parameter.tensor.mutable_grad() = torch::Tensor();
+    report_.skipped = true;
+    return;
+  }
+  throw Error(ErrorCode::kNonFinite,
+              fmt::format("The gradient of '{}' is infinite or not a number on rank {}{}. The parameters are as they "
+                          "were: lower the learning rate, clip gradients, or skip such updates by "
+                          "non_finite = NonFinite::kSkip.",
+                          found.front().parameter, found.front().rank,
+                          found.size() > 1 ? fmt::format(", and so are those of {} more", found.size() - 1) : ""),
+              {.rank = group_.rank(), .peer = found.front().rank, .operation = "DataParallel"});
 }
 
 void Reducer::fill_unreached_slots() {
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    if (reached_here_[i]) continue;
+    if (reached_here_[i] != kNotReached) continue;
     auto& gradient = parameters_[i].tensor.mutable_grad();
     const auto& slot = buckets_->slot_of(i);
     if (!gradient.defined()) {
@@ -122,7 +162,7 @@ void Reducer::fill_unreached_slots() {
 
 void Reducer::take_means() {
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    if (reached_[i] && !in_slot(i)) parameters_[i].tensor.mutable_grad() = buckets_->slot_of(i);
+    if (reached_[i] != kNotReached && !in_slot(i)) parameters_[i].tensor.mutable_grad() = buckets_->slot_of(i);
   }
 }
 
@@ -148,10 +188,16 @@ void Reducer::rebuild(const BackwardRun& run) {
   buckets_ = next;
 }
 
+std::vector<torch::Tensor> Reducer::parameters() const {
+  std::vector<torch::Tensor> tensors;
+  for (const ModuleTensor& parameter : parameters_) tensors.push_back(parameter.tensor);
+  return tensors;
+}
+
 std::vector<std::string> Reducer::unreached() const {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    if (!reached_[i]) names.push_back(parameters_[i].name);
+    if (reached_[i] == kNotReached) names.push_back(parameters_[i].name);
   }
   return names;
 }

@@ -25,6 +25,8 @@ class Reducer : public std::enable_shared_from_this<Reducer> {
 
   const Group& group() const { return group_; }
   const BatchShare& share() const { return share_; }
+  /// Those that are synchronised.
+  std::vector<torch::Tensor> parameters() const;
   int& pause_depth() { return pause_depth_; }
   const SyncReport& report() const { return report_; }
   std::vector<std::string> unreached() const;
@@ -37,6 +39,7 @@ class Reducer : public std::enable_shared_from_this<Reducer> {
   void finish(BackwardRun& run);
   void fill_unreached_slots();
   void take_means();
+  void judge_non_finite();
   void rebuild(const BackwardRun& run);
   std::vector<BucketLayout> lay_out_in(const std::vector<std::size_t>& order) const;
 
@@ -45,8 +48,10 @@ class Reducer : public std::enable_shared_from_this<Reducer> {
   BatchShare& share_;                     // the group's, as the loader sets it
   std::vector<ModuleTensor> parameters_;  // the trainable ones, each once
   std::shared_ptr<const BucketSet> buckets_;
-  RegisteredMemory reached_memory_;  // a byte a parameter: its gradient changed since the last synchronised backward...
-  std::uint8_t* reached_;            // ...on this rank before the collective, on any rank after it
+  // A byte a parameter, of this rank before the collective and the largest of all ranks after it: did its gradient
+  // change since the last synchronised backward, and did a rank find it infinite or not a number?
+  RegisteredMemory reached_memory_;
+  std::uint8_t* reached_;
   std::vector<std::uint8_t> reached_here_;
   bool rebuild_pending_;
   int pause_depth_ = 0;

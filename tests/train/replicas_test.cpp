@@ -55,6 +55,14 @@ TEST(Example, MlpLearnsAloneAndOnTwoRanks) {
   }
 }
 
+TEST(Example, MixedPrecisionLearnsAloneAndOnTwoRanks) {
+  for (const int ranks : {1, 2}) {
+    const auto output = output_of("mixed_precision", ranks);
+    EXPECT_GT(values_after(" accuracy ", output).back(), 0.9) << output;
+    EXPECT_LT(values_after(" loss ", output).back(), 0.3) << output;
+  }
+}
+
 TEST(Example, GanFindsTheWholeCircleAloneAndOnTwoRanks) {
   for (const int ranks : {1, 2}) {
     const auto output = output_of("gan", ranks);

@@ -53,7 +53,7 @@ void Control::ask() noexcept {
 Error Control::failure() const {
   const auto length =
       static_cast<std::size_t>(std::find(word_.text.begin(), word_.text.end(), '\0') - word_.text.begin());
-  const bool known = word_.code <= static_cast<std::uint32_t>(ErrorCode::kUnsupported);
+  const bool known = word_.code <= static_cast<std::uint32_t>(ErrorCode::kNonFinite);
   return {known ? static_cast<ErrorCode>(word_.code) : ErrorCode::kTransport,
           std::string(word_.text.data(), length),
           {.peer = word_.about >= 0 ? word_.about : peer_}};
