@@ -13,7 +13,8 @@ endif()
 
 # Only the headers that a component here can serve.
 file(GLOB public_headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/lockstep/*.h")
-set(train_headers checkpoint data_parallel loader optim safetensors sharded train wrapped)
+set(train_headers checkpoint data_parallel hooks loader metrics mixed_precision optim safetensors sharded sync_batch_norm train
+                  wrapped)
 list(TRANSFORM train_headers REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/include/lockstep/\\1.h")
 if(NOT TARGET lockstep_train)
   list(REMOVE_ITEM public_headers ${train_headers})

@@ -24,8 +24,9 @@ class Reducer;
 struct GradientBucket {
   int index = 0;       ///< 0 leaves first
   torch::Tensor flat;  ///< one-dimensional, in registered memory; slots are 64-byte aligned, gaps are zero
-  std::vector<std::string> parameters;  ///< names, in slot order
-  bool last = false;                    ///< no bucket follows in this backward
+  std::vector<std::string> parameters;   ///< names, in slot order
+  bool last = false;                     ///< no bucket follows in this backward
+  std::vector<torch::Tensor> gradients;  ///< the parameters' in their shapes, over flat's memory
 };
 
 /// Replaces the all-reduce of a bucket: starts it and returns at once. When the Pending is complete `bucket.flat` must
@@ -69,6 +70,13 @@ struct SyncReport {
   bool skipped = false;                       ///< gradients were set to undefined
 };
 
+/// When buffers, as running statistics, which each rank changes by its own samples, are made equal.
+enum class BufferSync : std::uint8_t {
+  kOnce,       ///< when DataParallel is made
+  kBroadcast,  ///< and after each synchronised backward: rank 0's
+  kMean        ///< and after each synchronised backward: their mean, weighted as gradients are; of integers rank 0's
+};
+
 struct DataParallelOptions {
   /// Size of the bucket that leaves first, and of the others. Smaller ones leave earlier, larger ones move faster.
   std::size_t first_bucket_bytes = std::size_t{1} << 20;
@@ -82,6 +90,7 @@ struct DataParallelOptions {
   /// Ranks agree on what they found by the byte a parameter that they exchange anyway. Looking takes about 0.13 ns an
   /// element, at the speed of memory.
   NonFinite non_finite = NonFinite::kIgnore;
+  BufferSync buffers = BufferSync::kOnce;
   /// Empty: all_reduce with mean.
   CommunicationHook communication_hook;
 };
@@ -101,7 +110,7 @@ using NamedTensors = std::vector<std::pair<std::string, torch::Tensor>>;
 ///
 /// Every rank must run backward equally often. A loss that reaches no parameter of the module on some rank runs no hook
 /// there: the others then end with a timeout that names that rank. Gradients taken with torch::autograd::grad are not
-/// synchronised; buffers (running statistics) are made equal on construction only. Sparse gradients are refused
+/// synchronised; of buffers see BufferSync. Sparse gradients are refused
 /// (kUnsupported).
 ///
 /// A backward that throws synchronises nothing more: call zero_grad and go on, if every rank threw. An Error of the

@@ -32,6 +32,7 @@ Bucket::Bucket(const Group& group, const BucketLayout& layout, const std::vector
     gradient_.parameters.push_back(parameter.name);
   }
   gradient_.flat = tensor_over(memory_, slots_.front().scalar_type());
+  gradient_.gradients = slots_;
   purpose_ = fmt::format("gradients of {} (bucket {})", some_of(gradient_.parameters), gradient_.index);
 }
 

@@ -10,11 +10,12 @@
 namespace lockstep {
 
 DataParallel::DataParallel(const Group& group, torch::nn::Module& module, DataParallelOptions options)
-    : reducer_(std::make_shared<detail::Reducer>(group, tensors_of(module), std::move(options))) {}
+    : reducer_(std::make_shared<detail::Reducer>(group, tensors_of(module), buffers_of(module), std::move(options))) {}
 DataParallel::DataParallel(const Group& group, const torch::jit::Module& module, DataParallelOptions options)
-    : reducer_(std::make_shared<detail::Reducer>(group, tensors_of(module), std::move(options))) {}
+    : reducer_(std::make_shared<detail::Reducer>(group, tensors_of(module), buffers_of(module), std::move(options))) {}
 DataParallel::DataParallel(const Group& group, const NamedTensors& tensors, DataParallelOptions options)
-    : reducer_(std::make_shared<detail::Reducer>(group, tensors_of(tensors), std::move(options))) {}
+    : reducer_(std::make_shared<detail::Reducer>(group, tensors_of(tensors), buffers_of(tensors), std::move(options))) {
+}
 DataParallel::~DataParallel() = default;
 DataParallel::DataParallel(DataParallel&&) noexcept = default;
 DataParallel& DataParallel::operator=(DataParallel&&) noexcept = default;

@@ -24,6 +24,10 @@ class TensorList {
     tensors_.push_back({name, tensor, is_parameter && tensor.requires_grad(), is_new ? "" : first->second});
   }
   std::vector<ModuleTensor> take() { return std::move(tensors_); }
+  std::vector<ModuleTensor> take_once() {
+    std::erase_if(tensors_, [](const ModuleTensor& tensor) { return !tensor.tied_to.empty(); });
+    return std::move(tensors_);
+  }
 
  private:
   std::vector<ModuleTensor> tensors_;
@@ -62,6 +66,26 @@ std::vector<ModuleTensor> tensors_of(const NamedTensors& tensors) {
     list.add(name, tensor, true);
   }
   return list.take();
+}
+
+std::vector<ModuleTensor> buffers_of(const torch::nn::Module& module) {
+  TensorList list;
+  for (const auto& buffer : module.named_buffers()) list.add(buffer.key(), buffer.value(), false);
+  return list.take_once();
+}
+
+std::vector<ModuleTensor> buffers_of(const torch::jit::Module& module) {
+  TensorList list;
+  for (const auto& buffer : module.named_buffers()) list.add(buffer.name, buffer.value, false);
+  return list.take_once();
+}
+
+std::vector<ModuleTensor> buffers_of(const NamedTensors& tensors) {
+  TensorList list;
+  for (const auto& [name, tensor] : tensors) {
+    if (tensor.defined() && !tensor.requires_grad()) list.add(name, tensor, false);
+  }
+  return list.take_once();
 }
 
 }  // namespace lockstep

@@ -24,4 +24,9 @@ std::vector<ModuleTensor> tensors_of(const torch::jit::Module& module);
 /// In the order given.
 std::vector<ModuleTensor> tensors_of(const NamedTensors& tensors);
 
+/// Those of tensors_of that are no parameters, each once; in a list, what requires no gradient.
+std::vector<ModuleTensor> buffers_of(const torch::nn::Module& module);
+std::vector<ModuleTensor> buffers_of(const torch::jit::Module& module);
+std::vector<ModuleTensor> buffers_of(const NamedTensors& tensors);
+
 }  // namespace lockstep

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "train/buffer_sync.h"
 #include "train/local_gradient.h"
 #include "train/non_finite.h"
 #include "train/replicate.h"
@@ -22,6 +23,7 @@ std::vector<std::pair<std::string, std::string>> contract(const std::vector<Modu
   things.emplace_back("option rebuild_buckets", options.rebuild_buckets ? "on" : "off");
   things.emplace_back("option algorithm", options.algorithm);
   things.emplace_back("option non_finite", std::to_string(static_cast<int>(options.non_finite)));
+  things.emplace_back("option buffers", std::to_string(static_cast<int>(options.buffers)));
   things.emplace_back("option communication_hook", options.communication_hook ? "set" : "not set");
   return things;
 }
@@ -39,10 +41,12 @@ std::uint8_t non_finite_on(int rank) {
 
 }  // namespace
 
-Reducer::Reducer(const Group& group, const std::vector<ModuleTensor>& tensors, DataParallelOptions options)
+Reducer::Reducer(const Group& group, const std::vector<ModuleTensor>& tensors, std::vector<ModuleTensor> buffers,
+                 DataParallelOptions options)
     : group_(group),
       options_(std::move(options)),
       share_(group_.attribute<BatchShare>()),
+      module_buffers_(std::move(buffers)),
       rebuild_pending_(options_.rebuild_buckets) {
   require_equal(group_, contract(tensors, options_));
   parameters_ = trainable_of(tensors, "DataParallel");
@@ -122,6 +126,7 @@ void Reducer::finish(BackwardRun& run) {
   report_ = run.report();
   run_.reset();
   if (rebuild_pending_) rebuild(run);
+  synchronise_buffers(group_, module_buffers_, options_.buffers, share_.factor(group_.size()));
   if (options_.non_finite != NonFinite::kIgnore) judge_non_finite();
 }
 

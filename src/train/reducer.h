@@ -20,8 +20,10 @@ namespace lockstep::detail {
 /// backward.
 class Reducer : public std::enable_shared_from_this<Reducer> {
  public:
-  /// Of a model's `tensors`. Collective: compares the replicas and gives all of them rank 0's values.
-  Reducer(const Group& group, const std::vector<ModuleTensor>& tensors, DataParallelOptions options);
+  /// Of a model's `tensors`, some of which are `buffers`. Collective: compares the replicas and gives all of them rank
+  /// 0's values.
+  Reducer(const Group& group, const std::vector<ModuleTensor>& tensors, std::vector<ModuleTensor> buffers,
+          DataParallelOptions options);
 
   const Group& group() const { return group_; }
   const BatchShare& share() const { return share_; }
@@ -47,6 +49,7 @@ class Reducer : public std::enable_shared_from_this<Reducer> {
   DataParallelOptions options_;
   BatchShare& share_;                     // the group's, as the loader sets it
   std::vector<ModuleTensor> parameters_;  // the trainable ones, each once
+  std::vector<ModuleTensor> module_buffers_;
   std::shared_ptr<const BucketSet> buckets_;
   // A byte a parameter, of this rank before the collective and the largest of all ranks after it: did its gradient
   // change since the last synchronised backward, and did a rank find it infinite or not a number?

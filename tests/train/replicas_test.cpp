@@ -63,6 +63,22 @@ TEST(Example, MixedPrecisionLearnsAloneAndOnTwoRanks) {
   }
 }
 
+TEST(Example, BatchNormLearnsTheSameAloneAndOnTwoRanks) {
+  std::vector<double> losses;
+  for (const int ranks : {1, 2}) {
+    const auto output = output_of("batch_norm", ranks);
+    EXPECT_GT(values_after(" accuracy ", output).back(), 0.9) << output;
+    losses.push_back(values_after(" loss ", output).back());
+  }
+  EXPECT_NEAR(losses[0], losses[1], 1e-3);
+}
+
+TEST(Example, CompressionLearnsWithFewerBytes) {
+  const auto output = output_of("compression", 2);
+  EXPECT_LT(values_after(" loss ", output).back(), 0.3) << output;
+  EXPECT_GT(values_after(" bytes ", output).back(), 5) << output;
+}
+
 TEST(Example, GanFindsTheWholeCircleAloneAndOnTwoRanks) {
   for (const int ranks : {1, 2}) {
     const auto output = output_of("gan", ranks);

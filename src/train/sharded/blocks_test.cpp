@@ -1,6 +1,7 @@
 // Stage 3: blocks that are whole only while they run, used in every way that modules are.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <lockstep/sharded.h>
 
 #include <functional>
 #include <sstream>

@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <lockstep/sharded.h>
 
 #include "train/test_model.h"
 

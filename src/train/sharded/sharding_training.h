@@ -2,6 +2,8 @@
 
 /// What the tests of sharding train: the network of train/test_model.h with any optimizer, alone and sharded.
 
+#include <lockstep/sharded.h>
+
 #include <functional>
 #include <memory>
 #include <string>

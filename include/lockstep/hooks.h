@@ -1,0 +1,79 @@
+#pragma once
+
+#include <lockstep/data_parallel.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace lockstep {
+
+/// Bytes since the hook was made, of this rank: the least that a collective sends of a message of its size (all-reduce:
+/// 2 (p-1)/p of it, all-gather: p-1 times its block, all-to-all: (p-1)/p of it).
+struct HookTraffic {
+  double dense_bytes = 0;  ///< that all-reduce of the gradients in their own type would have sent
+  double sent_bytes = 0;   ///< that were sent
+  double ratio() const { return sent_bytes > 0 ? dense_bytes / sent_bytes : 1; }
+};
+
+/// How the mean of a bucket over ranks is found. A small object with state, one for each DataParallel; hooks that wrap
+/// another are handed what comes after them.
+///
+///   auto hook = lockstep::error_feedback(lockstep::top_k_hook(world, 0.01));
+///   lockstep::DataParallel replica(world, *net, {.communication_hook = lockstep::use(hook)});
+///   ... hook->traffic().ratio()
+///
+/// What a hook gives is the same to the bit on all ranks, if they compute with equally many threads. The lossy ones
+/// compress float32 and send buckets of other types as they are.
+class BucketHook {
+ public:
+  virtual ~BucketHook() = default;
+
+  /// Starts. When the Pending is complete, `bucket.flat` holds the mean over ranks, or what stands for it; and
+  /// `contribution`, unless it is null, holds what this rank's gradients counted as, in the same shape.
+  virtual Pending reduce(const GradientBucket& bucket, torch::Tensor* contribution) = 0;
+  /// Is the mean exact, but for rounding in the gradients' own type?
+  virtual bool exact() const = 0;
+  /// "error_feedback(top_k(0.01))".
+  virtual std::string name() const = 0;
+  virtual HookTraffic traffic() const = 0;
+};
+using BucketHookPtr = std::shared_ptr<BucketHook>;
+
+/// As DataParallelOptions takes it.
+CommunicationHook use(BucketHookPtr hook);
+
+/// The mean as it is: the end of each chain. Exact.
+BucketHookPtr all_reduce_hook(const Group& group);
+
+/// Hands the bucket on in 16 bits (torch::kFloat16 or torch::kBFloat16; anything else throws Error, kInvalidArgument).
+/// Half the bytes of float32. float16 overflows beyond 65,504.
+BucketHookPtr cast_hook(torch::ScalarType type, BucketHookPtr next);
+
+/// Adds what the hook it wraps lost of this rank's gradients to those of the next iteration, so that nothing is lost
+/// for good (Karimireddy et al. 2019, Error Feedback Fixes SignSGD). Takes as much memory as the gradients. What is
+/// kept is dropped when buckets are laid out anew, which happens once, after the first backward.
+BucketHookPtr error_feedback(BucketHookPtr inner);
+
+/// 8 bits a value and a float32 scale for each `block` values: summed in float32 by the rank that owns the piece and
+/// sent back in 8 bits, too. A quarter of the bytes at any number of ranks.
+BucketHookPtr int8_hook(const Group& group, std::int64_t block = 256);
+
+/// The sign of each value and the mean magnitude of each `block` of them (Bernstein et al. 2018, signSGD; wrap it in
+/// error_feedback). A bit a value, gathered: 64 / p times less than all-reduce.
+BucketHookPtr sign_hook(const Group& group, std::int64_t block = 1024);
+
+/// The `fraction` of values that are largest, with their places, gathered (Stich et al. 2018, Sparsified SGD with
+/// Memory; wrap it in error_feedback). 1 / (p fraction) times less than all-reduce.
+BucketHookPtr top_k_hook(const Group& group, double fraction);
+
+/// A `fraction` of values that all ranks draw alike, so that their places need not be sent (wrap it in error_feedback).
+/// 1 / fraction times less than what comes next.
+BucketHookPtr random_k_hook(double fraction, std::uint64_t seed, BucketHookPtr next);
+
+/// Each matrix of gradients as the product of two of `rank` columns, by one step of power iteration that starts where
+/// the last one ended (Vogels et al. 2019, PowerSGD; wrap it in error_feedback). Vectors, and matrices that would not
+/// get smaller, are sent as they are. Its second half is exchanged after backward.
+BucketHookPtr power_sgd_hook(const Group& group, std::int64_t rank, std::uint64_t seed);
+
+}  // namespace lockstep

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <lockstep/hooks.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace lockstep {
+
+/// Counts what is sent, by the formulas of HookTraffic.
+class TrafficCount {
+ public:
+  explicit TrafficCount(int ranks) : others_(ranks - 1), ranks_(ranks) {}
+  void dense(std::size_t bytes) { traffic_.dense_bytes += all_reduced(bytes); }
+  void all_reduce(std::size_t bytes) { traffic_.sent_bytes += all_reduced(bytes); }
+  void all_gather(std::size_t own_block) { traffic_.sent_bytes += others_ * static_cast<double>(own_block); }
+  void all_to_all(std::size_t bytes) { traffic_.sent_bytes += others_ * static_cast<double>(bytes) / ranks_; }
+  const HookTraffic& traffic() const { return traffic_; }
+
+ private:
+  double all_reduced(std::size_t bytes) const { return 2.0 * others_ * static_cast<double>(bytes) / ranks_; }
+  double others_;
+  double ranks_;
+  HookTraffic traffic_;
+};
+
+/// A hook that compresses float32 and ends its chain.
+class CompressingHook : public BucketHook {
+ public:
+  explicit CompressingHook(Group group) : group_(std::move(group)), count_(group_.size()) {}
+  Pending reduce(const GradientBucket& bucket, torch::Tensor* contribution) final;
+  bool exact() const override { return false; }
+  HookTraffic traffic() const final { return count_.traffic(); }
+
+ protected:
+  virtual Pending compress(const GradientBucket& bucket, torch::Tensor* contribution) = 0;
+
+  Group group_;
+  TrafficCount count_;
+};
+
+/// The mean over ranks of `tensor`, which is contiguous, in place.
+Pending mean_in_place(const Group& group, const torch::Tensor& tensor, const std::string& purpose);
+
+/// "gradients of a, b (bucket 2), top_k(0.01)".
+std::string purpose_of(const GradientBucket& bucket, const std::string& hook);
+
+/// Zeroes what in `flat`, which is laid out as the bucket, belongs to no gradient.
+void zero_gaps(const GradientBucket& bucket, torch::Tensor flat);
+
+/// Complete when `first` is and `then` has run, once.
+Pending finish_with(Pending first, std::function<void()> then);
+/// Complete when `first` is and what `then` starts. That starts only in wait(), which ranks call in one order: done()
+/// answers at moments of each rank's own, and collectives must start in the same order on all.
+Pending continue_with(Pending first, std::function<Pending()> then);
+
+/// Throws Error (kInvalidArgument) naming `hook`, unless 0 < fraction <= 1.
+void require_fraction(double fraction, const std::string& hook);
+
+}  // namespace lockstep

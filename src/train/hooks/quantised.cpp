@@ -1,0 +1,129 @@
+// int8 and sign: all values, in fewer bits.
+#include <fmt/format.h>
+
+#include "train/hooks/hook_base.h"
+
+namespace lockstep {
+namespace {
+
+void require_block(std::int64_t block, const std::string& hook) {
+  if (block > 0 && block % 8 == 0) return;
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("{}: a block of {} values; it must be a positive multiple of 8.", hook, block));
+}
+
+/// Rows of `values` numbers, each coded as 8-bit numbers followed by the blocks' scales.
+class Int8Code {
+ public:
+  Int8Code(std::int64_t values, std::int64_t block) : values_(values), blocks_(values / block), block_(block) {}
+  std::int64_t row_bytes() const { return values_ + blocks_ * static_cast<std::int64_t>(sizeof(float)); }
+
+  /// [rows, values] of float32 -> [rows, row_bytes()].
+  torch::Tensor encode(const torch::Tensor& numbers) const {
+    const auto blocks = numbers.reshape({-1, blocks_, block_});
+    const auto scales = blocks.abs().amax(2, /*keepdim=*/true) / 127;
+    const auto codes = (blocks / scales.clamp_min(1e-37)).round().to(torch::kInt8);
+    return torch::cat({codes.reshape({-1, values_}).view(torch::kUInt8),
+                       scales.reshape({-1, blocks_}).contiguous().view(torch::kUInt8)},
+                      1);
+  }
+  torch::Tensor decode(const torch::Tensor& rows) const {
+    const auto codes = rows.narrow(1, 0, values_).contiguous().view(torch::kInt8).to(torch::kFloat32);
+    const auto scales = rows.narrow(1, values_, row_bytes() - values_).contiguous().view(torch::kFloat32);
+    return (codes.view({-1, blocks_, block_}) * scales.unsqueeze(2)).view({-1, values_});
+  }
+
+ private:
+  std::int64_t values_;
+  std::int64_t blocks_;
+  std::int64_t block_;
+};
+
+Buffer bytes_of(const torch::Tensor& rows) {
+  return buffer_of(rows.data_ptr<std::uint8_t>(), static_cast<std::size_t>(rows.numel()));
+}
+
+class Int8 : public CompressingHook {
+ public:
+  Int8(const Group& group, std::int64_t block) : CompressingHook(group), block_(block) {}
+  std::string name() const override { return fmt::format("int8({})", block_); }
+
+ protected:
+  Pending compress(const GradientBucket& bucket, torch::Tensor* contribution) override {
+    const std::int64_t ranks = group_.size();
+    const std::int64_t all = bucket.flat.numel();
+    const std::int64_t piece = (all + ranks * block_ - 1) / (ranks * block_) * block_;
+    const Int8Code code(piece, block_);
+    const auto padded = torch::constant_pad_nd(bucket.flat, {0, ranks * piece - all}).view({ranks, piece});
+    const auto mine = code.encode(padded);
+    const auto pieces = torch::empty_like(mine);
+    if (contribution) *contribution = code.decode(mine).flatten().narrow(0, 0, all).clone();
+    count_.all_to_all(mine.nbytes());
+    count_.all_gather(static_cast<std::size_t>(code.row_bytes()));
+    const std::string purpose = purpose_of(bucket, name());
+    auto scattered = group_.all_to_all(mine.data_ptr(), bytes_of(pieces), {.purpose = purpose});
+    return continue_with(std::move(scattered), [group = group_, flat = bucket.flat, code, mine, pieces, all, purpose] {
+      const auto means = torch::empty_like(pieces);
+      means[group.rank()].copy_(code.encode(code.decode(pieces).mean(0, /*keepdim=*/true))[0]);
+      auto gathered = group.all_gather(bytes_of(means), {.purpose = purpose});
+      return finish_with(std::move(gathered),
+                         [flat, code, means, all] { flat.copy_(code.decode(means).flatten().narrow(0, 0, all)); });
+    });
+  }
+
+ private:
+  std::int64_t block_;
+};
+
+class Sign : public CompressingHook {
+ public:
+  Sign(const Group& group, std::int64_t block) : CompressingHook(group), block_(block) {}
+  std::string name() const override { return fmt::format("sign({})", block_); }
+
+ protected:
+  Pending compress(const GradientBucket& bucket, torch::Tensor* contribution) override {
+    const std::int64_t all = bucket.flat.numel();
+    const std::int64_t blocks = (all + block_ - 1) / block_;
+    const auto padded = torch::constant_pad_nd(bucket.flat, {0, blocks * block_ - all}).view({blocks, block_});
+    const auto bits = torch::tensor({1, 2, 4, 8, 16, 32, 64, 128}, torch::kUInt8);
+    const auto signs = (padded.ge(0).view({-1, 8}).to(torch::kUInt8) * bits).sum(1, false, torch::kUInt8);
+    const auto mine = torch::cat({signs, padded.abs().mean(1).view(torch::kUInt8)});
+    const auto decode = [bits, blocks, all, block = block_](const torch::Tensor& row) {
+      const auto sign = row.narrow(0, 0, blocks * block / 8).unsqueeze(1).bitwise_and(bits).ne(0);
+      const auto scale = row.narrow(0, blocks * block / 8, blocks * 4).clone().view(torch::kFloat32);
+      return ((sign.view({blocks, block}).to(torch::kFloat32) * 2 - 1) * scale.unsqueeze(1))
+          .flatten()
+          .narrow(0, 0, all);
+    };
+    if (contribution) {
+      *contribution = decode(mine);
+      zero_gaps(bucket, *contribution);
+    }
+    const auto rows = torch::empty({group_.size(), mine.numel()}, torch::kUInt8);
+    rows[group_.rank()].copy_(mine);
+    count_.all_gather(mine.nbytes());
+    auto gathered = group_.all_gather(bytes_of(rows), {.purpose = purpose_of(bucket, name())});
+    return finish_with(std::move(gathered), [bucket, rows, decode] {
+      bucket.flat.zero_();
+      for (const auto& row : rows.unbind(0)) bucket.flat.add_(decode(row), 1.0 / static_cast<double>(rows.size(0)));
+      zero_gaps(bucket, bucket.flat);
+    });
+  }
+
+ private:
+  std::int64_t block_;
+};
+
+}  // namespace
+
+BucketHookPtr int8_hook(const Group& group, std::int64_t block) {
+  require_block(block, "int8_hook");
+  return std::make_shared<Int8>(group, block);
+}
+
+BucketHookPtr sign_hook(const Group& group, std::int64_t block) {
+  require_block(block, "sign_hook");
+  return std::make_shared<Sign>(group, block);
+}
+
+}  // namespace lockstep
