@@ -6,9 +6,9 @@
 #include <lockstep/data_parallel.h>
 #include <lockstep/hooks.h>
 #include <lockstep/loader.h>
-#include <lockstep/optim.h>
 #include <lockstep/metrics.h>
 #include <lockstep/mixed_precision.h>
+#include <lockstep/optim.h>
 #include <lockstep/safetensors.h>
 #include <lockstep/sharded.h>
 #include <lockstep/sync_batch_norm.h>
