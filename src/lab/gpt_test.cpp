@@ -3,6 +3,7 @@
 #include "lab/optimizer.h"
 
 #include <gtest/gtest.h>
+#include <lockstep/optim.h>
 #include <torch/types.h>
 #include <torch/utils.h>
 

@@ -24,8 +24,4 @@ torch::optim::AdamW make_optimizer(const torch::nn::Module& model, double weight
   return torch::optim::AdamW(std::move(groups), options);
 }
 
-void set_learning_rate(torch::optim::AdamW& optimizer, double learning_rate) {
-  for (auto& group : optimizer.param_groups()) group.options().set_lr(learning_rate);
-}
-
 }  // namespace lockstep::lab

@@ -8,6 +8,4 @@ namespace lockstep::lab {
 /// AdamW with beta 0.9 and 0.99, in two groups: matrices decay, vectors (norms) do not.
 torch::optim::AdamW make_optimizer(const torch::nn::Module& model, double weight_decay);
 
-void set_learning_rate(torch::optim::AdamW& optimizer, double learning_rate);
-
 }  // namespace lockstep::lab

@@ -1,19 +1,16 @@
 #include "lab/optimizer_state.h"
 
+#include "train/checkpoint/optimizer_fields.h"
+
 #include <torch/types.h>
 
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "train/optimizer_key.h"
-
 namespace lockstep::lab {
 
 namespace {
-
-using torch::optim::AdamWParamState;
 
 std::vector<torch::Tensor> parameters_of(const torch::optim::AdamW& optimizer) {
   std::vector<torch::Tensor> parameters;
@@ -23,11 +20,19 @@ std::vector<torch::Tensor> parameters_of(const torch::optim::AdamW& optimizer) {
   return parameters;
 }
 
-torch::Tensor read(torch::serialize::InputArchive& archive, const std::string& name, const torch::Tensor& like) {
-  torch::Tensor tensor;
-  archive.read(name, tensor, /*is_buffer=*/true);
+/// Reads a field of `like`'s state; false if the archive has none.
+bool read(torch::serialize::InputArchive& archive, const std::string& name, OptimizerField field,
+          const torch::Tensor& like) {
+  if (auto* const* number = std::get_if<std::int64_t*>(&field)) {
+    c10::IValue value;
+    if (!archive.try_read(name, value)) return false;
+    **number = value.toInt();
+    return true;
+  }
+  torch::Tensor& tensor = *std::get<torch::Tensor*>(field);
+  if (!archive.try_read(name, tensor, /*is_buffer=*/true)) return false;
   TORCH_CHECK(tensor.sizes() == like.sizes(), name, " has another shape");
-  return tensor;
+  return true;
 }
 
 }  // namespace
@@ -35,13 +40,16 @@ torch::Tensor read(torch::serialize::InputArchive& archive, const std::string& n
 void save_state(torch::serialize::OutputArchive& archive, const torch::optim::AdamW& optimizer) {
   const auto parameters = parameters_of(optimizer);
   for (std::size_t i = 0; i < parameters.size(); ++i) {
-    const auto found = optimizer.state().find(key_in(optimizer.state(), parameters[i]));
-    if (found == optimizer.state().end()) continue;  // never updated
-    const auto& state = static_cast<const AdamWParamState&>(*found->second);
-    const std::string number = std::to_string(i);
-    archive.write("step" + number, c10::IValue(state.step()));
-    archive.write("mean" + number, state.exp_avg(), /*is_buffer=*/true);
-    archive.write("square" + number, state.exp_avg_sq(), /*is_buffer=*/true);
+    torch::optim::OptimizerParamState* state = find_state(optimizer, parameters[i]);
+    if (state == nullptr) continue;  // never updated
+    for (const auto& [field, value] : fields_of(*state)) {
+      const std::string name = field + std::to_string(i);
+      if (const auto* number = std::get_if<std::int64_t*>(&value)) {
+        archive.write(name, c10::IValue(**number));
+      } else if (const torch::Tensor& tensor = *std::get<torch::Tensor*>(value); tensor.defined()) {
+        archive.write(name, tensor, /*is_buffer=*/true);
+      }
+    }
   }
 }
 
@@ -49,14 +57,14 @@ void load_state(torch::serialize::InputArchive& archive, torch::optim::AdamW& op
   const auto parameters = parameters_of(optimizer);
   optimizer.state().clear();
   for (std::size_t i = 0; i < parameters.size(); ++i) {
-    const std::string number = std::to_string(i);
-    c10::IValue step;
-    if (!archive.try_read("step" + number, step)) continue;
-    auto state = std::make_unique<AdamWParamState>();
-    state->step(step.toInt());
-    state->exp_avg(read(archive, "mean" + number, parameters[i]));
-    state->exp_avg_sq(read(archive, "square" + number, parameters[i]));
-    optimizer.state()[key_in(optimizer.state(), parameters[i])] = std::move(state);
+    auto state = make_state(optimizer);
+    bool found = false;
+    for (const auto& [field, value] : fields_of(*state))
+      found |= read(archive, field + std::to_string(i), value, parameters[i]);
+    if (!found) continue;
+    const auto& read_state = static_cast<const torch::optim::AdamWParamState&>(*state);
+    TORCH_CHECK(read_state.exp_avg().defined() && read_state.exp_avg_sq().defined(), "a moment is missing");
+    put_state(optimizer, parameters[i], std::move(state));
   }
 }
 

@@ -6,9 +6,8 @@
 
 namespace lockstep::lab {
 
-/// AdamW's moments and step counts, by the order of the parameters, in a form that every version of torch reads:
-/// torch's own names a parameter by its address, as text in 1.13 and as a number since 2, and what reads the other one
-/// crashes later.
+/// AdamW's state by the order of the parameters, in an archive that every version of torch reads (torch's own is not;
+/// train/checkpoint/optimizer_fields.cpp says why).
 void save_state(torch::serialize::OutputArchive& archive, const torch::optim::AdamW& optimizer);
 
 /// For an optimizer of the same parameters; its options stay. Throws c10::Error where the archive lacks a tensor or one

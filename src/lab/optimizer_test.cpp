@@ -3,6 +3,7 @@
 #include "lab/gpt.h"
 
 #include <gtest/gtest.h>
+#include <lockstep/optim.h>
 #include <torch/types.h>
 #include <torch/utils.h>
 

@@ -86,7 +86,8 @@ LearningRate TextSettings::schedule() const {
   const std::int64_t decay = decay_iterations > 0 ? decay_iterations : iterations;
   const std::int64_t warm = warmup >= 0 ? warmup : std::min<std::int64_t>(100, decay / 10);
   const double minimum = min_learning_rate == -1 ? learning_rate / 10 : min_learning_rate;
-  return {.peak = learning_rate, .minimum = minimum, .warmup = warm, .decay = std::max(decay, warm)};
+  return {
+      .peak = learning_rate, .minimum = minimum, .warmup = warm, .decay = Decay::kCosine, .end = std::max(decay, warm)};
 }
 
 std::int64_t TextOptions::print_every() const {

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "lab/gpt.h"
-#include "lab/learning_rate.h"
 
+#include <lockstep/optim.h>
 #include <CLI/CLI.hpp>
 
 #include <cstdint>
@@ -29,6 +29,7 @@ struct TextSettings {
   double clip = 1.0;  ///< of the global gradient norm; 0: none
   std::uint64_t seed = 1337;
 
+  /// A warm-up, then a cosine (with the exact form of nanoGPT).
   LearningRate schedule() const;
 };
 

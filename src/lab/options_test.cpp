@@ -54,15 +54,15 @@ TEST(TextOptions, WhatNoFlagSaysStays) {
 
 TEST(TextOptions, TheScheduleFollowsTheIterations) {
   TextSettings settings;
-  EXPECT_EQ(settings.schedule().decay, 2000);
+  EXPECT_EQ(settings.schedule().end, 2000);
   EXPECT_EQ(settings.schedule().warmup, 100);
   EXPECT_DOUBLE_EQ(settings.schedule().minimum, settings.learning_rate / 10);
   settings.iterations = 20;
   EXPECT_EQ(settings.schedule().warmup, 2);
   settings.decay_iterations = 50;
-  EXPECT_EQ(settings.schedule().decay, 50);
+  EXPECT_EQ(settings.schedule().end, 50);
   settings.warmup = 70;
-  EXPECT_EQ(settings.schedule().decay, 70) << "a warm-up that is longer than the decay leaves nothing to decay";
+  EXPECT_EQ(settings.schedule().end, 70) << "a warm-up that is longer than the decay leaves nothing to decay";
 }
 
 TEST(TextOptions, PrintsAboutFiftyLines) {

@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <lockstep/optim.h>
 #include <torch/types.h>
 
 namespace lockstep::lab {
