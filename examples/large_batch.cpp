@@ -5,14 +5,7 @@
 
 #include <cstdio>
 
-struct Circle : torch::data::datasets::Dataset<Circle> {
-  torch::Tensor points = torch::rand({4096, 2}) * 2 - 1;
-  torch::data::Example<> get(std::size_t i) override {
-    auto point = points[static_cast<std::int64_t>(i)];
-    return {point, point.norm().lt(0.8).to(torch::kInt64)};
-  }
-  torch::optional<std::size_t> size() const override { return 4096; }
-};
+#include "circle.h"
 
 int main() {
   auto world = lockstep::World::from_env();

@@ -1,6 +1,6 @@
 #include "lab/optimizer_state.h"
 
-#include "train/checkpoint/optimizer_fields.h"
+#include "train/optimizer_fields.h"
 
 #include <torch/types.h>
 

@@ -27,9 +27,7 @@ std::size_t PointToPoint::index_of(Direction direction, int peer) {
 }
 
 PointToPoint::Header PointToPoint::header_of(const Buffer& buffer) {
-  return {.count = buffer.count,
-          .dtype = static_cast<std::uint32_t>(buffer.dtype),
-          .bytes_each = static_cast<std::uint32_t>(size_of(buffer.dtype))};
+  return {.count = buffer.count, .dtype = static_cast<std::uint64_t>(buffer.dtype)};
 }
 
 PointToPoint::Ticket PointToPoint::start(const Message& message) {

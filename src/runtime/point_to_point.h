@@ -59,8 +59,7 @@ class PointToPoint {
   /// Before the elements, in the stream.
   struct Header {
     std::uint64_t count;
-    std::uint32_t dtype;
-    std::uint32_t bytes_each;
+    std::uint64_t dtype;
   };
   struct Queued {
     Buffer buffer;

@@ -6,7 +6,7 @@ namespace lockstep {
 namespace {
 
 // libtorch 1.13 has functions for the CPU, newer ones take the device.
-#if TORCH_VERSION_MAJOR >= 2 && TORCH_VERSION_MINOR >= 4
+#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 4)
 bool is_enabled() { return at::autocast::is_autocast_enabled(at::kCPU); }
 void enable(bool on) { at::autocast::set_autocast_enabled(at::kCPU, on); }
 at::ScalarType dtype() { return at::autocast::get_autocast_dtype(at::kCPU); }

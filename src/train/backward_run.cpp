@@ -1,25 +1,8 @@
 #include "train/backward_run.h"
 
-#include "base/clock.h"
+#include "train/sync_timing.h"
 
 namespace lockstep {
-namespace {
-
-/// Adds the time it lives to `total_ms`.
-class Timed {
- public:
-  explicit Timed(double& total_ms) : total_ms_(total_ms) {}
-  ~Timed() { total_ms_ += milliseconds_since(start_); }
-  Timed(const Timed&) = delete;
-  Timed& operator=(const Timed&) = delete;
-
- private:
-  double& total_ms_;
-  Clock::time_point start_ = Clock::now();
-};
-
-}  // namespace
-
 BackwardRun::BackwardRun(Group group, const DataParallelOptions& options, std::shared_ptr<const BucketSet> buckets,
                          std::size_t parameters)
     : group_(std::move(group)),
@@ -85,11 +68,6 @@ void BackwardRun::land(std::size_t index) {
   report_.buckets[index].completed_us = now_us();
 }
 
-SyncReport BackwardRun::report() const {
-  SyncReport report = report_;
-  report.backward_ms = static_cast<double>(report.last_gradient_us - first_gradient_us_) / 1000;
-  for (BucketTiming& bucket : report.buckets) bucket.hidden = bucket.completed_us <= report.last_gradient_us;
-  return report;
-}
+SyncReport BackwardRun::report() const { return finished(report_, first_gradient_us_); }
 
 }  // namespace lockstep

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "train/batch_share.h"
+#include "train/tensor.h"
 
 namespace lockstep {
 namespace {
@@ -42,10 +43,7 @@ BatchMoments moments_of_all(const torch::Tensor& input, const Group& group) {
     rows[group.rank()] = torch::cat(
         {torch::full({1}, count, torch::kFloat64), mean.to(torch::kFloat64), variance.to(torch::kFloat64) * count});
   }
-  group
-      .all_gather(buffer_of(rows.data_ptr<double>(), static_cast<std::size_t>(rows.numel())),
-                  {.purpose = "statistics of a SyncBatchNorm"})
-      .wait();
+  group.all_gather(buffer_of(rows), {.purpose = "statistics of a SyncBatchNorm"}).wait();
 
   const auto counts_of_ranks = rows.narrow(1, 0, 1);
   const auto means = rows.narrow(1, 1, channels);

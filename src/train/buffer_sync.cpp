@@ -2,6 +2,9 @@
 
 #include <cstring>
 
+#include "train/local_gradient.h"
+#include "train/tensor.h"
+
 namespace lockstep {
 namespace {
 
@@ -28,13 +31,8 @@ void broadcast(const Group& group, const std::vector<torch::Tensor>& tensors) {
 void average(const Group& group, const std::vector<torch::Tensor>& tensors, double factor) {
   std::vector<torch::Tensor> parts;
   for (const auto& tensor : tensors) parts.push_back(tensor.flatten().to(torch::kFloat64));
-  auto sums = torch::cat(parts);
-  // Not a product: what a rank without samples computed may be infinite or not a number.
-  sums = factor == 0 ? torch::zeros_like(sums) : sums * factor;
-  group
-      .all_reduce(buffer_of(sums.data_ptr<double>(), static_cast<std::size_t>(sums.numel())), ReduceOp::kMean,
-                  {.purpose = "mean of buffers"})
-      .wait();
+  const auto sums = counting(torch::cat(parts), factor);
+  group.all_reduce(buffer_of(sums), ReduceOp::kMean, {.purpose = "mean of buffers"}).wait();
   std::int64_t at = 0;
   for (const auto& tensor : tensors) {
     tensor.copy_(sums.narrow(0, at, tensor.numel()).view(tensor.sizes()));

@@ -1,11 +1,9 @@
-#include <fmt/format.h>
 #include <lockstep/data_parallel.h>
-
-#include <cmath>
 
 #include "train/gradient_norm.h"
 #include "train/local_gradient.h"
 #include "train/reducer.h"
+#include "train/tensor.h"
 
 namespace lockstep {
 
@@ -26,28 +24,17 @@ torch::Tensor DataParallel::mean(const torch::Tensor& value) const {
   torch::NoGradGuard no_grad;
   const Group& group = reducer_->group();
   const double factor = reducer_->share().factor(group.size());
-  // Not a product with 0: what a rank without samples computed may be infinite or not a number.
-  auto sum = factor == 0 ? torch::zeros_like(value, torch::kFloat64).contiguous()
-                         : (value.detach().to(torch::kFloat64) * factor).contiguous();
-  group
-      .all_reduce(buffer_of(sum.data_ptr<double>(), static_cast<std::size_t>(sum.numel())), ReduceOp::kMean,
-                  {.purpose = "mean of a value over ranks"})
-      .wait();
+  const auto sum = counting(value.detach().to(torch::kFloat64), factor).contiguous();
+  group.all_reduce(buffer_of(sum), ReduceOp::kMean, {.purpose = "mean of a value over ranks"}).wait();
   return sum.to(value.scalar_type());
 }
 
 double DataParallel::clip_grad_norm(double max_norm) {
-  if (!(max_norm > 0)) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("clip_grad_norm({}): the largest norm must be positive.", max_norm));
-  }
+  require_norm(max_norm);
   torch::NoGradGuard no_grad;
   const auto parameters = reducer_->parameters();
   const double norm = gradient_norm(reducer_->group(), parameters);
-  if (!std::isfinite(norm) || norm <= max_norm) return norm;
-  for (const auto& parameter : parameters) {
-    if (parameter.grad().defined()) parameter.grad().mul_(max_norm / norm);
-  }
+  clip(parameters, norm, max_norm);
   return norm;
 }
 

@@ -1,5 +1,8 @@
 #include "train/gradient_norm.h"
 
+#include <fmt/format.h>
+#include <lockstep/error.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -24,13 +27,14 @@ double sum_of_squares(const T* values, std::int64_t count) {
   return total;
 }
 
-double sum_of_squares(const torch::Tensor& flat) {
-  if (flat.scalar_type() == torch::kFloat64) return sum_of_squares(flat.data_ptr<double>(), flat.numel());
-  const auto single = flat.to(torch::kFloat32);
+}  // namespace
+
+double sum_of_squares(const torch::Tensor& values) {
+  const auto dense = values.is_non_overlapping_and_dense() ? values : values.contiguous();
+  if (dense.scalar_type() == torch::kFloat64) return sum_of_squares(dense.data_ptr<double>(), dense.numel());
+  const auto single = dense.to(torch::kFloat32);
   return sum_of_squares(single.data_ptr<float>(), single.numel());
 }
-
-}  // namespace
 
 double gradient_norm(const Group& group, const std::vector<torch::Tensor>& parameters) {
   torch::NoGradGuard no_grad;
@@ -51,6 +55,18 @@ double gradient_norm(const Group& group, const std::vector<torch::Tensor>& param
   }
   group.all_reduce(buffer_of(sum), ReduceOp::kSum, {.purpose = "norm of the gradients"}).wait();
   return std::sqrt(sum[0]);
+}
+
+void require_norm(double max_norm) {
+  if (max_norm > 0) return;
+  throw Error(ErrorCode::kInvalidArgument, fmt::format("clip_grad_norm({}): a norm is above 0.", max_norm));
+}
+
+void clip(const std::vector<torch::Tensor>& parameters, double norm, double max_norm) {
+  if (!std::isfinite(norm) || norm <= max_norm) return;
+  for (const auto& parameter : parameters) {
+    if (parameter.grad().defined()) parameter.grad().mul_(max_norm / norm);
+  }
 }
 
 }  // namespace lockstep

@@ -38,10 +38,31 @@ torch::Tensor weighted(const torch::Tensor& gradient, double factor, const Gradi
     refuse(ErrorCode::kInvalidArgument,
            fmt::format("changed its type after {0} was made: convert the module first, then make {0}.", whose.owner));
   }
-  if (factor == 1) return {};
-  // Not a product: what a rank without samples computed may be infinite or not a number.
-  if (factor == 0) return torch::zeros_like(gradient);
-  return gradient * factor;
+  return factor == 1 ? torch::Tensor() : counting(gradient, factor);
+}
+
+torch::Tensor counting(const torch::Tensor& values, double factor) {
+  return factor == 0 ? torch::zeros_like(values) : values * factor;
+}
+
+std::vector<GradientSize> sizes_of(const std::vector<ModuleTensor>& parameters) {
+  std::vector<GradientSize> sizes;
+  for (const auto& parameter : parameters) {
+    sizes.push_back({parameter.tensor.nbytes(), *data_type_of(parameter.tensor.scalar_type())});
+  }
+  return sizes;
+}
+
+std::vector<std::size_t> last_first(std::size_t count) {
+  std::vector<std::size_t> order(count);
+  for (std::size_t i = 0; i < count; ++i) order[i] = count - 1 - i;
+  return order;
+}
+
+std::vector<std::size_t> order_of_rank_zero(const Group& group, const std::vector<std::size_t>& own) {
+  std::vector<std::int64_t> agreed(own.begin(), own.end());
+  group.broadcast(buffer_of(agreed), 0, {.purpose = "order in which gradients come"}).wait();
+  return {agreed.begin(), agreed.end()};
 }
 
 void agree_on_samples(const Group& group, std::int64_t count) {

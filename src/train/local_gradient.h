@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "train/layout.h"
 #include "train/module_tensors.h"
 
 namespace lockstep {
@@ -25,6 +26,17 @@ struct GradientOf {
 /// What is to be accumulated instead of `gradient` where it counts `factor` times; undefined for "as it is". Throws
 /// Error for a sparse gradient (kUnsupported) and one of another type (kInvalidArgument).
 torch::Tensor weighted(const torch::Tensor& gradient, double factor, const GradientOf& whose);
+
+/// Values that count `factor` times. Those that do not count are 0, though a rank without samples may have computed
+/// infinities, or what is not a number.
+torch::Tensor counting(const torch::Tensor& values, double factor);
+
+/// What the layout of buckets needs to know of them.
+std::vector<GradientSize> sizes_of(const std::vector<ModuleTensor>& parameters);
+/// Indices in the order in which gradients are expected: those registered last come first.
+std::vector<std::size_t> last_first(std::size_t count);
+/// Rank 0's order of something, on every rank. Collective.
+std::vector<std::size_t> order_of_rank_zero(const Group& group, const std::vector<std::size_t>& own);
 
 /// DataParallel::samples: this rank's next backward is a mean over `count` samples. Collective.
 void agree_on_samples(const Group& group, std::int64_t count);

@@ -8,7 +8,6 @@
 #include "train/local_gradient.h"
 #include "train/non_finite.h"
 #include "train/replicate.h"
-#include "train/tensor.h"
 
 namespace lockstep::detail {
 namespace {
@@ -53,9 +52,7 @@ Reducer::Reducer(const Group& group, const std::vector<ModuleTensor>& tensors, s
   broadcast_values(group_, tensors);
 
   const std::size_t count = parameters_.size();
-  std::vector<std::size_t> order(count);
-  for (std::size_t i = 0; i < count; ++i) order[i] = count - 1 - i;
-  buckets_ = std::make_shared<BucketSet>(group_, lay_out_in(order), parameters_);
+  buckets_ = std::make_shared<BucketSet>(group_, lay_out_in(last_first(count)), parameters_);
   reached_memory_ = group_.allocate(count);
   reached_ = static_cast<std::uint8_t*>(reached_memory_.data());
   reached_here_.resize(count);
@@ -67,11 +64,7 @@ Reducer::Reducer(const Group& group, const std::vector<ModuleTensor>& tensors, s
 }
 
 std::vector<BucketLayout> Reducer::lay_out_in(const std::vector<std::size_t>& order) const {
-  std::vector<GradientSize> sizes;
-  for (const auto& [name, tensor, is_trainable, tied_to] : parameters_) {
-    sizes.push_back({tensor.nbytes(), *data_type_of(tensor.scalar_type())});
-  }
-  return lay_out(sizes, order, {options_.first_bucket_bytes, options_.bucket_bytes});
+  return lay_out(sizes_of(parameters_), order, {options_.first_bucket_bytes, options_.bucket_bytes});
 }
 
 torch::Tensor Reducer::weighted(std::size_t parameter, const torch::Tensor& gradient) const {
@@ -173,15 +166,14 @@ void Reducer::take_means() {
 
 void Reducer::rebuild(const BackwardRun& run) {
   rebuild_pending_ = false;
-  std::vector<std::int64_t> agreed(run.order().begin(), run.order().end());
+  std::vector<std::size_t> order = run.order();
   // Those that did not come stay behind the others, in the order they have now.
   for (const Bucket& bucket : buckets_->buckets()) {
     for (const Slot& slot : bucket.layout().slots) {
-      if (!run.has(slot.parameter)) agreed.push_back(static_cast<std::int64_t>(slot.parameter));
+      if (!run.has(slot.parameter)) order.push_back(slot.parameter);
     }
   }
-  group_.broadcast(buffer_of(agreed), 0, {.purpose = "order in which gradients come"}).wait();
-  const auto layouts = lay_out_in({agreed.begin(), agreed.end()});
+  const auto layouts = lay_out_in(order_of_rank_zero(group_, order));
   if (layouts == buckets_->layouts()) return;
   const auto next = std::make_shared<BucketSet>(group_, layouts, parameters_);
   for (std::size_t i = 0; i < parameters_.size(); ++i) {

@@ -6,6 +6,8 @@
 
 #include "train/batch_moments.h"
 #include "train/batch_share.h"
+#include "train/local_gradient.h"
+#include "train/tensor.h"
 
 namespace lockstep {
 
@@ -50,10 +52,8 @@ struct Normalise : torch::autograd::Function<Normalise> {
     const auto own = gradients[0].to(mean.scalar_type());
     const auto normal = (input.to(mean.scalar_type()) - along_channels(mean, input)) * along_channels(scale, input);
     auto own_sums = torch::stack({sum_by_channel(own), sum_by_channel(own * normal)});
-    auto sums = factor == 0 ? torch::zeros_like(own_sums, torch::kFloat64) : own_sums.to(torch::kFloat64) * factor;
-    batch->group
-        .all_reduce(buffer_of(sums.data_ptr<double>(), static_cast<std::size_t>(sums.numel())), ReduceOp::kSum,
-                    {.purpose = "gradients of a SyncBatchNorm's statistics"})
+    const auto sums = counting(own_sums.to(torch::kFloat64), factor);
+    batch->group.all_reduce(buffer_of(sums), ReduceOp::kSum, {.purpose = "gradients of a SyncBatchNorm's statistics"})
         .wait();
 
     torch::Tensor of_input;

@@ -15,6 +15,10 @@ std::optional<DataType> data_type_of(torch::ScalarType type) {
   }
 }
 
+Buffer buffer_of(const torch::Tensor& tensor) {
+  return {tensor.data_ptr(), static_cast<std::size_t>(tensor.numel()), data_type_of(tensor.scalar_type()).value()};
+}
+
 torch::Tensor tensor_over(const RegisteredMemory& memory, torch::ScalarType type) {
   const auto count = static_cast<std::int64_t>(memory.bytes() / torch::elementSize(type));
   return torch::from_blob(

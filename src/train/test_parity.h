@@ -56,8 +56,7 @@ inline MakeHook tampering(const std::function<void(int rank, torch::Tensor& flat
     return [tamper, op, group](const GradientBucket& bucket) {
       torch::Tensor flat = bucket.flat;
       tamper(group.rank(), flat);
-      return group.all_reduce(
-          {flat.data_ptr(), static_cast<std::size_t>(flat.numel()), *data_type_of(flat.scalar_type())}, op);
+      return group.all_reduce(buffer_of(flat), op);
     };
   };
 }

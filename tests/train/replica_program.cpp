@@ -1,7 +1,6 @@
 // A rank that trains the tests' network for 20 iterations, does the same without its peers, and prints how much the two
 // differ.
-#include <fmt/format.h>
-
+#include "tests/train/print_difference.h"
 #include "train/test_model.h"
 
 int main() {
@@ -12,11 +11,5 @@ int main() {
   const DataParallel replica(world, *net);
   const auto change = test::train_small_net(*net, world);
   const auto expected = test::train_small_net(*test::make_net(1), World::alone());
-  fmt::print("difference {:e}\n", ((change - expected).norm() / expected.norm()).item<double>());
-
-  std::vector<float> largest(change.data_ptr<float>(), change.data_ptr<float>() + change.numel());
-  auto smallest = largest;
-  world.all_reduce(buffer_of(largest), ReduceOp::kMax).wait();
-  world.all_reduce(buffer_of(smallest), ReduceOp::kMin).wait();
-  fmt::print("bits {}\n", largest == smallest ? "equal" : "differ");
+  test::print_difference(world, change, expected);
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/processes/command.h"
+#include "tests/train/values_after.h"
 
 namespace lockstep {
 namespace {
@@ -16,15 +17,7 @@ using testing::HasSubstr;
 using testing::Le;
 using testing::SizeIs;
 using testing_support::Command;
-
-/// What follows each `word` in `text`.
-std::vector<double> values_after(const std::string& word, const std::string& text) {
-  std::vector<double> values;
-  for (auto at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
-    values.push_back(std::stod(text.substr(at + word.size())));
-  }
-  return values;
-}
+using testing_support::values_after;
 
 class Replicas : public testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Ranks, Replicas, testing::Values(1, 2, 4));

@@ -1,9 +1,8 @@
 // A rank that trains the tests' network sharded, at the stage that is its argument, does the same without its peers,
 // and prints how much the two differ.
-#include <fmt/format.h>
-
 #include <cstdlib>
 
+#include "tests/train/print_difference.h"
 #include "train/sharded/sharding_training.h"
 
 int main(int argc, char** argv) {
@@ -15,11 +14,5 @@ int main(int argc, char** argv) {
   const auto change =
       test::train_sharded(world, std::atoi(argv[1]), static_cast<std::uint64_t>(1 + world.rank()), what);
   const auto expected = test::train_sharded(*test::make_net(1), World::alone(), nullptr, what);
-  fmt::print("difference {:e}\n", ((change - expected).norm() / expected.norm()).item<double>());
-
-  std::vector<float> largest(change.data_ptr<float>(), change.data_ptr<float>() + change.numel());
-  auto smallest = largest;
-  world.all_reduce(buffer_of(largest), ReduceOp::kMax).wait();
-  world.all_reduce(buffer_of(smallest), ReduceOp::kMin).wait();
-  fmt::print("bits {}\n", largest == smallest ? "equal" : "differ");
+  test::print_difference(world, change, expected);
 }

@@ -6,7 +6,7 @@
 #include <set>
 #include <unordered_set>
 
-#include "train/checkpoint/optimizer_fields.h"
+#include "train/optimizer_fields.h"
 
 namespace lockstep {
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "train/bucket.h"
 #include "train/tensor.h"
 
 namespace lockstep {
@@ -73,17 +74,20 @@ Pending CompressingHook::reduce(const GradientBucket& bucket, torch::Tensor* con
   return mean_in_place(group_, bucket.flat, purpose_of(bucket, "all_reduce"));
 }
 
+Pending NarrowingHook::hand_on(const GradientBucket& narrow, const torch::Tensor& whole, torch::Tensor* contribution) {
+  const double before = next_->traffic().dense_bytes;
+  auto pending = next_->reduce(narrow, contribution);
+  const double share = static_cast<double>(narrow.flat.nbytes()) / static_cast<double>(whole.nbytes());
+  dense_bytes_ += (next_->traffic().dense_bytes - before) / share;
+  return pending;
+}
+
 Pending mean_in_place(const Group& group, const torch::Tensor& tensor, const std::string& purpose) {
-  return group.all_reduce(
-      {tensor.data_ptr(), static_cast<std::size_t>(tensor.numel()), *data_type_of(tensor.scalar_type())},
-      ReduceOp::kMean, {.purpose = purpose});
+  return group.all_reduce(buffer_of(tensor), ReduceOp::kMean, {.purpose = purpose});
 }
 
 std::string purpose_of(const GradientBucket& bucket, const std::string& hook) {
-  const std::string more =
-      bucket.parameters.size() > 1 ? fmt::format(" and {} more", bucket.parameters.size() - 1) : "";
-  return fmt::format("gradients of {}{} (bucket {}), {}", bucket.parameters.empty() ? "" : bucket.parameters.front(),
-                     more, bucket.index, hook);
+  return fmt::format("gradients of {} (bucket {}), {}", some_of(bucket.parameters), bucket.index, hook);
 }
 
 void zero_gaps(const GradientBucket& bucket, torch::Tensor flat) {

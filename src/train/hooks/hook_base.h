@@ -40,6 +40,23 @@ class CompressingHook : public BucketHook {
   TrafficCount count_;
 };
 
+/// A hook that hands a smaller bucket on, and counts as dense what the whole one would have been.
+class NarrowingHook : public BucketHook {
+ public:
+  explicit NarrowingHook(BucketHookPtr next) : next_(std::move(next)) {}
+  bool exact() const override { return false; }
+  HookTraffic traffic() const final { return {dense_bytes_, next_->traffic().sent_bytes}; }
+
+ protected:
+  /// `narrow` stands for `whole`.
+  Pending hand_on(const GradientBucket& narrow, const torch::Tensor& whole, torch::Tensor* contribution);
+
+  BucketHookPtr next_;
+
+ private:
+  double dense_bytes_ = 0;
+};
+
 /// The mean over ranks of `tensor`, which is contiguous, in place.
 Pending mean_in_place(const Group& group, const torch::Tensor& tensor, const std::string& purpose);
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "train/hooks/hook_base.h"
+#include "train/tensor.h"
 
 namespace lockstep {
 namespace {
@@ -39,10 +40,6 @@ class Int8Code {
   std::int64_t block_;
 };
 
-Buffer bytes_of(const torch::Tensor& rows) {
-  return buffer_of(rows.data_ptr<std::uint8_t>(), static_cast<std::size_t>(rows.numel()));
-}
-
 class Int8 : public CompressingHook {
  public:
   Int8(const Group& group, std::int64_t block) : CompressingHook(group), block_(block) {}
@@ -61,11 +58,11 @@ class Int8 : public CompressingHook {
     count_.all_to_all(mine.nbytes());
     count_.all_gather(static_cast<std::size_t>(code.row_bytes()));
     const std::string purpose = purpose_of(bucket, name());
-    auto scattered = group_.all_to_all(mine.data_ptr(), bytes_of(pieces), {.purpose = purpose});
+    auto scattered = group_.all_to_all(mine.data_ptr(), buffer_of(pieces), {.purpose = purpose});
     return continue_with(std::move(scattered), [group = group_, flat = bucket.flat, code, mine, pieces, all, purpose] {
       const auto means = torch::empty_like(pieces);
       means[group.rank()].copy_(code.encode(code.decode(pieces).mean(0, /*keepdim=*/true))[0]);
-      auto gathered = group.all_gather(bytes_of(means), {.purpose = purpose});
+      auto gathered = group.all_gather(buffer_of(means), {.purpose = purpose});
       return finish_with(std::move(gathered),
                          [flat, code, means, all] { flat.copy_(code.decode(means).flatten().narrow(0, 0, all)); });
     });
@@ -102,7 +99,7 @@ class Sign : public CompressingHook {
     const auto rows = torch::empty({group_.size(), mine.numel()}, torch::kUInt8);
     rows[group_.rank()].copy_(mine);
     count_.all_gather(mine.nbytes());
-    auto gathered = group_.all_gather(bytes_of(rows), {.purpose = purpose_of(bucket, name())});
+    auto gathered = group_.all_gather(buffer_of(rows), {.purpose = purpose_of(bucket, name())});
     return finish_with(std::move(gathered), [bucket, rows, decode] {
       bucket.flat.zero_();
       for (const auto& row : rows.unbind(0)) bucket.flat.add_(decode(row), 1.0 / static_cast<double>(rows.size(0)));

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "train/hooks/hook_base.h"
+#include "train/tensor.h"
 
 namespace lockstep {
 namespace {
@@ -31,8 +32,7 @@ class TopK : public CompressingHook {
     rows[group_.rank()].narrow(0, 0, k).copy_(values.view(torch::kInt32));
     rows[group_.rank()].narrow(0, k, k).copy_(places);
     count_.all_gather(static_cast<std::size_t>(2 * k) * sizeof(std::int32_t));
-    auto gathered = group_.all_gather(buffer_of(rows.data_ptr<std::int32_t>(), static_cast<std::size_t>(rows.numel())),
-                                      {.purpose = purpose_of(bucket, name())});
+    auto gathered = group_.all_gather(buffer_of(rows), {.purpose = purpose_of(bucket, name())});
     return finish_with(std::move(gathered), [flat = bucket.flat, rows, k, ranks = group_.size()] {
       flat.zero_();
       for (int rank = 0; rank < ranks; ++rank) {
@@ -47,10 +47,10 @@ class TopK : public CompressingHook {
   double fraction_;
 };
 
-class RandomK : public BucketHook {
+class RandomK : public NarrowingHook {
  public:
   RandomK(double fraction, std::uint64_t seed, BucketHookPtr next)
-      : fraction_(fraction), generator_(at::detail::createCPUGenerator(seed)), next_(std::move(next)) {}
+      : NarrowingHook(std::move(next)), fraction_(fraction), generator_(at::detail::createCPUGenerator(seed)) {}
 
   Pending reduce(const GradientBucket& bucket, torch::Tensor* contribution) override {
     const std::int64_t all = bucket.flat.numel();
@@ -59,10 +59,7 @@ class RandomK : public BucketHook {
     GradientBucket drawn = bucket;
     drawn.flat = bucket.flat.index_select(0, places);
     drawn.gradients.clear();  // of the whole bucket
-    const double before = next_->traffic().dense_bytes;
-    auto pending = next_->reduce(drawn, contribution);
-    dense_bytes_ += (next_->traffic().dense_bytes - before) * static_cast<double>(all) / static_cast<double>(k);
-    return finish_with(std::move(pending), [bucket, values = drawn.flat, places, contribution] {
+    return finish_with(hand_on(drawn, bucket.flat, contribution), [bucket, values = drawn.flat, places, contribution] {
       bucket.flat.zero_().index_copy_(0, places, values);
       zero_gaps(bucket, bucket.flat);
       if (!contribution) return;
@@ -70,15 +67,11 @@ class RandomK : public BucketHook {
       zero_gaps(bucket, *contribution);
     });
   }
-  bool exact() const override { return false; }
   std::string name() const override { return fmt::format("random_k({}, {})", fraction_, next_->name()); }
-  HookTraffic traffic() const override { return {dense_bytes_, next_->traffic().sent_bytes}; }
 
  private:
   double fraction_;
   at::Generator generator_;  // the same numbers on all ranks
-  BucketHookPtr next_;
-  double dense_bytes_ = 0;
 };
 
 }  // namespace

@@ -8,7 +8,8 @@
 #include <memory>
 #include <string>
 
-#include "train/checkpoint/optimizer_fields.h"
+#include "train/gradient_norm.h"
+#include "train/optimizer_fields.h"
 
 namespace lockstep {
 
@@ -21,10 +22,6 @@ template <class State>
 State& state_of(torch::optim::Optimizer& optimizer, const torch::Tensor& parameter) {
   if (find_state(optimizer, parameter) == nullptr) put_state(optimizer, parameter, std::make_unique<State>());
   return static_cast<State&>(*find_state(optimizer, parameter));
-}
-
-double sum_of_squares(const torch::Tensor& tensor) {
-  return tensor.numel() == 0 ? 0 : tensor.norm(2, torch::kFloat64).square().item<double>();
 }
 
 void require(bool holds, const std::string& name, double value, const std::string& range) {

@@ -51,9 +51,8 @@ void PieceGradients::show(std::size_t i) {
 torch::Tensor PieceGradients::spread(std::size_t i) const {
   const torch::Tensor& like = flat_.whole(i);
   torch::Tensor whole = torch::empty_strided(like.sizes(), like.strides(), like.options()).zero_();
-  const auto begin = (flat_.part(i).begin - flat_.layout().bucket.slots[i].offset) / like.element_size();
   auto in_memory_order = whole.as_strided({whole.numel()}, {1});
-  in_memory_order.narrow(0, static_cast<std::int64_t>(begin), pieces_[i].numel())
+  in_memory_order.narrow(0, flat_.begin(i), pieces_[i].numel())
       .copy_(pieces_[i] * static_cast<double>(flat_.layout().pieces));
   return whole;
 }

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/clock.h"
+#include "train/sync_timing.h"
 #include "train/tensor.h"
 
 namespace lockstep {
@@ -64,11 +64,10 @@ void ScatterRun::take(std::size_t flat, std::size_t parameter, const torch::Tens
 
 void ScatterRun::advance() {
   if (!options_.overlap) return;
-  const auto start = Clock::now();
+  const Timed exposed(report_.exposed_ms);
   launch_full();
   group_.progress();
   while (!in_flight_.empty() && loads_[in_flight_.front()].pending.done()) land_oldest();
-  report_.exposed_ms += milliseconds_since(start);
 }
 
 void ScatterRun::launch_full() {
@@ -105,7 +104,7 @@ void ScatterRun::land_oldest() {
 }
 
 void ScatterRun::complete() {
-  const auto start = Clock::now();
+  const Timed exposed(report_.exposed_ms);
   launch_full();
   const auto order = options_.order.empty() ? this->order() : options_.order;
   for (const std::size_t flat : order) {
@@ -117,14 +116,8 @@ void ScatterRun::complete() {
     launch(flat);
   }
   while (!in_flight_.empty()) land_oldest();
-  report_.exposed_ms += milliseconds_since(start);
 }
 
-SyncReport ScatterRun::report() const {
-  SyncReport report = report_;
-  report.backward_ms = static_cast<double>(report.last_gradient_us - first_gradient_us_) / 1000;
-  for (BucketTiming& bucket : report.buckets) bucket.hidden = bucket.completed_us <= report.last_gradient_us;
-  return report;
-}
+SyncReport ScatterRun::report() const { return finished(report_, first_gradient_us_); }
 
 }  // namespace lockstep

@@ -31,10 +31,6 @@ class ScatterRun {
   ScatterRun(const ScatterRun&) = delete;
   ScatterRun& operator=(const ScatterRun&) = delete;
 
-  bool has(std::size_t flat, std::size_t parameter) const {
-    return !loads_[flat].has.empty() && loads_[flat].has[parameter];
-  }
-  bool is_full(std::size_t flat) const { return loads_[flat].missing == 0; }
   /// All flats, as they got full, then the others.
   std::vector<std::size_t> order() const;
 

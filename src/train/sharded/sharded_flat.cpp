@@ -62,6 +62,11 @@ ByteRange ShardedFlat::part(std::size_t i) const {
                          static_cast<std::size_t>(group_.rank()));
 }
 
+std::int64_t ShardedFlat::begin(std::size_t i) const {
+  return static_cast<std::int64_t>(part(i).begin - layout_.bucket.slots[i].offset) /
+         static_cast<std::int64_t>(wholes_[i].element_size());
+}
+
 void ShardedFlat::rename(std::size_t i, const std::string& name) {
   parameters_[i].name = name;
   names_ = some_of(names_of(parameters_));

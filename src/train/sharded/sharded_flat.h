@@ -42,6 +42,8 @@ class ShardedFlat {
   const torch::Tensor& piece(std::size_t i) const { return pieces_[i]; }
   /// The same, as bytes of the buffer.
   ByteRange part(std::size_t i) const;
+  /// Its first element in parameter i.
+  std::int64_t begin(std::size_t i) const;
   /// "a, b, c and 4 more".
   const std::string& names() const { return names_; }
   void rename(std::size_t i, const std::string& name);

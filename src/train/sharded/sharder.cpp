@@ -7,8 +7,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "train/gradient_norm.h"
 #include "train/local_gradient.h"
-#include "train/optimizer_key.h"
+#include "train/optimizer_fields.h"
 #include "train/replicate.h"
 #include "train/tensor.h"
 
@@ -35,30 +36,11 @@ void require_stage(int stage) {
                   stage));
 }
 
-/// In double, a cache's worth of elements at a time: the float32 squares are exact there, so that the order of the sum,
-/// which depends on the pieces, does not show in the float32 factor made from it.
-double sum_of_squares_of(const torch::Tensor& tensor) {
-  constexpr std::int64_t kElements = std::int64_t{1} << 16;
-  const auto flat = tensor.as_strided({tensor.numel()}, {1});
-  double sum = 0;
-  for (std::int64_t at = 0; at < flat.numel(); at += kElements) {
-    const auto some = flat.narrow(0, at, std::min(kElements, flat.numel() - at)).to(torch::kFloat64);
-    sum += some.dot(some).item<double>();
-  }
-  return sum;
-}
-
 }  // namespace
 
 std::vector<FlatLayout> flat_layouts(const std::vector<ModuleTensor>& parameters, BucketLimits limits, int pieces) {
-  std::vector<GradientSize> sizes;
-  for (const auto& parameter : parameters) {
-    sizes.push_back({parameter.tensor.nbytes(), *data_type_of(parameter.tensor.scalar_type())});
-  }
-  std::vector<std::size_t> reversed(parameters.size());
-  for (std::size_t i = 0; i < reversed.size(); ++i) reversed[i] = reversed.size() - 1 - i;
   std::vector<FlatLayout> layouts;
-  for (auto& bucket : lay_out(sizes, reversed, limits)) {
+  for (auto& bucket : lay_out(sizes_of(parameters), last_first(parameters.size()), limits)) {
     layouts.push_back(cut(std::move(bucket), static_cast<std::size_t>(pieces)));
   }
   return layouts;
@@ -233,10 +215,7 @@ void Sharder::finish(ScatterRun& run) {
 
 void Sharder::agree_on_order(const ScatterRun& run) {
   order_agreed_ = true;
-  const auto seen = run.order();
-  std::vector<std::int64_t> agreed(seen.begin(), seen.end());
-  group_.broadcast(buffer_of(agreed), 0, {.purpose = "order in which gradients come"}).wait();
-  order_.assign(agreed.begin(), agreed.end());
+  order_ = order_of_rank_zero(group_, run.order());
 }
 
 torch::Tensor Sharder::part_of(const torch::Tensor& gradient, std::size_t parameter) const {
@@ -248,9 +227,7 @@ torch::Tensor Sharder::part_of(const torch::Tensor& gradient, std::size_t parame
     dense = torch::empty_strided(values.whole(slot).sizes(), values.whole(slot).strides(), gradient.options());
     dense.copy_(gradient);
   }
-  const auto begin = static_cast<std::int64_t>(values.part(slot).begin - values.layout().bucket.slots[slot].offset) /
-                     dense.element_size();
-  return dense.as_strided({dense.numel()}, {1}).narrow(0, begin, values.piece(slot).numel()).detach();
+  return dense.as_strided({dense.numel()}, {1}).narrow(0, values.begin(slot), values.piece(slot).numel()).detach();
 }
 
 void Sharder::require_reduced() const {
@@ -293,9 +270,9 @@ void Sharder::cut_eager_state(torch::optim::Optimizer& optimizer) const {
   if (flats_.empty() || dynamic_cast<torch::optim::Adagrad*>(&optimizer) == nullptr) return;
   torch::NoGradGuard no_grad;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    const auto found = optimizer.state().find(key_in(optimizer.state(), parameters_[i].tensor));
-    if (found == optimizer.state().end()) continue;
-    auto& state = static_cast<torch::optim::AdagradParamState&>(*found->second);
+    auto* const found = find_state(optimizer, parameters_[i].tensor);
+    if (found == nullptr) continue;
+    auto& state = static_cast<torch::optim::AdagradParamState&>(*found);
     const auto [flat, slot] = places_[i];
     if (state.sum().sizes() != flats_[flat]->whole(slot).sizes() ||
         state.sum().sizes() == flats_[flat]->piece(slot).sizes())
@@ -305,33 +282,20 @@ void Sharder::cut_eager_state(torch::optim::Optimizer& optimizer) const {
   }
 }
 
-double Sharder::sum_of_squares() const {
-  double sum = 0;
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    const auto& gradient = parameters_[i].tensor.grad();
-    if (!gradient.defined()) continue;
-    const auto part = options_.stage == 1 ? part_of(gradient, i) : gradient;
-    if (part.defined()) sum += sum_of_squares_of(part);
-  }
-  return sum;
-}
-
 double Sharder::clip_grad_norm(double max_norm) {
-  if (!(max_norm > 0)) {
-    throw Error(ErrorCode::kInvalidArgument, fmt::format("clip_grad_norm({}): a norm is above 0.", max_norm));
-  }
+  if (replica_) return replica_->clip_grad_norm(max_norm);
+  require_norm(max_norm);
   require_reduced();
   torch::NoGradGuard no_grad;
-  std::vector<double> sum{sum_of_squares()};
-  if (options_.stage > 0) {
-    group_.all_reduce(buffer_of(sum), ReduceOp::kSum, {.purpose = "norm of the gradients"}).wait();
-  }
-  const double norm = std::sqrt(sum[0]);
-  const auto factor = static_cast<float>(max_norm / (norm + 1e-6));
-  if (!(factor < 1)) return norm;
+  std::vector<torch::Tensor> parameters;
+  std::vector<double> sum{0};
   for (const auto& parameter : parameters_) {
-    if (parameter.tensor.grad().defined()) parameter.tensor.grad().mul_(factor);
+    parameters.push_back(parameter.tensor);
+    if (parameter.tensor.grad().defined()) sum[0] += sum_of_squares(parameter.tensor.grad());
   }
+  group_.all_reduce(buffer_of(sum), ReduceOp::kSum, {.purpose = "norm of the gradients"}).wait();
+  const double norm = std::sqrt(sum[0]);
+  clip(parameters, norm, max_norm);
   return norm;
 }
 
@@ -353,9 +317,7 @@ std::vector<ParameterPiece> Sharder::pieces() const {
     }
     const auto [flat, slot] = places_[i];
     const ShardedFlat& values = *flats_[flat];
-    const auto element = static_cast<std::int64_t>(values.whole(slot).element_size());
-    const auto offset = values.layout().bucket.slots[slot].offset;
-    const auto begin = static_cast<std::int64_t>(values.part(slot).begin - offset) / element;
+    const std::int64_t begin = values.begin(slot);
     result.push_back({name, tensor, values.piece(slot), values.whole(slot).sizes().vec(), begin,
                       begin + values.piece(slot).numel()});
   }

@@ -74,7 +74,6 @@ class Sharder : public std::enable_shared_from_this<Sharder> {
   torch::Tensor part_of(const torch::Tensor& gradient, std::size_t parameter) const;
   /// Adagrad makes its state when it is made, of whole parameters: leaves this rank's part of it.
   void cut_eager_state(torch::optim::Optimizer& optimizer) const;
-  double sum_of_squares() const;
 
   Group group_;
   ShardedOptions options_;

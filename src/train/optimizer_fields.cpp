@@ -1,6 +1,6 @@
 // What optimizers keep, by which torch's versions agree: its own archives name a parameter by its address, as text in
 // 1.13 and as a number since 2, and what reads the other one crashes later.
-#include "train/checkpoint/optimizer_fields.h"
+#include "train/optimizer_fields.h"
 
 #include <lockstep/error.h>
 #include <lockstep/optim.h>
@@ -10,7 +10,8 @@
 #include <torch/optim/rmsprop.h>
 #include <torch/optim/sgd.h>
 
-#include "train/optimizer_key.h"
+#include <sstream>
+#include <type_traits>
 
 namespace lockstep {
 
@@ -26,6 +27,19 @@ Fields adam_fields(AdamState& state) {
           {"exp_avg", &state.exp_avg()},
           {"exp_avg_sq", &state.exp_avg_sq()},
           {"max_exp_avg_sq", &state.max_exp_avg_sq()}};
+}
+
+/// What an optimizer's `state()` finds a parameter's state by: text in libtorch 1.13, an address in newer ones.
+template <class Map>
+typename Map::key_type key_in(const Map&, const torch::Tensor& parameter) {
+  void* address = parameter.unsafeGetTensorImpl();
+  if constexpr (std::is_same_v<typename Map::key_type, std::string>) {
+    std::ostringstream text;
+    text << address;
+    return text.str();
+  } else {
+    return address;
+  }
 }
 
 }  // namespace
@@ -55,8 +69,7 @@ std::unique_ptr<OptimizerParamState> make_state(const Optimizer& optimizer) {
   if (dynamic_cast<const RMSprop*>(&optimizer)) return std::make_unique<RMSpropParamState>();
   throw Error(ErrorCode::kUnsupported,
               "A checkpoint takes the state of SGD, Adam, AdamW, RMSprop, Adagrad, Lars and Lamb; this is another "
-              "optimizer. Write a "
-              "StatePart for it.");
+              "optimizer. Write a StatePart for it.");
 }
 
 OptimizerParamState* find_state(const Optimizer& optimizer, const torch::Tensor& parameter) {
