@@ -27,7 +27,8 @@ namespace {
 
 constexpr int kRanks = 4;
 constexpr std::size_t kElements = std::size_t{1} << 20;
-constexpr std::chrono::milliseconds kDeadline{300};       // of those who wait for one that is stopped
+// Of those who wait for one that is stopped; longer than a busy machine lets a rank wait for a core.
+constexpr std::chrono::milliseconds kDeadline{1000};
 constexpr std::chrono::milliseconds kNoDeadline{60'000};  // of those who must be told earlier
 constexpr std::int64_t kSecond = 1'000'000;               // microseconds
 
@@ -204,7 +205,7 @@ TEST_P(Deaths, AStoppedRankIsAnErrorOnEverySurvivorAtTheDeadline) {
     if (rank == kVictim) continue;
     const Notice& notice = job.notice(rank);
     EXPECT_EQ(notice.code, ErrorCode::kTimeout) << notice.text.data();
-    EXPECT_THAT(notice.text.data(), testing::HasSubstr("waited 0.3 s"));
+    EXPECT_THAT(notice.text.data(), testing::HasSubstr("waited 1 s"));
     EXPECT_EQ(notice.peer, kVictim) << notice.text.data();
     EXPECT_LT(notice.time - job.end().time, kSecond + 1000 * kDeadline.count()) << notice.text.data();
   }

@@ -10,7 +10,8 @@ class CastHook : public NarrowingHook {
   CastHook(torch::ScalarType type, BucketHookPtr next) : NarrowingHook(std::move(next)), type_(type) {}
 
   Pending reduce(const GradientBucket& bucket, torch::Tensor* contribution) override {
-    if (bucket.flat.element_size() <= torch::elementSize(type_)) return hand_on(bucket, bucket.flat, contribution);
+    if (static_cast<std::size_t>(bucket.flat.element_size()) <= torch::elementSize(type_))
+      return hand_on(bucket, bucket.flat, contribution);
     GradientBucket narrow = bucket;
     narrow.flat = bucket.flat.to(type_);
     narrow.gradients.clear();  // of the wide bucket
