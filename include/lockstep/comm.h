@@ -4,5 +4,6 @@
 #include <lockstep/error.h>
 #include <lockstep/group.h>
 #include <lockstep/pending.h>
+#include <lockstep/traffic.h>
 #include <lockstep/types.h>
 #include <lockstep/world.h>

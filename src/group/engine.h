@@ -10,6 +10,7 @@
 
 #include <lockstep/group.h>
 
+#include <cstdint>
 #include <memory>
 
 namespace lockstep::detail {
@@ -37,6 +38,9 @@ class Engine {
 
   /// For messages from one rank to another.
   virtual ByteStreams& messages() = 0;
+
+  /// Put on a network since the engine was made.
+  virtual std::uint64_t bytes_sent() const = 0;
 
   /// Tells the peers that this rank can go no further, and why.
   virtual void fail(const Error& error) noexcept = 0;

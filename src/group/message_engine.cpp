@@ -21,6 +21,7 @@ class MessageEngine final : public Engine {
   // All memory is alike: what moves goes from and to where it lies.
   bool is_registered(const void* /*data*/, std::size_t /*bytes*/) const override { return false; }
   ByteStreams& messages() override { return transport_->messages(); }
+  std::uint64_t bytes_sent() const override { return transport_->bytes_sent(); }
   void fail(const Error& error) noexcept override { transport_->fail(error); }
   std::string open_meeting() override { return transport_->open_meeting(); }
   std::unique_ptr<Engine> join(const Meeting& meeting) override { return make_engine(transport_->join(meeting)); }

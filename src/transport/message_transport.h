@@ -7,6 +7,7 @@
 #include <lockstep/group.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -31,6 +32,9 @@ class MessageTransport : public ByteStreams {
 
   /// Other streams, for messages from one rank to another, which collectives neither wait for nor hold up.
   virtual ByteStreams& messages() = 0;
+
+  /// By all of these streams, since the transport was made.
+  virtual std::uint64_t bytes_sent() const = 0;
 
   /// The peers that are there but do not wait for anybody in this group: those for whose sake others wait. Asks them,
   /// and gives them a quarter of a second to answer. Throws what one that failed meanwhile says.

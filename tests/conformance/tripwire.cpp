@@ -107,6 +107,7 @@ class WatchedMessageTransport final : public MessageTransport {
   RegisteredMemory allocate(std::size_t bytes) override { return inner_->allocate(bytes); }
   std::vector<int> idle_peers() override { return inner_->idle_peers(); }
   ByteStreams& messages() override { return messages_; }
+  std::uint64_t bytes_sent() const override { return inner_->bytes_sent(); }
   void fail(const Error& error) noexcept override { inner_->fail(error); }
   std::string open_meeting() override { return inner_->open_meeting(); }
   std::unique_ptr<MessageTransport> join(const lockstep::Meeting& meeting) override { return inner_->join(meeting); }

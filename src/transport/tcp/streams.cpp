@@ -34,7 +34,10 @@ Streams::Streams(Peers& peers, std::vector<FileDescriptor> sockets, int ranks_he
 std::size_t Streams::send(int peer, std::span<const iovec> spans) {
   const msghdr message = message_of(spans);
   const ssize_t sent = ::sendmsg(socket(peer), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
-  if (sent >= 0) return static_cast<std::size_t>(sent);
+  if (sent >= 0) {
+    bytes_sent_ += static_cast<std::uint64_t>(sent);
+    return static_cast<std::size_t>(sent);
+  }
   if (errno != EAGAIN && errno != EINTR) peers_.throw_broken(peer);
   return 0;
 }

@@ -6,6 +6,7 @@
 
 #include <poll.h>
 
+#include <cstdint>
 #include <vector>
 
 namespace lockstep::tcp {
@@ -21,6 +22,9 @@ class Streams final : public ByteStreams {
   bool wait(std::span<const Need> needs, std::chrono::steady_clock::time_point deadline) override;
   int patience() const override { return patience_; }
 
+  /// To all peers.
+  std::uint64_t bytes_sent() const { return bytes_sent_; }
+
   /// The first peer's.
   const FileDescriptor& any_socket() const;
 
@@ -30,6 +34,7 @@ class Streams final : public ByteStreams {
   Peers& peers_;
   std::vector<FileDescriptor> sockets_;  ///< by rank
   int patience_;
+  std::uint64_t bytes_sent_ = 0;
   std::vector<pollfd> polled_;
 };
 

@@ -62,6 +62,7 @@ class TcpTransport final : public MessageTransport {
   }
   int patience() const override { return data_.patience(); }
   ByteStreams& messages() override { return messages_; }
+  std::uint64_t bytes_sent() const override { return data_.bytes_sent() + messages_.bytes_sent(); }
 
   std::vector<int> idle_peers() override { return peers_.ask_who_is_idle(); }
   void fail(const Error& error) noexcept override { peers_.say_failed(error); }

@@ -1,0 +1,64 @@
+#include "group/thread_world.h"
+#include "transport/tcp/thread_host.h"
+
+#include <gtest/gtest.h>
+#include <lockstep/traffic.h>
+
+#include <vector>
+
+namespace lockstep {
+namespace {
+
+void on_tcp(int ranks, const std::function<void(World&)>& f) {
+  std::vector<std::unique_ptr<detail::Engine>> engines;
+  for (tcp::Host& host : tcp::thread_hosts(ranks)) engines.push_back(detail::make_engine(tcp::create(std::move(host))));
+  detail::run_threads_over(std::move(engines), f);
+}
+
+constexpr std::size_t kCount = std::size_t{1} << 16;
+constexpr double kBytes = kCount * sizeof(float);
+
+class Traffic : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Ranks, Traffic, testing::Values(2, 3, 4));
+
+TEST_P(Traffic, IsWhatTheAlgorithmSendsAndLittleMore) {
+  on_tcp(GetParam(), [](World& world) {
+    const double ranks = world.size();
+    std::vector<float> values(kCount, 1);
+    const auto before = bytes_sent(world);
+    world.all_reduce(buffer_of(values), ReduceOp::kSum, {.algorithm = "ring"}).wait();
+    const auto sent = static_cast<double>(bytes_sent(world) - before);
+    EXPECT_GE(sent, 2 * (ranks - 1) / ranks * kBytes - 2 * ranks * sizeof(float));
+    EXPECT_LE(sent, 2 * (ranks - 1) / ranks * kBytes + 1024 * ranks);
+  });
+}
+
+TEST(Traffic, CountsMessagesAndEachGroupForItself) {
+  on_tcp(2, [](World& world) {
+    std::vector<float> values(kCount, 1);
+    const auto before = bytes_sent(world);
+    if (world.rank() == 0) world.send(buffer_of(values), 1).wait();
+    if (world.rank() == 1) world.receive(buffer_of(values), 0).wait();
+    const auto of_the_message = static_cast<double>(bytes_sent(world) - before);
+    EXPECT_GE(of_the_message, world.rank() == 0 ? kBytes : 0);
+    EXPECT_LE(of_the_message, (world.rank() == 0 ? kBytes : 0) + 1024);
+
+    const Group pair = world.split(0);
+    const auto after_split = bytes_sent(world);
+    pair.all_reduce(buffer_of(values)).wait();
+    EXPECT_GE(static_cast<double>(bytes_sent(pair)), kBytes);
+    EXPECT_EQ(bytes_sent(world), after_split);
+  });
+}
+
+TEST(Traffic, IsNoneThroughSharedMemoryAndAlone) {
+  run_threads(2, [](World& world) {
+    std::vector<float> values(kCount, 1);
+    world.all_reduce(buffer_of(values)).wait();
+    EXPECT_EQ(bytes_sent(world), 0u);
+  });
+  EXPECT_EQ(bytes_sent(World::alone()), 0u);
+}
+
+}  // namespace
+}  // namespace lockstep
