@@ -8,11 +8,16 @@
 
 namespace lockstep {
 
-/// Bytes since the hook was made, of this rank: the least that a collective sends of a message of its size (all-reduce:
-/// 2 (p-1)/p of it, all-gather: p-1 times its block, all-to-all: (p-1)/p of it).
+/// What this rank did since the hook was made. Bytes and messages are the least that a collective sends of a message of
+/// its size (all-reduce: 2 (p-1)/p of it in 2 (p-1) messages, all-gather: p-1 times its block, all-to-all: (p-1)/p of
+/// it, each in p-1 messages). Over TCP the bytes on the wire are these (lockstep/traffic.h counts them there), but for
+/// small buckets, which faster algorithms send in fewer messages and more bytes.
 struct HookTraffic {
-  double dense_bytes = 0;  ///< that all-reduce of the gradients in their own type would have sent
-  double sent_bytes = 0;   ///< that were sent
+  double dense_bytes = 0;     ///< that all-reduce of the gradients in their own type would have sent
+  double sent_bytes = 0;      ///< that were sent
+  double dense_messages = 0;  ///< likewise
+  double messages = 0;
+  double hook_seconds = 0;  ///< that the hooks themselves took, with what they moved before they had to wait
   double ratio() const { return sent_bytes > 0 ? dense_bytes / sent_bytes : 1; }
 };
 
@@ -63,9 +68,41 @@ BucketHookPtr int8_hook(const Group& group, std::int64_t block = 256);
 /// error_feedback). A bit a value, gathered: 64 / p times less than all-reduce.
 BucketHookPtr sign_hook(const Group& group, std::int64_t block = 1024);
 
+/// Each value as one of `levels` multiples of the 2-norm of its `bucket`, up to which one is drawn by chance so that
+/// the mean is right (Alistarh et al. 2017, QSGD, section 3.1 and its buckets): unbiased, with a variance of at most
+/// min(bucket / levels^2, sqrt(bucket) / levels) times the squared norm. 2, 4 or 8 bits a value, for 1, up to 7, up to
+/// 127 levels, and a float32 a bucket, gathered: 64 / (p bits) times less than all-reduce. Error feedback around it is
+/// of use only where that bound is below 1: beyond, what is kept grows.
+BucketHookPtr qsgd_hook(const Group& group, int levels, std::uint64_t seed, std::int64_t bucket = 512);
+
 /// The `fraction` of values that are largest, with their places, gathered (Stich et al. 2018, Sparsified SGD with
 /// Memory; wrap it in error_feedback). 1 / (p fraction) times less than all-reduce.
 BucketHookPtr top_k_hook(const Group& group, double fraction);
+
+/// The values of at least `threshold` in magnitude, with their places, gathered (as Strom 2015, Scalable Distributed
+/// DNN Training, but with their values; wrap it in error_feedback). How many that are is each rank's own: two
+/// collectives, of which the second, with the values, starts after backward.
+BucketHookPtr threshold_hook(const Group& group, double threshold);
+
+/// The same, with a threshold that about a `fraction` of the values exceed, found anew for each bucket in a few passes
+/// and without sorting: exponential tails fitted to the magnitudes, each to what the last one leaves (Abdelmoniem et
+/// al. 2021, SIDCo). Wrap it in error_feedback.
+BucketHookPtr adaptive_threshold_hook(const Group& group, double fraction);
+
+/// Of deep_gradient_hook.
+struct DeepGradientOptions {
+  double momentum = 0.9;    ///< which the optimizer must then not have
+  double fraction = 0.001;  ///< of values that are sent after the warm-up
+  std::int64_t warmup = 0;  ///< iterations during which more are sent: 1/4, 1/16, ... in equal parts, as in the paper
+  double clip_norm = 0;     ///< of the whole gradient; each rank clips its own to clip_norm / sqrt(p). 0: none
+};
+
+/// Lin et al. 2018, Deep Gradient Compression, whole: each rank keeps a velocity of its own gradients (momentum
+/// correction), adds it to what it has not sent yet, and sends the largest values of that, which both then forget
+/// (momentum factor masking). It stands for gradient and momentum: train with SGD(momentum = 0) at the learning rate
+/// that the dense training has with momentum. Has its own memory of what was not sent, twice that of the gradients: do
+/// not wrap it in error_feedback. float32 only. With clip_norm nothing is sent before backward is over.
+BucketHookPtr deep_gradient_hook(const Group& group, DeepGradientOptions options = {});
 
 /// A `fraction` of values that all ranks draw alike, so that their places need not be sent (wrap it in error_feedback).
 /// 1 / fraction times less than what comes next.

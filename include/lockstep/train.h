@@ -8,6 +8,7 @@
 #include <lockstep/loader.h>
 #include <lockstep/metrics.h>
 #include <lockstep/mixed_precision.h>
+#include <lockstep/one_bit_adam.h>
 #include <lockstep/optim.h>
 #include <lockstep/safetensors.h>
 #include <lockstep/sharded.h>

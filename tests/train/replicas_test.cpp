@@ -72,6 +72,14 @@ TEST(Example, CompressionLearnsWithFewerBytes) {
   EXPECT_GT(values_after(" bytes ", output).back(), 5) << output;
 }
 
+TEST(Example, OneBitAdamLearnsAloneAndOnTwoRanks) {
+  for (const int ranks : {1, 2}) {
+    const auto output = output_of("one_bit_adam", ranks);
+    EXPECT_LT(values_after(" loss ", output).back(), 0.3) << output;
+    EXPECT_GT(values_after(" bytes ", output).back(), ranks == 1 ? 0 : 3) << output;
+  }
+}
+
 TEST(Example, GanFindsTheWholeCircleAloneAndOnTwoRanks) {
   for (const int ranks : {1, 2}) {
     const auto output = output_of("gan", ranks);

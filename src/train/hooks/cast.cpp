@@ -10,16 +10,16 @@ class CastHook : public NarrowingHook {
   CastHook(torch::ScalarType type, BucketHookPtr next) : NarrowingHook(std::move(next)), type_(type) {}
 
   Pending reduce(const GradientBucket& bucket, torch::Tensor* contribution) override {
-    if (static_cast<std::size_t>(bucket.flat.element_size()) <= torch::elementSize(type_))
+    if (torch::elementSize(bucket.flat.scalar_type()) <= torch::elementSize(type_))
       return hand_on(bucket, bucket.flat, contribution);
     GradientBucket narrow = bucket;
-    narrow.flat = bucket.flat.to(type_);
+    narrow.flat = own_.time([&] { return bucket.flat.to(type_); });
     narrow.gradients.clear();  // of the wide bucket
     return finish_with(hand_on(narrow, bucket.flat, contribution),
-                       [wide = bucket.flat, flat = narrow.flat, contribution] {
+                       own_.timed([wide = bucket.flat, flat = narrow.flat, contribution] {
                          wide.copy_(flat);
                          if (contribution) *contribution = contribution->to(wide.scalar_type());
-                       });
+                       }));
   }
   std::string name() const override {
     return fmt::format("{}({})", type_ == torch::kFloat16 ? "float16" : "bfloat16", next_->name());

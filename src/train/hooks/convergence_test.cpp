@@ -2,41 +2,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <lockstep/hooks.h>
-#include <zlib.h>
 
-#include <cstdlib>
-#include <filesystem>
-
-#include "train/test_model.h"
+#include "train/hooks/test_mnist.h"
 
 namespace lockstep {
 namespace {
 
-/// The bytes of a gzipped idx file after its header.
-torch::Tensor idx_bytes(const std::filesystem::path& path, std::int64_t header, std::int64_t bytes) {
-  auto content = torch::empty({header + bytes}, torch::kUInt8);
-  gzFile file = gzopen(path.c_str(), "rb");
-  const int read = file ? gzread(file, content.data_ptr(), static_cast<unsigned>(header + bytes)) : -1;
-  if (file) gzclose(file);
-  if (read != header + bytes) throw std::runtime_error(path.string() + " is shorter than MNIST, or cannot be read");
-  return content.narrow(0, header, bytes);
-}
-
-struct Digits : torch::data::datasets::Dataset<Digits> {
-  Digits(const std::filesystem::path& folder, const std::string& which, std::int64_t count)
-      : images((idx_bytes(folder / (which + "-images-idx3-ubyte.gz"), 16, count * 784).to(torch::kFloat32) / 255 -
-                0.1307) /
-               0.3081),
-        labels(idx_bytes(folder / (which + "-labels-idx1-ubyte.gz"), 8, count).to(torch::kInt64)) {
-    images = images.view({count, 784});
-  }
-  torch::data::Example<> get(std::size_t i) override {
-    return {images[static_cast<std::int64_t>(i)], labels[static_cast<std::int64_t>(i)]};
-  }
-  torch::optional<std::size_t> size() const override { return labels.numel(); }
-  torch::Tensor images;
-  torch::Tensor labels;
-};
+using test::accuracy;
+using test::Digits;
+using test::mnist;
 
 using MakeHook = std::function<BucketHookPtr(const Group&)>;
 constexpr int kRanks = 2;
@@ -46,18 +20,22 @@ struct Outcome {
   double ratio = 1;
 };
 
+struct Recipe {
+  MakeHook make;
+  double rate = 0.05;
+  double momentum = 0;  ///< of the optimizer
+};
+
 /// One epoch of 25,600 samples in batches of 64, and the accuracy on 10,000 others.
-Outcome train(const std::filesystem::path& folder, const MakeHook& make) {
+Outcome train(const std::filesystem::path& folder, const Recipe& recipe) {
   const Digits training(folder, "train", 25600);
   const Digits test(folder, "t10k", 10000);
   Outcome outcome;
   test::on_ranks(kRanks, [&](World& world) {
-    auto net = test::seeded(1, [] {
-      return torch::nn::Sequential(torch::nn::Linear(784, 32), torch::nn::ReLU(), torch::nn::Linear(32, 10));
-    });
-    const auto hook = make(world);
+    auto net = test::digit_net();
+    const auto hook = recipe.make(world);
     const DataParallel replica(world, *net, {.communication_hook = use(hook)});
-    torch::optim::SGD optimizer(net->parameters(), 0.05);
+    torch::optim::SGD optimizer(net->parameters(), torch::optim::SGDOptions(recipe.rate).momentum(recipe.momentum));
     const auto loader = make_loader(training, world, {.global_batch = 64, .seed = 5});
     for (auto& batch : loader->epoch()) {
       optimizer.zero_grad();
@@ -65,25 +43,20 @@ Outcome train(const std::filesystem::path& folder, const MakeHook& make) {
       optimizer.step();
     }
     if (world.rank() != 0) return;
-    torch::NoGradGuard no_grad;
-    const auto guesses = net->forward(test.images).argmax(1);
-    outcome = {guesses.eq(test.labels).to(torch::kFloat64).mean().item<double>(), hook->traffic().ratio()};
+    outcome = {accuracy(net, test), hook->traffic().ratio()};
   });
   return outcome;
 }
 
-/// MNIST's folder; empty where it is absent.
-std::filesystem::path mnist() {
-  const char* data = std::getenv("LOCKSTEP_TEST_DATA");
-  const auto folder = std::filesystem::path(data ? data : "") / "mnist";
-  return std::filesystem::exists(folder / "train-images-idx3-ubyte.gz") ? folder : std::filesystem::path();
-}
+BucketHookPtr all_reduce(const Group& group) { return all_reduce_hook(group); }
 
 struct Case {
   const char* name;
   MakeHook make;
   double bound;  ///< of accuracy lost against training without compression
 };
+
+void PrintTo(const Case& of, std::ostream* out) { *out << of.name; }
 
 class Convergence : public ::testing::TestWithParam<Case> {};
 INSTANTIATE_TEST_SUITE_P(
@@ -93,6 +66,10 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"Bfloat16", [](const Group& g) { return cast_hook(torch::kBFloat16, all_reduce_hook(g)); }, 0.005},
         Case{"Int8", [](const Group& g) { return int8_hook(g); }, 0.005},
         Case{"Sign", [](const Group& g) { return error_feedback(sign_hook(g)); }, 0.01},
+        Case{"Qsgd", [](const Group& g) { return qsgd_hook(g, 7, 7); }, 0.01},
+        Case{"Threshold", [](const Group& g) { return error_feedback(threshold_hook(g, 0.03)); }, 0.01},
+        Case{"AdaptiveThreshold", [](const Group& g) { return error_feedback(adaptive_threshold_hook(g, 0.01)); },
+             0.01},
         Case{"TopK", [](const Group& g) { return error_feedback(top_k_hook(g, 0.01)); }, 0.01},
         Case{"RandomK", [](const Group& g) { return error_feedback(random_k_hook(0.1, 7, all_reduce_hook(g))); }, 0.01},
         Case{"PowerSgd", [](const Group& g) { return error_feedback(power_sgd_hook(g, 2, 7)); }, 0.01}),
@@ -101,8 +78,8 @@ INSTANTIATE_TEST_SUITE_P(
 TEST_P(Convergence, LosesNoMoreThanItsBound) {
   const auto folder = mnist();
   if (folder.empty()) GTEST_SKIP() << "no MNIST: set LOCKSTEP_TEST_DATA";
-  const auto dense = train(folder, [](const Group& g) { return all_reduce_hook(g); });
-  const auto compressed = train(folder, GetParam().make);
+  const auto dense = train(folder, {all_reduce});
+  const auto compressed = train(folder, {GetParam().make});
   std::printf("%s: accuracy %.4f, dense %.4f, %.1f times fewer bytes on %d ranks\n", GetParam().name,
               compressed.accuracy, dense.accuracy, compressed.ratio, kRanks);
   EXPECT_GT(dense.accuracy, 0.9);
@@ -114,13 +91,36 @@ TEST_P(Convergence, LosesNoMoreThanItsBound) {
 TEST(Convergence, BoundFailsWithoutErrorFeedback) {
   const auto folder = mnist();
   if (folder.empty()) GTEST_SKIP() << "no MNIST: set LOCKSTEP_TEST_DATA";
-  const auto dense = train(folder, [](const Group& g) { return all_reduce_hook(g); });
-  const auto forgetful = train(folder, [](const Group& g) { return top_k_hook(g, 0.001); });
-  const auto fed = train(folder, [](const Group& g) { return error_feedback(top_k_hook(g, 0.001)); });
+  const auto dense = train(folder, {all_reduce});
+  const auto forgetful = train(folder, {[](const Group& g) { return top_k_hook(g, 0.001); }});
+  const auto fed = train(folder, {[](const Group& g) { return error_feedback(top_k_hook(g, 0.001)); }});
   std::printf("top_k(0.001): accuracy %.4f, with error feedback %.4f, dense %.4f\n", forgetful.accuracy, fed.accuracy,
               dense.accuracy);
   EXPECT_LT(forgetful.accuracy, dense.accuracy - 0.02);
   EXPECT_GT(fed.accuracy, forgetful.accuracy);
+}
+
+/// Momentum in the optimizer multiplies what arrives late; Deep Gradient Compression has it before what is sent is
+/// chosen.
+TEST(Convergence, DeepGradientKeepsMomentumAndErrorFeedbackDoesNot) {
+  const auto folder = mnist();
+  if (folder.empty()) GTEST_SKIP() << "no MNIST: set LOCKSTEP_TEST_DATA";
+  constexpr double kRate = 0.05;
+  constexpr double kMomentum = 0.9;
+  constexpr double kFraction = 0.001;
+  const auto dense = train(folder, {all_reduce, kRate, kMomentum});
+  const auto deep = [](const Group& g) { return deep_gradient_hook(g, {kMomentum, kFraction, 100}); };
+  const auto compressed = train(folder, {deep, kRate});
+  const auto fed = [](const Group& g) { return error_feedback(top_k_hook(g, kFraction)); };
+  const auto late = train(folder, {fed, kRate, kMomentum});
+  std::printf(
+      "momentum %.1f: dense %.4f, deep_gradient(%.3f) %.4f with %.1f times fewer bytes, top_k with error "
+      "feedback %.4f\n",
+      kMomentum, dense.accuracy, kFraction, compressed.accuracy, compressed.ratio, late.accuracy);
+  EXPECT_GT(dense.accuracy, 0.9);
+  EXPECT_GE(compressed.accuracy, dense.accuracy - 0.01);
+  EXPECT_GT(compressed.ratio, 20);  // the warm-up sends more
+  EXPECT_LT(late.accuracy, dense.accuracy - 0.02);
 }
 
 }  // namespace

@@ -13,16 +13,24 @@ class ErrorFeedback : public BucketHook {
 
   Pending reduce(const GradientBucket& bucket, torch::Tensor*) override {
     Kept& kept = kept_[bucket.index];
-    if (kept.parameters != bucket.parameters) kept = {bucket.parameters, torch::zeros_like(bucket.flat), {}, {}};
-    kept.wanted = bucket.flat.add_(kept.error).clone();
-    return finish_with(inner_->reduce(bucket, &kept.sent), [&kept] {
+    own_.time([&] {
+      if (!kept.error.defined() || kept.parameters != bucket.parameters) {
+        kept = {bucket.parameters, torch::zeros_like(bucket.flat), {}, {}};
+      }
+      kept.wanted = bucket.flat.add_(kept.error).clone();
+    });
+    return finish_with(inner_->reduce(bucket, &kept.sent), own_.timed([&kept] {
       kept.error = kept.wanted - kept.sent;
       kept.wanted = kept.sent = torch::Tensor();
-    });
+    }));
   }
   bool exact() const override { return inner_->exact(); }
   std::string name() const override { return fmt::format("error_feedback({})", inner_->name()); }
-  HookTraffic traffic() const override { return inner_->traffic(); }
+  HookTraffic traffic() const override {
+    HookTraffic traffic = inner_->traffic();
+    traffic.hook_seconds += own_.traffic().hook_seconds;
+    return traffic;
+  }
 
  private:
   /// Of a bucket.
@@ -33,6 +41,7 @@ class ErrorFeedback : public BucketHook {
     torch::Tensor sent;
   };
   BucketHookPtr inner_;
+  TrafficCount own_{1};       // of the time
   std::map<int, Kept> kept_;  // a map, whose elements stay where they are
 };
 

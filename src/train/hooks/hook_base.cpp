@@ -68,10 +68,23 @@ class AllReduceHook : public BucketHook {
 Pending CompressingHook::reduce(const GradientBucket& bucket, torch::Tensor* contribution) {
   torch::NoGradGuard no_grad;
   count_.dense(bucket.flat.nbytes());
-  if (bucket.flat.scalar_type() == torch::kFloat32) return compress(bucket, contribution);
+  if (bucket.flat.scalar_type() == torch::kFloat32) {
+    return count_.time([&] { return compress(bucket, contribution); });
+  }
+  return pass_on(bucket, contribution);
+}
+
+Pending CompressingHook::pass_on(const GradientBucket& bucket, torch::Tensor* contribution) {
   count_.all_reduce(bucket.flat.nbytes());
   if (contribution) *contribution = bucket.flat.clone();
   return mean_in_place(group_, bucket.flat, purpose_of(bucket, "all_reduce"));
+}
+
+HookTraffic NarrowingHook::traffic() const {
+  HookTraffic traffic = next_->traffic();
+  traffic.dense_bytes = dense_bytes_;
+  traffic.hook_seconds += own_.traffic().hook_seconds;
+  return traffic;
 }
 
 Pending NarrowingHook::hand_on(const GradientBucket& narrow, const torch::Tensor& whole, torch::Tensor* contribution) {

@@ -2,23 +2,58 @@
 
 #include <lockstep/hooks.h>
 
+#include <chrono>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace lockstep {
 
-/// Counts what is sent, by the formulas of HookTraffic.
+/// Counts what is sent, by the formulas of HookTraffic, and the time that a hook itself takes.
 class TrafficCount {
  public:
   explicit TrafficCount(int ranks) : others_(ranks - 1), ranks_(ranks) {}
-  void dense(std::size_t bytes) { traffic_.dense_bytes += all_reduced(bytes); }
-  void all_reduce(std::size_t bytes) { traffic_.sent_bytes += all_reduced(bytes); }
-  void all_gather(std::size_t own_block) { traffic_.sent_bytes += others_ * static_cast<double>(own_block); }
-  void all_to_all(std::size_t bytes) { traffic_.sent_bytes += others_ * static_cast<double>(bytes) / ranks_; }
+  void dense(std::size_t bytes) {
+    traffic_.dense_bytes += all_reduced(bytes);
+    traffic_.dense_messages += 2 * others_;
+  }
+  void all_reduce(std::size_t bytes) { sent(all_reduced(bytes), 2 * others_); }
+  void all_gather(std::size_t own_block) { sent(others_ * static_cast<double>(own_block), others_); }
+  void all_to_all(std::size_t bytes) { sent(others_ * static_cast<double>(bytes) / ranks_, others_); }
   const HookTraffic& traffic() const { return traffic_; }
 
+  /// What `f` gives; the time it takes is the hook's.
+  template <class F>
+  auto time(F&& f) {
+    const OwnTime own(traffic_.hook_seconds);
+    return f();
+  }
+  /// `f`, timed whenever it runs, which is while this lives.
+  template <class F>
+  auto timed(F f) {
+    return [this, f = std::move(f)]() mutable { return time(f); };
+  }
+
  private:
+  /// Adds to `seconds` what passes while it lives.
+  class OwnTime {
+   public:
+    explicit OwnTime(double& seconds) : seconds_(seconds) {}
+    ~OwnTime() { seconds_ += std::chrono::duration<double>(Clock::now() - begin_).count(); }
+    OwnTime(const OwnTime&) = delete;
+    OwnTime& operator=(const OwnTime&) = delete;
+
+   private:
+    using Clock = std::chrono::steady_clock;
+    double& seconds_;
+    Clock::time_point begin_ = Clock::now();
+  };
+
+  void sent(double bytes, double messages) {
+    traffic_.sent_bytes += bytes;
+    traffic_.messages += messages;
+  }
   double all_reduced(std::size_t bytes) const { return 2.0 * others_ * static_cast<double>(bytes) / ranks_; }
   double others_;
   double ranks_;
@@ -35,6 +70,8 @@ class CompressingHook : public BucketHook {
 
  protected:
   virtual Pending compress(const GradientBucket& bucket, torch::Tensor* contribution) = 0;
+  /// What is not float32: its mean as it is.
+  virtual Pending pass_on(const GradientBucket& bucket, torch::Tensor* contribution);
 
   Group group_;
   TrafficCount count_;
@@ -45,13 +82,14 @@ class NarrowingHook : public BucketHook {
  public:
   explicit NarrowingHook(BucketHookPtr next) : next_(std::move(next)) {}
   bool exact() const override { return false; }
-  HookTraffic traffic() const final { return {dense_bytes_, next_->traffic().sent_bytes}; }
+  HookTraffic traffic() const final;
 
  protected:
   /// `narrow` stands for `whole`.
   Pending hand_on(const GradientBucket& narrow, const torch::Tensor& whole, torch::Tensor* contribution);
 
   BucketHookPtr next_;
+  TrafficCount own_{1};  ///< of the time
 
  private:
   double dense_bytes_ = 0;

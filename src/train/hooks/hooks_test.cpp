@@ -81,6 +81,8 @@ struct Case {
   std::function<double(int ranks)> ratio;  ///< within a tenth
 };
 
+void PrintTo(const Case& of, std::ostream* out) { *out << of.name; }
+
 std::vector<Case> cases() {
   const auto always = [](double ratio) { return [ratio](int) { return ratio; }; };
   return {
@@ -91,6 +93,13 @@ std::vector<Case> cases() {
        1e-2, always(2)},
       {"int8(64)", [](const Group& g) { return int8_hook(g, 64); }, false, 2e-2, always(3.4)},
       {"sign(1024)", [](const Group& g) { return sign_hook(g); }, false, 0.8, [](int p) { return 50.0 / p; }},
+      {"qsgd(127)", [](const Group& g) { return qsgd_hook(g, 127, 7); }, false, 0.2, [](int p) { return 6.0 / p; }},
+      {"qsgd(7)", [](const Group& g) { return qsgd_hook(g, 7, 7, 24); }, false, 1, [](int p) { return 12.0 / p; }},
+      {"threshold(0)", [](const Group& g) { return threshold_hook(g, 0); }, false, 1e-6, [](int p) { return 1.0 / p; }},
+      {"threshold(0.9)", [](const Group& g) { return threshold_hook(g, 0.9); }, false, 0.8,
+       [](int p) { return 3.5 / p; }},
+      {"adaptive_threshold(0.01)", [](const Group& g) { return adaptive_threshold_hook(g, 0.01); }, false, 1,
+       [](int p) { return 60.0 / p; }},  // a sine's magnitudes have no tail: it sends more than it should
       {"top_k(1)", [](const Group& g) { return top_k_hook(g, 1); }, false, 1e-6, [](int p) { return 1.0 / p; }},
       {"top_k(0.01)", [](const Group& g) { return top_k_hook(g, 0.01); }, false, 1, [](int p) { return 100.0 / p; }},
       {"random_k(1, all_reduce)", [](const Group& g) { return random_k_hook(1, 7, all_reduce_hook(g)); }, false, 1e-6,
@@ -193,6 +202,11 @@ TEST(Hooks, RefuseWhatMakesNoSense) {
   EXPECT_THAT([&] { sign_hook(world, 0); }, refusal("a block of 0 values"));
   EXPECT_THAT([&] { top_k_hook(world, 0); }, refusal("top_k_hook(0)"));
   EXPECT_THAT([&] { random_k_hook(1.5, 7, all_reduce_hook(world)); }, refusal("random_k_hook(1.5)"));
+  EXPECT_THAT([&] { qsgd_hook(world, 0, 7); }, refusal("0 levels"));
+  EXPECT_THAT([&] { qsgd_hook(world, 128, 7); }, refusal("128 levels"));
+  EXPECT_THAT([&] { qsgd_hook(world, 7, 7, 12); }, refusal("a block of 12 values"));
+  EXPECT_THAT([&] { threshold_hook(world, -1); }, refusal("threshold_hook(-1)"));
+  EXPECT_THAT([&] { adaptive_threshold_hook(world, 0); }, refusal("adaptive_threshold_hook(0)"));
   EXPECT_THAT([&] { power_sgd_hook(world, 0, 7); }, refusal("power_sgd_hook of rank 0"));
 }
 

@@ -66,10 +66,10 @@ class PowerSgd : public CompressingHook {
     if (parts.matrices.empty()) {
       return finish_with(std::move(pending), [parts, reduced] { put_back(parts.others, reduced); });
     }
-    return continue_with(std::move(pending), [=, this, &factors, flat = bucket.flat] {
+    return continue_with(std::move(pending), count_.timed([=, this, &factors, flat = bucket.flat] {
       put_back(parts.others, reduced);
       return second_half(parts, taken_apart(reduced, first), factors, {flat, contribution, purpose});
-    });
+    }));
   }
 
  private:
@@ -128,14 +128,14 @@ class PowerSgd : public CompressingHook {
     }
     const auto reduced = joined(own);
     count_.all_reduce(reduced.nbytes());
-    return finish_with(mean_in_place(group_, reduced, whole.purpose), [=, this, &factors] {
+    return finish_with(mean_in_place(group_, reduced, whole.purpose), count_.timed([=, this, &factors] {
       const auto means = taken_apart(reduced, own);
       for (std::size_t i = 0; i < means.size(); ++i) {
         parts.matrices[i].copy_(torch::matmul(bases[i], means[i].t()).view(parts.matrices[i].sizes()));
         // From nothing no iteration gets away.
         factors[i] = means[i].norm().item<double>() > 0 ? means[i].clone() : drawn(means[i].size(0));
       }
-    });
+    }));
   }
 
   std::int64_t rank_;

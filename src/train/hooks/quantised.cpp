@@ -2,16 +2,11 @@
 #include <fmt/format.h>
 
 #include "train/hooks/hook_base.h"
+#include "train/hooks/sign_code.h"
 #include "train/tensor.h"
 
 namespace lockstep {
 namespace {
-
-void require_block(std::int64_t block, const std::string& hook) {
-  if (block > 0 && block % 8 == 0) return;
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("{}: a block of {} values; it must be a positive multiple of 8.", hook, block));
-}
 
 /// Rows of `values` numbers, each coded as 8-bit numbers followed by the blocks' scales.
 class Int8Code {
@@ -59,13 +54,15 @@ class Int8 : public CompressingHook {
     count_.all_gather(static_cast<std::size_t>(code.row_bytes()));
     const std::string purpose = purpose_of(bucket, name());
     auto scattered = group_.all_to_all(mine.data_ptr(), buffer_of(pieces), {.purpose = purpose});
-    return continue_with(std::move(scattered), [group = group_, flat = bucket.flat, code, mine, pieces, all, purpose] {
+    const auto second = [this, flat = bucket.flat, code, mine, pieces, all, purpose] {
       const auto means = torch::empty_like(pieces);
-      means[group.rank()].copy_(code.encode(code.decode(pieces).mean(0, /*keepdim=*/true))[0]);
-      auto gathered = group.all_gather(buffer_of(means), {.purpose = purpose});
-      return finish_with(std::move(gathered),
-                         [flat, code, means, all] { flat.copy_(code.decode(means).flatten().narrow(0, 0, all)); });
-    });
+      means[group_.rank()].copy_(code.encode(code.decode(pieces).mean(0, /*keepdim=*/true))[0]);
+      auto gathered = group_.all_gather(buffer_of(means), {.purpose = purpose});
+      return finish_with(std::move(gathered), count_.timed([flat, code, means, all] {
+        flat.copy_(code.decode(means).flatten().narrow(0, 0, all));
+      }));
+    };
+    return continue_with(std::move(scattered), count_.timed(second));
   }
 
  private:
@@ -79,32 +76,20 @@ class Sign : public CompressingHook {
 
  protected:
   Pending compress(const GradientBucket& bucket, torch::Tensor* contribution) override {
-    const std::int64_t all = bucket.flat.numel();
-    const std::int64_t blocks = (all + block_ - 1) / block_;
-    const auto padded = torch::constant_pad_nd(bucket.flat, {0, blocks * block_ - all}).view({blocks, block_});
-    const auto bits = torch::tensor({1, 2, 4, 8, 16, 32, 64, 128}, torch::kUInt8);
-    const auto signs = (padded.ge(0).view({-1, 8}).to(torch::kUInt8) * bits).sum(1, false, torch::kUInt8);
-    const auto mine = torch::cat({signs, padded.abs().mean(1).view(torch::kUInt8)});
-    const auto decode = [bits, blocks, all, block = block_](const torch::Tensor& row) {
-      const auto sign = row.narrow(0, 0, blocks * block / 8).unsqueeze(1).bitwise_and(bits).ne(0);
-      const auto scale = row.narrow(0, blocks * block / 8, blocks * 4).clone().view(torch::kFloat32);
-      return ((sign.view({blocks, block}).to(torch::kFloat32) * 2 - 1) * scale.unsqueeze(1))
-          .flatten()
-          .narrow(0, 0, all);
-    };
+    const SignCode code(bucket.flat.numel(), block_);
+    const auto mine = code.encode(bucket.flat.unsqueeze(0));
     if (contribution) {
-      *contribution = decode(mine);
+      *contribution = code.decode(mine)[0];
       zero_gaps(bucket, *contribution);
     }
     const auto rows = torch::empty({group_.size(), mine.numel()}, torch::kUInt8);
-    rows[group_.rank()].copy_(mine);
+    rows[group_.rank()].copy_(mine[0]);
     count_.all_gather(mine.nbytes());
     auto gathered = group_.all_gather(buffer_of(rows), {.purpose = purpose_of(bucket, name())});
-    return finish_with(std::move(gathered), [bucket, rows, decode] {
-      bucket.flat.zero_();
-      for (const auto& row : rows.unbind(0)) bucket.flat.add_(decode(row), 1.0 / static_cast<double>(rows.size(0)));
+    return finish_with(std::move(gathered), count_.timed([bucket, rows, code] {
+      bucket.flat.copy_(code.decode(rows).mean(0));
       zero_gaps(bucket, bucket.flat);
-    });
+    }));
   }
 
  private:

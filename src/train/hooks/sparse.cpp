@@ -1,46 +1,48 @@
 // top_k and random_k: some of the values.
+#include "train/hooks/sparse.h"
+
 #include <ATen/CPUGeneratorImpl.h>
 #include <fmt/format.h>
 
 #include <cmath>
-#include <cstring>
+#include <numeric>
 
-#include "train/hooks/hook_base.h"
 #include "train/tensor.h"
 
 namespace lockstep {
 namespace {
 
-std::int64_t count_of(double fraction, std::int64_t values) {
-  return std::max<std::int64_t>(1, std::llround(fraction * static_cast<double>(values)));
+torch::Tensor words_of(const torch::Tensor& values, const torch::Tensor& places) {
+  return torch::cat({values.view(torch::kInt32), places.to(torch::kInt32)});
 }
 
-class TopK : public CompressingHook {
+void add_words(torch::Tensor flat, const torch::Tensor& words) {
+  const std::int64_t count = words.numel() / 2;
+  flat.index_add_(0, words.narrow(0, count, count).to(torch::kInt64), words.narrow(0, 0, count).view(torch::kFloat32));
+}
+
+/// Of a rank's words, which lie one after the other, `counts[r]` of rank r.
+void mean_of_words(torch::Tensor flat, const torch::Tensor& words, const std::vector<std::size_t>& counts) {
+  flat.zero_();
+  std::int64_t at = 0;
+  for (const std::size_t count : counts) {
+    add_words(flat, words.narrow(0, at, static_cast<std::int64_t>(count)));
+    at += static_cast<std::int64_t>(count);
+  }
+  flat.div_(static_cast<double>(counts.size()));
+}
+
+class TopK : public SparseHook {
  public:
-  TopK(const Group& group, double fraction) : CompressingHook(group), fraction_(fraction) {}
+  TopK(const Group& group, double fraction) : SparseHook(group), fraction_(fraction) {}
   std::string name() const override { return fmt::format("top_k({})", fraction_); }
 
  protected:
   Pending compress(const GradientBucket& bucket, torch::Tensor* contribution) override {
-    const std::int64_t k = count_of(fraction_, bucket.flat.numel());
-    const auto places = std::get<1>(bucket.flat.abs().topk(k, 0, /*largest=*/true, /*sorted=*/false));
+    const auto places = places_of_largest(bucket.flat, count_of(fraction_, bucket.flat.numel()));
     const auto values = bucket.flat.index_select(0, places);
     if (contribution) *contribution = torch::zeros_like(bucket.flat).index_copy_(0, places, values);
-
-    // A row a rank: its values, then their places, as 32-bit words.
-    auto rows = torch::empty({group_.size(), 2 * k}, torch::kInt32);
-    rows[group_.rank()].narrow(0, 0, k).copy_(values.view(torch::kInt32));
-    rows[group_.rank()].narrow(0, k, k).copy_(places);
-    count_.all_gather(static_cast<std::size_t>(2 * k) * sizeof(std::int32_t));
-    auto gathered = group_.all_gather(buffer_of(rows), {.purpose = purpose_of(bucket, name())});
-    return finish_with(std::move(gathered), [flat = bucket.flat, rows, k, ranks = group_.size()] {
-      flat.zero_();
-      for (int rank = 0; rank < ranks; ++rank) {
-        const auto row = rows[rank];
-        flat.index_add_(0, row.narrow(0, k, k).to(torch::kInt64), row.narrow(0, 0, k).view(torch::kFloat32));
-      }
-      flat.div_(ranks);
-    });
+    return mean_of(bucket, values, places);
   }
 
  private:
@@ -55,17 +57,21 @@ class RandomK : public NarrowingHook {
   Pending reduce(const GradientBucket& bucket, torch::Tensor* contribution) override {
     const std::int64_t all = bucket.flat.numel();
     const std::int64_t k = count_of(fraction_, all);
-    const auto places = torch::randperm(all, generator_, torch::kInt64).narrow(0, 0, k).contiguous();
     GradientBucket drawn = bucket;
-    drawn.flat = bucket.flat.index_select(0, places);
+    torch::Tensor places;
+    own_.time([&] {
+      places = torch::randperm(all, generator_, torch::kInt64).narrow(0, 0, k).contiguous();
+      drawn.flat = bucket.flat.index_select(0, places);
+    });
     drawn.gradients.clear();  // of the whole bucket
-    return finish_with(hand_on(drawn, bucket.flat, contribution), [bucket, values = drawn.flat, places, contribution] {
+    const auto put_back = [bucket, values = drawn.flat, places, contribution] {
       bucket.flat.zero_().index_copy_(0, places, values);
       zero_gaps(bucket, bucket.flat);
       if (!contribution) return;
       *contribution = torch::zeros_like(bucket.flat).index_copy_(0, places, *contribution);
       zero_gaps(bucket, *contribution);
-    });
+    };
+    return finish_with(hand_on(drawn, bucket.flat, contribution), own_.timed(put_back));
   }
   std::string name() const override { return fmt::format("random_k({}, {})", fraction_, next_->name()); }
 
@@ -75,6 +81,47 @@ class RandomK : public NarrowingHook {
 };
 
 }  // namespace
+
+std::int64_t count_of(double fraction, std::int64_t values) {
+  return std::max<std::int64_t>(1, std::llround(fraction * static_cast<double>(values)));
+}
+
+torch::Tensor places_of_largest(const torch::Tensor& flat, std::int64_t count) {
+  return std::get<1>(flat.abs().topk(count, 0, /*largest=*/true, /*sorted=*/false));
+}
+
+Pending SparseHook::mean_of(const GradientBucket& bucket, const torch::Tensor& values, const torch::Tensor& places) {
+  const auto own = words_of(values, places);
+  const auto ranks = static_cast<std::size_t>(group_.size());
+  const auto rows = torch::empty({group_.size(), own.numel()}, torch::kInt32);
+  rows[group_.rank()].copy_(own);
+  count_.all_gather(own.nbytes());
+  auto gathered = group_.all_gather(buffer_of(rows), {.purpose = purpose_of(bucket, name())});
+  return finish_with(std::move(gathered), count_.timed([flat = bucket.flat, rows, ranks] {
+    mean_of_words(flat, rows.flatten(), std::vector<std::size_t>(ranks, static_cast<std::size_t>(rows.size(1))));
+  }));
+}
+
+Pending SparseHook::mean_of_uneven(const GradientBucket& bucket, const torch::Tensor& values,
+                                   const torch::Tensor& places) {
+  const auto own = words_of(values, places);
+  const auto sizes = torch::empty({group_.size()}, torch::kInt64);
+  sizes[group_.rank()] = own.numel();
+  const std::string purpose = purpose_of(bucket, name());
+  count_.all_gather(sizeof(std::int64_t));
+  const auto second = [this, flat = bucket.flat, own, sizes, purpose] {
+    const auto* const begin = sizes.data_ptr<std::int64_t>();
+    const std::vector<std::size_t> counts(begin, begin + sizes.numel());
+    const auto offset = std::accumulate(begin, begin + group_.rank(), std::int64_t{0});
+    const auto words = torch::empty({sizes.sum().item<std::int64_t>()}, torch::kInt32);
+    words.narrow(0, offset, own.numel()).copy_(own);
+    count_.all_gather(own.nbytes());
+    auto gathered = group_.all_gather_v(buffer_of(words), counts, {.purpose = purpose});
+    return finish_with(std::move(gathered),
+                       count_.timed([flat, words, counts] { mean_of_words(flat, words, counts); }));
+  };
+  return continue_with(group_.all_gather(buffer_of(sizes), {.purpose = purpose}), count_.timed(second));
+}
 
 BucketHookPtr top_k_hook(const Group& group, double fraction) {
   require_fraction(fraction, "top_k_hook");
