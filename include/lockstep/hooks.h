@@ -1,6 +1,7 @@
 #pragma once
 
 #include <lockstep/data_parallel.h>
+#include <lockstep/link.h>
 
 #include <cstdint>
 #include <memory>
@@ -44,6 +45,22 @@ class BucketHook {
   virtual HookTraffic traffic() const = 0;
 };
 using BucketHookPtr = std::shared_ptr<BucketHook>;
+
+/// Whether a hook pays.
+struct Advice {
+  bool pays = false;
+  double dense_seconds = 0;  ///< that all-reduce would have taken for what the hook was given so far
+  double sent_seconds = 0;   ///< that the hook's messages and bytes take
+  double hook_seconds = 0;   ///< that it takes to compress and decompress, as measured
+  std::string sentence;      ///< all this in words
+};
+
+/// Does this hook pay on this link? Prices what it has sent since it was made, and what all-reduce would have sent, by
+/// the link's alpha and beta, and adds the time that it took itself; a few iterations are enough. Of backward it says
+/// nothing: where that hides communication, there is less to save. Local; ranks may differ by what they measured.
+/// Throws Error (kInvalidArgument) before the hook has reduced anything.
+Advice advise(const BucketHook& hook, const Link& link);
+Advice advise(const std::string& name, const HookTraffic& traffic, const Link& link);
 
 /// As DataParallelOptions takes it.
 CommunicationHook use(BucketHookPtr hook);
