@@ -6,6 +6,7 @@
 #include <lockstep/data_parallel.h>
 #include <lockstep/hooks.h>
 #include <lockstep/loader.h>
+#include <lockstep/local_sgd.h>
 #include <lockstep/metrics.h>
 #include <lockstep/mixed_precision.h>
 #include <lockstep/one_bit_adam.h>

@@ -54,8 +54,8 @@ TEST(Tree, TorchStaysAboveComm) {
                      {"include/lockstep/train.h", "include/lockstep/data_parallel.h", "include/lockstep/loader.h",
                       "include/lockstep/safetensors.h", "include/lockstep/sharded.h", "include/lockstep/wrapped.h",
                       "include/lockstep/checkpoint.h", "include/lockstep/optim.h", "include/lockstep/hooks.h",
-                      "include/lockstep/one_bit_adam.h", "include/lockstep/mixed_precision.h",
-                      "include/lockstep/sync_batch_norm.h"}),
+                      "include/lockstep/one_bit_adam.h", "include/lockstep/local_sgd.h",
+                      "include/lockstep/mixed_precision.h", "include/lockstep/sync_batch_norm.h"}),
       IsEmpty());
 }
 

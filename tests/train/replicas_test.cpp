@@ -80,6 +80,14 @@ TEST(Example, OneBitAdamLearnsAloneAndOnTwoRanks) {
   }
 }
 
+TEST(Example, LocalSgdLearnsAloneAndOnTwoRanks) {
+  for (const int ranks : {1, 2}) {
+    const auto output = output_of("local_sgd", ranks);
+    EXPECT_LT(values_after(" loss ", output).back(), 0.3) << output;
+    EXPECT_GT(values_after(" bytes ", output).back(), ranks == 1 ? 0 : 7) << output;
+  }
+}
+
 TEST(Example, GanFindsTheWholeCircleAloneAndOnTwoRanks) {
   for (const int ranks : {1, 2}) {
     const auto output = output_of("gan", ranks);
