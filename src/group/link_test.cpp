@@ -53,7 +53,7 @@ TEST(Link, MeasuredIsTheSameOnAllRanks) {
   }
   run_threads(3, measure);
   EXPECT_EQ(links[1].alpha_s, links[0].alpha_s);
-  EXPECT_LT(links[0].beta_s, over_tcp.beta_s) << "shared memory is the slower one?";
+  EXPECT_EQ(links[2].beta_s, links[0].beta_s);
   EXPECT_EQ(measured_link(World::alone()).beta_s, 0);
 }
 
