@@ -31,34 +31,34 @@ class OneBitAdam::Exchange {
 
   /// The mean over ranks of a flat float32 tensor, as it comes through a bit a value.
   torch::Tensor compressed_mean(const torch::Tensor& flat) {
-    return count_.time([&] { return exchanged(flat); });
+    const OperationOptions options{.purpose = "momenta of one_bit_adam"};
+    const std::int64_t ranks = group_.size();
+    const std::int64_t piece = (flat.numel() + ranks * block_ - 1) / (ranks * block_) * block_;
+    const SignCode code(piece, block_);
+    const auto padded = torch::constant_pad_nd(flat, {0, ranks * piece - flat.numel()}).view({ranks, piece});
+    const auto mine = count_.time([&] { return sent_of(padded, code, lost_in_sending_); });
+    const auto pieces = torch::empty_like(mine);
+    count_.all_to_all(mine.nbytes());
+    group_.all_to_all(mine.data_ptr(), buffer_of(pieces), options).wait();
+
+    const auto means = torch::empty_like(pieces);
+    count_.time([&] {
+      means[group_.rank()].copy_(sent_of(code.decode(pieces).mean(0, /*keepdim=*/true), code, lost_in_mean_)[0]);
+    });
+    count_.all_gather(static_cast<std::size_t>(code.row_bytes()));
+    group_.all_gather(buffer_of(means), options).wait();
+    return count_.time([&] { return code.decode(means).flatten(); });
   }
 
   HookTraffic traffic() const { return count_.traffic(); }
 
  private:
-  torch::Tensor exchanged(const torch::Tensor& flat) {
-    const OperationOptions options{.purpose = "momenta of one_bit_adam"};
-    const std::int64_t ranks = group_.size();
-    const std::int64_t piece = (flat.numel() + ranks * block_ - 1) / (ranks * block_) * block_;
-    const SignCode code(piece, block_);
-    const auto wanted = torch::constant_pad_nd(flat, {0, ranks * piece - flat.numel()}).view({ranks, piece});
-    if (lost_in_sending_.defined()) wanted.add_(lost_in_sending_);
-    const auto mine = code.encode(wanted);
-    lost_in_sending_ = wanted - code.decode(mine);
-    const auto pieces = torch::empty_like(mine);
-    count_.all_to_all(mine.nbytes());
-    group_.all_to_all(mine.data_ptr(), buffer_of(pieces), options).wait();
-
-    const auto mean = code.decode(pieces).mean(0, /*keepdim=*/true);
-    if (lost_in_mean_.defined()) mean.add_(lost_in_mean_);
-    const auto sent = code.encode(mean);
-    lost_in_mean_ = mean - code.decode(sent);
-    const auto means = torch::empty_like(pieces);
-    means[group_.rank()].copy_(sent[0]);
-    count_.all_gather(sent.nbytes());
-    group_.all_gather(buffer_of(means), options).wait();
-    return code.decode(means).flatten();
+  /// The code of rows to which is added what was `lost` of them before; what is lost now is kept there.
+  static torch::Tensor sent_of(const torch::Tensor& rows, const SignCode& code, torch::Tensor& lost) {
+    const auto wanted = lost.defined() ? rows + lost : rows;
+    const auto sent = code.encode(wanted);
+    lost = wanted - code.decode(sent);
+    return sent;
   }
 
   Group group_;
