@@ -18,7 +18,8 @@ class Sampler;
 
 /// Which samples this rank sees: epoch e visits all `dataset_size` samples once, in an order that depends on (seed,
 /// epoch) only, cut into global batches of m = `global_batch` (the last one may be shorter, unless `drop_last`); rank r
-/// of p takes the samples [m r / p, m (r + 1) / p) of each. So any number of ranks sees the same global batches.
+/// of p takes the samples [m r / p, m (r + 1) / p) of each, if neither `lengths` nor `shares` are given. Any number of
+/// ranks sees the same global batches in any case.
 struct LoaderOptions {
   std::int64_t global_batch = 0;  ///< samples an iteration on all ranks together; or say per_rank_batch
   std::int64_t per_rank_batch =
@@ -26,6 +27,14 @@ struct LoaderOptions {
   std::uint64_t seed = 0;
   bool shuffle = true;
   bool drop_last = false;
+  /// The length of each sample (tokens, say), from 1 to 2^31 - 1. Samples of similar length then meet in a global
+  /// batch, and each is cut so that the ranks' samples are equally long together, rather than equally many: those of a
+  /// rank are sorted, longest first. Without `shuffle` the batches are the dataset's own, and only the cut is by
+  /// length.
+  std::vector<std::int64_t> lengths = {};
+  /// A weight for each rank, for ranks of unequal speed: what it gets of each global batch (with `lengths`, of the sum
+  /// of its lengths) over the sum of all weights. 0 is allowed. See also Loader::balance. Empty: all alike.
+  std::vector<double> shares = {};
 };
 
 /// This rank's part of one global batch: `data` and `target` are the samples' tensors, stacked along a new first
@@ -35,6 +44,8 @@ struct Batch : torch::data::Example<> {
   /// sample all the same, so that the model can run, and DataParallel gives it no weight.
   std::int64_t samples = 0;
   std::int64_t global_samples = 0;  ///< samples of all ranks
+  /// Of this rank's samples, as LoaderOptions has them: int64, one-dimensional. Undefined without.
+  torch::Tensor lengths;
 };
 
 /// Where a Loader stands: `batch` batches of epoch `epoch` were delivered. The same on every rank, for any number of
@@ -51,7 +62,8 @@ class Loader {
   /// Samples of these indices, stacked.
   using Fetch = std::function<torch::data::Example<>(const std::vector<std::size_t>& indices)>;
 
-  /// What make_loader calls; for data that is not a torch dataset. Throws Error (kInvalidArgument).
+  /// What make_loader calls; for data that is not a torch dataset. Collective: every rank gives the same. Throws Error
+  /// (kInvalidArgument), or kMismatch naming the first option that differs between ranks.
   Loader(const Group& group, std::size_t dataset_size, Fetch fetch, const LoaderOptions& options);
   ~Loader();
   Loader(const Loader&) = delete;
@@ -105,6 +117,16 @@ class Loader {
   /// Outside of a loop. Throws Error (kInvalidArgument) for a place that no epoch has.
   void set_position(LoaderPosition position);
 
+  /// What part of each global batch each rank gets; the parts sum to 1.
+  std::vector<double> shares() const;
+  /// Measured shares: from the next batch on each rank's is in proportion to its speed, which is how much it was given
+  /// since the last call (samples, or the sum of their lengths) over `seconds`, the time in which it computed on that,
+  /// without what it waited for others. Returns the new shares. Between epochs, or in the loop at the same batch on
+  /// every rank. A rank that was given nothing keeps its share. The mean over samples stays what it was, as do the
+  /// global batches; only rounding differs. Collective and blocking. Throws Error (kInvalidArgument) on every rank,
+  /// naming one whose time is not positive and finite.
+  std::vector<double> balance(double seconds);
+
  private:
   bool advance();
   void end_epoch();
@@ -114,6 +136,7 @@ class Loader {
   std::unique_ptr<Sampler> sampler_;
   LoaderPosition position_;
   Batch batch_;
+  std::int64_t work_ = 0;  ///< that this rank was given since `balance`
 };
 
 namespace detail {
@@ -126,8 +149,8 @@ inline torch::data::Example<> stack(torch::data::Example<> batch) { return batch
 
 /// A Loader over any dataset of torch::data with random access (a Dataset with `get` and `size`, or what `.map(...)`
 /// makes of one, with or without Stack<>) whose examples are a pair of tensors. Every rank gives the same dataset and
-/// options. Throws Error (kInvalidArgument) for a dataset that is empty or does not say its size, and for options that
-/// make no sense.
+/// options. Collective. Throws Error (kInvalidArgument) for a dataset that is empty or does not say its size, and for
+/// options that make no sense; kMismatch where those of ranks differ.
 ///
 ///   auto loader = lockstep::make_loader(dataset, world, {.global_batch = 64, .seed = 7});
 ///   for (auto& batch : loader->epoch()) { ... batch.data, batch.target ... }

@@ -11,6 +11,7 @@
 #include <lockstep/mixed_precision.h>
 #include <lockstep/one_bit_adam.h>
 #include <lockstep/optim.h>
+#include <lockstep/padding.h>
 #include <lockstep/safetensors.h>
 #include <lockstep/sharded.h>
 #include <lockstep/sync_batch_norm.h>

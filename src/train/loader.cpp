@@ -3,33 +3,17 @@
 #include <torch/types.h>
 
 #include "train/batch_share.h"
+#include "train/loader_options.h"
 #include "train/sampler.h"
 
 namespace lockstep {
 namespace {
 
-Sampler::Options checked(const Group& group, std::size_t dataset_size, const LoaderOptions& options) {
-  if (dataset_size == 0) throw Error(ErrorCode::kInvalidArgument, "make_loader was given a dataset with no samples.");
-  if ((options.global_batch > 0) == (options.per_rank_batch > 0) || options.global_batch < 0 ||
-      options.per_rank_batch < 0) {
-    throw Error(
-        ErrorCode::kInvalidArgument,
-        fmt::format("make_loader needs either global_batch or per_rank_batch to be positive; they are {} and {}.",
-                    options.global_batch, options.per_rank_batch));
-  }
-  const std::int64_t batch = options.global_batch > 0 ? options.global_batch : options.per_rank_batch * group.size();
-  if (options.drop_last && static_cast<std::size_t>(batch) > dataset_size) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("With drop_last an epoch of {} samples has no global batch of {}: make the batch smaller.",
-                            dataset_size, batch));
-  }
-  return {.size = dataset_size,
-          .global_batch = static_cast<std::size_t>(batch),
-          .rank = group.rank(),
-          .ranks = group.size(),
-          .seed = options.seed,
-          .shuffle = options.shuffle,
-          .drop_last = options.drop_last};
+torch::Tensor lengths_of(const std::vector<std::size_t>& indices, const std::vector<std::int64_t>& lengths) {
+  if (lengths.empty()) return {};
+  std::vector<std::int64_t> own;
+  for (const std::size_t index : indices) own.push_back(lengths[index]);
+  return torch::tensor(own, torch::kInt64);
 }
 
 }  // namespace
@@ -37,7 +21,9 @@ Sampler::Options checked(const Group& group, std::size_t dataset_size, const Loa
 Loader::Loader(const Group& group, std::size_t dataset_size, Fetch fetch, const LoaderOptions& options)
     : group_(group),
       fetch_(std::move(fetch)),
-      sampler_(std::make_unique<Sampler>(checked(group, dataset_size, options))) {}
+      sampler_(std::make_unique<Sampler>(sampler_options(group, dataset_size, options))) {
+  require_equal_options(group_, *sampler_);
+}
 
 Loader::~Loader() = default;
 
@@ -67,6 +53,8 @@ bool Loader::advance() {
   batch_.global_samples = static_cast<std::int64_t>(share.global);
   if (share.indices.empty()) share.indices.push_back(share.stand_in);
   static_cast<torch::data::Example<>&>(batch_) = fetch_(share.indices);
+  batch_.lengths = lengths_of(share.indices, sampler_->options().lengths);
+  work_ += share.work;
   group_.attribute<BatchShare>() = {batch_.samples, batch_.global_samples};
   ++position_.batch;
   return true;
@@ -75,6 +63,30 @@ bool Loader::advance() {
 void Loader::end_epoch() {
   group_.attribute<BatchShare>() = {};
   if (position_.batch > 0) position_ = {position_.epoch + 1, 0};
+}
+
+std::vector<double> Loader::shares() const {
+  std::vector<double> parts;
+  for (int rank = 0; rank < group_.size(); ++rank) parts.push_back(sampler_->shares().fraction(rank));
+  return parts;
+}
+
+std::vector<double> Loader::balance(double seconds) {
+  const auto ranks = static_cast<std::size_t>(group_.size());
+  const auto rank = static_cast<std::size_t>(group_.rank());
+  std::vector<double> told(2 * ranks);
+  told[2 * rank] = static_cast<double>(work_);
+  told[2 * rank + 1] = seconds;
+  group_.all_gather(buffer_of(told), {.purpose = "speeds of the ranks"}).wait();
+  std::vector<double> work;
+  std::vector<double> times;
+  for (std::size_t r = 0; r < ranks; ++r) {
+    work.push_back(told[2 * r]);
+    times.push_back(told[2 * r + 1]);
+  }
+  sampler_->set_shares(shares_by_speed(sampler_->shares(), work, times));
+  work_ = 0;
+  return shares();
 }
 
 namespace detail {

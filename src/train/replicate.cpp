@@ -35,13 +35,6 @@ Things parse(std::string_view text) {
   return things;
 }
 
-/// FNV-1a, 64 bits (Fowler, Noll, Vo): the same on every platform, as std::hash is not.
-std::int64_t fingerprint(std::string_view text) {
-  std::uint64_t hash = 0xCBF29CE484222325u;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
-  return static_cast<std::int64_t>(hash);
-}
-
 /// "'fc.weight' is trainable Float [3, 4] on rank 0 and trainable Float [3, 5] on rank 2".
 std::string first_difference(const Things& zero, const Things& other, int rank) {
   std::size_t i = 0;
@@ -89,11 +82,17 @@ class Parcel {
 
 }  // namespace
 
-void require_equal(const Group& group, const Things& things) {
+std::int64_t fingerprint(std::string_view text) {
+  std::uint64_t hash = 0xCBF29CE484222325u;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
+  return static_cast<std::int64_t>(hash);
+}
+
+void require_equal(const Group& group, const Things& things, const Compared& compared) {
   const auto ranks = static_cast<std::size_t>(group.size());
   const auto self = static_cast<std::size_t>(group.rank());
   const std::string text = serialise(things);
-  const OperationOptions options{.purpose = "check that all ranks have the same module"};
+  const OperationOptions options{.purpose = fmt::format("check that the {} of all ranks are the same", compared.what)};
 
   std::vector<std::int64_t> heads(2 * ranks);
   heads[2 * self] = fingerprint(text);
@@ -119,10 +118,10 @@ void require_equal(const Group& group, const Things& things) {
     const Things other = things_of(rank);
     if (other == zero) continue;
     const int peer = static_cast<int>(rank);
-    throw Error(ErrorCode::kMismatch,
-                fmt::format("The replicas differ: {}. Build the same module with the same options on every rank.",
-                            first_difference(zero, other, peer)),
-                {.rank = group.rank(), .peer = peer, .operation = "DataParallel"});
+    throw Error(
+        ErrorCode::kMismatch,
+        fmt::format("The {} differ: {}. {}", compared.what, first_difference(zero, other, peer), compared.advice),
+        {.rank = group.rank(), .peer = peer, .operation = compared.operation});
   }
 }
 

@@ -1,47 +1,15 @@
 #include "train/sampler.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
+#include "train/length_order.h"
+#include "train/permutation.h"
+
 namespace lockstep {
-namespace {
 
-class SplitMix64 {
- public:
-  explicit SplitMix64(std::uint64_t state) : state_(state) {}
-
-  std::uint64_t next() {
-    std::uint64_t z = state_ += 0x9E3779B97F4A7C15u;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-  }
-
-  /// Uniform in [0, bound).
-  std::uint64_t below(std::uint64_t bound) {
-    __extension__ using Wide = unsigned __int128;
-    const std::uint64_t biased = -bound % bound;  // 2^64 mod bound
-    for (;;) {
-      const Wide product = static_cast<Wide>(next()) * bound;
-      if (static_cast<std::uint64_t>(product) >= biased) return static_cast<std::uint64_t>(product >> 64);
-    }
-  }
-
- private:
-  std::uint64_t state_;
-};
-
-}  // namespace
-
-std::vector<std::size_t> permutation(std::size_t size, std::uint64_t seed, std::uint64_t epoch) {
-  // One step of the generator between the two, so that (seed, epoch + 1) and (seed + 1, epoch) have nothing in common.
-  SplitMix64 random(SplitMix64(seed).next() + epoch);
-  std::vector<std::size_t> order(size);
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  for (std::size_t i = size; i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
-  return order;
-}
+Sampler::Sampler(Options options)
+    : options_(std::move(options)), shares_(options_.shares ? *options_.shares : Shares(options_.ranks)) {}
 
 std::size_t Sampler::batches() const {
   const std::size_t whole = options_.size / options_.global_batch;
@@ -50,16 +18,39 @@ std::size_t Sampler::batches() const {
 }
 
 void Sampler::begin_epoch(std::uint64_t epoch) {
-  if (options_.shuffle) order_ = permutation(options_.size, options_.seed, epoch);
+  if (!options_.shuffle) return;
+  order_ = permutation(options_.size, options_.seed, epoch);
+  if (!options_.lengths.empty()) {
+    group_by_length(order_, options_.lengths, options_.global_batch, {options_.seed, epoch});
+  }
 }
 
 Sampler::Share Sampler::share(std::size_t batch) const {
   const std::size_t begin = batch * options_.global_batch;
   const std::size_t m = std::min(options_.global_batch, options_.size - begin);
-  const auto r = static_cast<std::size_t>(options_.rank);
-  const auto p = static_cast<std::size_t>(options_.ranks);
+  if (!options_.lengths.empty()) return share_by_length(begin, m);
   Share share{.global = m, .stand_in = at(begin)};
-  for (std::size_t i = m * r / p; i < m * (r + 1) / p; ++i) share.indices.push_back(at(begin + i));
+  const auto end = shares_.begin(options_.rank + 1, m);
+  for (auto i = shares_.begin(options_.rank, m); i < end; ++i) share.indices.push_back(at(begin + i));
+  share.work = static_cast<std::int64_t>(share.indices.size());
+  return share;
+}
+
+Sampler::Share Sampler::share_by_length(std::size_t begin, std::size_t m) const {
+  std::vector<std::size_t> batch;
+  for (std::size_t i = 0; i < m; ++i) batch.push_back(at(begin + i));
+  const auto& lengths = options_.lengths;
+  std::stable_sort(batch.begin(), batch.end(),
+                   [&lengths](std::size_t a, std::size_t b) { return lengths[a] > lengths[b]; });
+  std::vector<std::int64_t> sorted;
+  for (const std::size_t index : batch) sorted.push_back(lengths[index]);
+  const auto cuts = cut_by_length(sorted, shares_);
+  const auto rank = static_cast<std::size_t>(options_.rank);
+  Share share{.global = m, .stand_in = batch.back()};
+  for (std::size_t i = cuts[rank]; i < cuts[rank + 1]; ++i) {
+    share.indices.push_back(batch[i]);
+    share.work += sorted[i];
+  }
   return share;
 }
 

@@ -2,14 +2,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <utility>
 #include <vector>
 
-namespace lockstep {
+#include "train/shares.h"
 
-/// A permutation of 0..size-1 that depends on (seed, epoch) only: Fisher and Yates' shuffle (Knuth, TAOCP 2, 3.4.2,
-/// algorithm P) over the splitmix64 generator (Steele, Lea, Flood 2014), bounded without bias (Lemire 2019). The same
-/// on every platform.
-std::vector<std::size_t> permutation(std::size_t size, std::uint64_t seed, std::uint64_t epoch);
+namespace lockstep {
 
 /// Cuts epochs into global batches, and those into the ranks' shares; see LoaderOptions. Pure arithmetic.
 class Sampler {
@@ -22,6 +21,8 @@ class Sampler {
     std::uint64_t seed = 0;
     bool shuffle = true;
     bool drop_last = false;
+    std::vector<std::int64_t> lengths = {};  ///< of each sample; empty: samples are alike
+    std::optional<Shares> shares = {};       ///< of each rank; none: equal ones
   };
   /// A rank's part of a batch.
   struct Share {
@@ -29,9 +30,10 @@ class Sampler {
         indices;               ///< of this rank's samples; empty if the batch has fewer samples than there are ranks
     std::size_t global = 0;    ///< samples of the batch on all ranks
     std::size_t stand_in = 0;  ///< index of a sample of this batch, for a rank that has none
+    std::int64_t work = 0;     ///< of this rank's samples the number, or the sum of their lengths
   };
 
-  explicit Sampler(const Options& options) : options_(options) {}
+  explicit Sampler(Options options);
 
   /// In an epoch.
   std::size_t batches() const;
@@ -40,10 +42,17 @@ class Sampler {
   /// Of batch 0..batches()-1 of the epoch begun last.
   Share share(std::size_t batch) const;
 
+  const Options& options() const { return options_; }
+  const Shares& shares() const { return shares_; }
+  /// Of the batches asked for from now on.
+  void set_shares(Shares shares) { shares_ = std::move(shares); }
+
  private:
+  Share share_by_length(std::size_t begin, std::size_t m) const;
   std::size_t at(std::size_t position) const { return options_.shuffle ? order_[position] : position; }
 
   Options options_;
+  Shares shares_;
   std::vector<std::size_t> order_;
 };
 

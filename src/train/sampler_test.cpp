@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <numeric>
+#include <cstdlib>
 
 namespace lockstep {
 namespace {
@@ -27,49 +27,6 @@ Indices global_batch(Sampler::Options o, int ranks, std::size_t batch) {
     all.insert(all.end(), share.indices.begin(), share.indices.end());
   }
   return all;
-}
-
-TEST(Permutation, IsThatOfTheDocumentedAlgorithm) {
-  // Golden values, from a second implementation (in Python): a checkpoint made on one platform must go on the same way
-  // on another.
-  EXPECT_THAT(permutation(8, 0, 0), ElementsAre(7, 1, 0, 6, 3, 2, 4, 5));
-  EXPECT_THAT(permutation(8, 7, 4), ElementsAre(4, 6, 7, 1, 2, 5, 3, 0));
-}
-
-TEST(Permutation, HoldsEveryIndexOnce) {
-  for (std::size_t size : {0, 1, 2, 3, 17, 1000}) {
-    auto order = permutation(size, 3, 4);
-    std::sort(order.begin(), order.end());
-    Indices expected(size);
-    std::iota(expected.begin(), expected.end(), std::size_t{0});
-    EXPECT_EQ(order, expected);
-  }
-}
-
-TEST(Permutation, DependsOnSeedAndEpoch) {
-  EXPECT_EQ(permutation(100, 1, 2), permutation(100, 1, 2));
-  EXPECT_NE(permutation(100, 1, 2), permutation(100, 1, 3));
-  EXPECT_NE(permutation(100, 1, 2), permutation(100, 2, 2));
-  EXPECT_NE(permutation(100, 1, 2), permutation(100, 2, 1));
-}
-
-TEST(Permutation, IsUniform) {
-  // 24 orders of 4 samples over 24,000 epochs: chi-square with 23 degrees of freedom is above 49.7 once in a thousand.
-  std::vector<int> counts(256);
-  const int epochs = 24000;
-  for (int epoch = 0; epoch < epochs; ++epoch) {
-    const auto order = permutation(4, 11, static_cast<std::uint64_t>(epoch));
-    ++counts[order[0] * 64 + order[1] * 16 + order[2] * 4 + order[3]];
-  }
-  double chi_square = 0;
-  int seen = 0;
-  for (int count : counts) {
-    if (count == 0) continue;
-    ++seen;
-    chi_square += (count - epochs / 24.0) * (count - epochs / 24.0) / (epochs / 24.0);
-  }
-  EXPECT_EQ(seen, 24);
-  EXPECT_LT(chi_square, 49.7);
 }
 
 TEST(Sampler, AnyNumberOfRanksSeesTheSameGlobalBatches) {
@@ -126,6 +83,72 @@ TEST(Sampler, RankWithoutSamplesIsGivenOneOfTheBatch) {
   EXPECT_TRUE(share.indices.empty());
   EXPECT_EQ(share.global, 1u);
   EXPECT_THAT(global_batch(o, 4, 2), ElementsAre(share.stand_in));
+}
+
+/// With lengths 1 to 11, over and over.
+Sampler::Options with_lengths(std::size_t size, std::size_t global_batch) {
+  auto o = options(size, global_batch);
+  for (std::size_t i = 0; i < size; ++i) o.lengths.push_back(static_cast<std::int64_t>(i * 5 % 11 + 1));
+  return o;
+}
+
+TEST(Sampler, AnyNumberOfRanksSeesTheSameGlobalBatchesByLength) {
+  for (std::size_t batch = 0; batch < 8; ++batch) {
+    const auto alone = global_batch(with_lengths(110, 14), 1, batch);
+    EXPECT_EQ(alone.size(), batch < 7 ? 14u : 12u);
+    for (int ranks : {2, 3, 4, 8, 16}) EXPECT_EQ(global_batch(with_lengths(110, 14), ranks, batch), alone) << ranks;
+  }
+}
+
+TEST(Sampler, EpochByLengthVisitsEverySampleOnce) {
+  Indices seen;
+  for (std::size_t batch = 0; batch < 8; ++batch) {
+    const auto part = global_batch(with_lengths(110, 14), 3, batch);
+    seen.insert(seen.end(), part.begin(), part.end());
+  }
+  ASSERT_EQ(seen.size(), 110u);
+  std::sort(seen.begin(), seen.end());
+  EXPECT_EQ(std::unique(seen.begin(), seen.end()), seen.end());
+}
+
+TEST(Sampler, WorkIsTheSumOfLengthsAndAboutTheSameOnAllRanks) {
+  auto o = with_lengths(110, 20);
+  o.ranks = 2;
+  for (std::size_t batch = 0; batch < 5; ++batch) {
+    std::int64_t work[2];
+    for (o.rank = 0; o.rank < 2; ++o.rank) {
+      Sampler sampler(o);
+      sampler.begin_epoch(0);
+      const auto share = sampler.share(batch);
+      work[o.rank] = share.work;
+      std::int64_t sum = 0;
+      for (const std::size_t index : share.indices) sum += o.lengths[index];
+      EXPECT_EQ(share.work, sum);
+    }
+    EXPECT_LE(std::abs(work[0] - work[1]), 11);  // one sample at most
+  }
+}
+
+TEST(Sampler, WithoutShufflingOnlyTheCutIsByLength) {
+  auto o = with_lengths(8, 4);  // lengths 1 6 11 5, 10 4 9 3
+  o.shuffle = false;
+  EXPECT_THAT(global_batch(o, 2, 0), ElementsAre(2, 1, 3, 0));
+  EXPECT_THAT(global_batch(o, 2, 1), ElementsAre(4, 6, 5, 7));
+  o.ranks = 2;
+  EXPECT_THAT(Sampler(o).share(0).indices, ElementsAre(2));
+}
+
+TEST(Sampler, SharesByWeightAreOfTheSameGlobalBatches) {
+  auto o = options(50, 14);
+  o.shares = Shares({2, 1, 4});
+  o.ranks = 3;
+  Sampler sampler(o);
+  sampler.begin_epoch(0);
+  EXPECT_EQ(sampler.share(0).indices.size(), 4u);
+  EXPECT_EQ(sampler.share(0).work, 4);
+  EXPECT_EQ(global_batch(o, 3, 0), global_batch(options(50, 14), 1, 0));
+  sampler.set_shares(Shares({6, 1, 0}));
+  EXPECT_EQ(sampler.share(0).indices.size(), 12u);
 }
 
 TEST(Sampler, WithoutShufflingEpochsAreInOrder) {

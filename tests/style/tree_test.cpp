@@ -50,12 +50,13 @@ TEST(Tree, IncludesPointDown) { EXPECT_THAT(wrong_includes(without_tests(cpp_fil
 
 TEST(Tree, TorchStaysAboveComm) {
   EXPECT_THAT(
-      torch_includes(cpp_files({"src", "include"}), {"train", "lab"},
-                     {"include/lockstep/train.h", "include/lockstep/data_parallel.h", "include/lockstep/loader.h",
-                      "include/lockstep/safetensors.h", "include/lockstep/sharded.h", "include/lockstep/wrapped.h",
-                      "include/lockstep/checkpoint.h", "include/lockstep/optim.h", "include/lockstep/hooks.h",
-                      "include/lockstep/one_bit_adam.h", "include/lockstep/local_sgd.h",
-                      "include/lockstep/mixed_precision.h", "include/lockstep/sync_batch_norm.h"}),
+      torch_includes(
+          cpp_files({"src", "include"}), {"train", "lab"},
+          {"include/lockstep/train.h", "include/lockstep/data_parallel.h", "include/lockstep/loader.h",
+           "include/lockstep/safetensors.h", "include/lockstep/sharded.h", "include/lockstep/wrapped.h",
+           "include/lockstep/checkpoint.h", "include/lockstep/optim.h", "include/lockstep/hooks.h",
+           "include/lockstep/one_bit_adam.h", "include/lockstep/local_sgd.h", "include/lockstep/mixed_precision.h",
+           "include/lockstep/padding.h", "include/lockstep/sync_batch_norm.h"}),
       IsEmpty());
 }
 
