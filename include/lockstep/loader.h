@@ -15,6 +15,8 @@
 namespace lockstep {
 
 class Sampler;
+template <class T>
+class Prefetch;
 
 /// Which samples this rank sees: epoch e visits all `dataset_size` samples once, in an order that depends on (seed,
 /// epoch) only, cut into global batches of m = `global_batch` (the last one may be shorter, unless `drop_last`); rank r
@@ -35,6 +37,12 @@ struct LoaderOptions {
   /// A weight for each rank, for ranks of unequal speed: what it gets of each global batch (with `lengths`, of the sum
   /// of its lengths) over the sum of all weights. 0 is allowed. See also Loader::balance. Empty: all alike.
   std::vector<double> shares = {};
+  /// Threads that fetch batches before they are asked for, each torn down at the end of its epoch's loop. With several,
+  /// Fetch (of a dataset, get) is called by several at once, and must allow that. What comes, and in which order, is
+  /// the same as without, unless fetching draws from a generator that the calls share. 0: the calling thread fetches.
+  int workers = 0;
+  /// How many batches may be ready or under way beyond the one delivered; memory for that many. 0: two a worker.
+  int batches_ahead = 0;
 };
 
 /// This rank's part of one global batch: `data` and `target` are the samples' tensors, stacked along a new first
@@ -56,7 +64,8 @@ struct LoaderPosition {
 };
 
 /// Delivers a rank's share of each global batch, and tells the DataParallel replicas of the same group how much each
-/// rank's loss weighs. Samples are fetched in the calling thread when their batch is asked for. Not thread-safe.
+/// rank's loss weighs. What a worker's fetching throws comes out of the loop where its batch would have come; leaving
+/// the loop waits for what is being fetched. Not thread-safe.
 class Loader {
  public:
   /// Samples of these indices, stacked.
@@ -112,8 +121,10 @@ class Loader {
 
   /// Global batches in an epoch.
   std::int64_t batches() const;
-  /// Inside the loop the batch at hand counts as delivered.
+  /// Inside the loop the batch at hand counts as delivered; what workers have fetched beyond it does not.
   LoaderPosition position() const { return position_; }
+  /// Of this epoch so far, or of the last one: how long its loop waited for batches. Near zero where workers keep up.
+  double data_wait_ms() const { return data_wait_ms_; }
   /// Outside of a loop. Throws Error (kInvalidArgument) for a place that no epoch has.
   void set_position(LoaderPosition position);
 
@@ -128,8 +139,12 @@ class Loader {
   std::vector<double> balance(double seconds);
 
  private:
+  struct Fetched;
+
   bool advance();
   void end_epoch();
+  Fetched fetch(std::int64_t batch) const;
+  Fetched next();
 
   Group group_;
   Fetch fetch_;
@@ -137,6 +152,10 @@ class Loader {
   LoaderPosition position_;
   Batch batch_;
   std::int64_t work_ = 0;  ///< that this rank was given since `balance`
+  double data_wait_ms_ = 0;
+  int workers_ = 0;
+  int ahead_ = 0;
+  std::unique_ptr<Prefetch<Fetched>> prefetch_;  ///< of this epoch; goes before what its workers read
 };
 
 namespace detail {

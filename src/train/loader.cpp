@@ -1,9 +1,13 @@
+#include <ATen/ThreadLocalState.h>
 #include <fmt/format.h>
 #include <lockstep/loader.h>
 #include <torch/types.h>
 
+#include <chrono>
+
 #include "train/batch_share.h"
 #include "train/loader_options.h"
+#include "train/prefetch.h"
 #include "train/sampler.h"
 
 namespace lockstep {
@@ -18,10 +22,18 @@ torch::Tensor lengths_of(const std::vector<std::size_t>& indices, const std::vec
 
 }  // namespace
 
+/// A batch as it is fetched, and what it counts for in `balance`.
+struct Loader::Fetched {
+  Batch batch;
+  std::int64_t work = 0;
+};
+
 Loader::Loader(const Group& group, std::size_t dataset_size, Fetch fetch, const LoaderOptions& options)
     : group_(group),
       fetch_(std::move(fetch)),
-      sampler_(std::make_unique<Sampler>(sampler_options(group, dataset_size, options))) {
+      sampler_(std::make_unique<Sampler>(sampler_options(group, dataset_size, options))),
+      workers_(options.workers),
+      ahead_(options.batches_ahead > 0 ? options.batches_ahead : 2 * options.workers) {
   require_equal_options(group_, *sampler_);
 }
 
@@ -30,6 +42,8 @@ Loader::~Loader() = default;
 std::int64_t Loader::batches() const { return static_cast<std::int64_t>(sampler_->batches()); }
 
 Loader::Epoch Loader::epoch() {
+  prefetch_.reset();
+  data_wait_ms_ = 0;
   sampler_->begin_epoch(static_cast<std::uint64_t>(position_.epoch));
   return Epoch(*this);
 }
@@ -42,25 +56,57 @@ void Loader::set_position(LoaderPosition position) {
                     "with another dataset or batch size?",
                     batches(), position.batch, position.epoch));
   }
+  prefetch_.reset();
   position_ = position;
   if (position_.batch == batches()) position_ = {position_.epoch + 1, 0};
 }
 
+Loader::Fetched Loader::fetch(std::int64_t batch) const {
+  auto share = sampler_->share(static_cast<std::size_t>(batch));
+  Fetched fetched;
+  fetched.work = share.work;
+  fetched.batch.samples = static_cast<std::int64_t>(share.indices.size());
+  fetched.batch.global_samples = static_cast<std::int64_t>(share.global);
+  if (share.indices.empty()) share.indices.push_back(share.stand_in);
+  static_cast<torch::data::Example<>&>(fetched.batch) = fetch_(share.indices);
+  fetched.batch.lengths = lengths_of(share.indices, sampler_->options().lengths);
+  return fetched;
+}
+
+Loader::Fetched Loader::next() {
+  if (workers_ == 0) return fetch(position_.batch);
+  if (!prefetch_) {
+    // Workers fetch under the modes of this thread, as without gradients.
+    const auto make = [this, state = at::ThreadLocalState()](std::int64_t batch) {
+      const at::ThreadLocalStateGuard guard(state);
+      return fetch(batch);
+    };
+    prefetch_ = std::make_unique<Prefetch<Fetched>>(
+        make,
+        Prefetch<Fetched>::Options{.first = position_.batch, .end = batches(), .workers = workers_, .ahead = ahead_});
+  }
+  try {
+    return prefetch_->take();
+  } catch (...) {
+    prefetch_.reset();  // a loop that goes on all the same asks for the same batch again, as without workers
+    throw;
+  }
+}
+
 bool Loader::advance() {
   if (position_.batch == batches()) return false;
-  auto share = sampler_->share(static_cast<std::size_t>(position_.batch));
-  batch_.samples = static_cast<std::int64_t>(share.indices.size());
-  batch_.global_samples = static_cast<std::int64_t>(share.global);
-  if (share.indices.empty()) share.indices.push_back(share.stand_in);
-  static_cast<torch::data::Example<>&>(batch_) = fetch_(share.indices);
-  batch_.lengths = lengths_of(share.indices, sampler_->options().lengths);
-  work_ += share.work;
+  const auto start = std::chrono::steady_clock::now();
+  Fetched fetched = next();
+  data_wait_ms_ += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  batch_ = std::move(fetched.batch);
+  work_ += fetched.work;
   group_.attribute<BatchShare>() = {batch_.samples, batch_.global_samples};
   ++position_.batch;
   return true;
 }
 
 void Loader::end_epoch() {
+  prefetch_.reset();
   group_.attribute<BatchShare>() = {};
   if (position_.batch > 0) position_ = {position_.epoch + 1, 0};
 }
@@ -84,6 +130,7 @@ std::vector<double> Loader::balance(double seconds) {
     work.push_back(told[2 * r]);
     times.push_back(told[2 * r + 1]);
   }
+  prefetch_.reset();  // what it has fetched is cut as before
   sampler_->set_shares(shares_by_speed(sampler_->shares(), work, times));
   work_ = 0;
   return shares();

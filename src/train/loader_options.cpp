@@ -47,6 +47,12 @@ Sampler::Options sampler_options(const Group& group, std::size_t dataset_size, c
     refuse(fmt::format("make_loader was given {} shares for {} ranks: give one for each, or none.",
                        options.shares.size(), group.size()));
   }
+  if (options.workers < 0 || options.batches_ahead < 0 || (options.workers == 0 && options.batches_ahead > 0)) {
+    refuse(
+        fmt::format("make_loader was given {} workers and {} batches_ahead: neither is negative, and without workers "
+                    "no batch is fetched ahead.",
+                    options.workers, options.batches_ahead));
+  }
   return {.size = dataset_size,
           .global_batch = static_cast<std::size_t>(batch),
           .rank = group.rank(),

@@ -56,7 +56,8 @@ std::vector<double> uneven(int ranks) {
 struct Ways {
   bool by_length = false;
   bool uneven = false;
-  bool balance = false;        ///< in mid-epoch, rank r taking r + 1 seconds a unit of work
+  bool balance = false;  ///< in mid-epoch, rank r taking r + 1 seconds a unit of work
+  int workers = 0;
   bool forget_weight = false;  ///< the mistake: ranks count alike, whatever they were given
 };
 
@@ -83,6 +84,7 @@ test::Parity parity(int ranks, const Ways& ways, const test::MakeHook& make_hook
     LoaderOptions options{.global_batch = 14, .seed = 3};
     if (ways.by_length) options.lengths = Sentences::lengths();
     if (ways.uneven) options.shares = uneven(side.group.size());
+    options.workers = side.options ? ways.workers : 0;
     const auto start = test::flat_parameters(*net);
     const auto loader = make_loader(Sentences().map(Pad()), side.group, options);
     for (int epoch = 0; epoch < 5; ++epoch) train_epoch(*net, *loader, side, replica ? &*replica : nullptr, ways);
@@ -108,6 +110,12 @@ TEST_P(SharesOn, UnequalSharesTrainAsOneProcess) {
 
 TEST_P(SharesOn, UnequalSharesOfLengthsMeasuredOnTheWayTrainAsOneProcess) {
   const auto result = parity(GetParam(), {.by_length = true, .uneven = true, .balance = true});
+  EXPECT_LE(result.difference, kTolerance);
+  EXPECT_TRUE(result.bits_equal);
+}
+
+TEST_P(SharesOn, AllOfItWithWorkersTrainsAsOneProcessWithout) {
+  const auto result = parity(GetParam(), {.by_length = true, .uneven = true, .balance = true, .workers = 2});
   EXPECT_LE(result.difference, kTolerance);
   EXPECT_TRUE(result.bits_equal);
 }
@@ -178,9 +186,12 @@ TEST(LoaderByLength, ResumesInMidEpochOnAnotherNumberOfRanks) {
   }
 }
 
-TEST(LoaderShares, FollowMeasuredSpeeds) {
+class SharesWithWorkers : public ::testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Workers, SharesWithWorkers, ::testing::Values(0, 2));
+
+TEST_P(SharesWithWorkers, FollowMeasuredSpeeds) {
   run_threads(2, [](World& world) {
-    const auto loader = indices(world, 64, {.global_batch = 16, .shuffle = false});
+    const auto loader = indices(world, 64, {.global_batch = 16, .shuffle = false, .workers = GetParam()});
     std::vector<std::int64_t> samples;
     for (auto& batch : loader->epoch()) {
       samples.push_back(batch.samples);

@@ -2,6 +2,12 @@
 #include <gtest/gtest.h>
 #include <lockstep/loader.h>
 
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <stdexcept>
+#include <thread>
+
 #include "train/batch_share.h"
 #include "train/test_model.h"
 
@@ -164,9 +170,161 @@ TEST(Loader, RefusesWhatMakesNoSense) {
   EXPECT_THAT(made_with(9, {.global_batch = -2}), ThrowsMessage<Error>(HasSubstr("they are -2 and 0")));
   EXPECT_THAT(made_with(9, {.global_batch = 10, .drop_last = true}),
               ThrowsMessage<Error>(HasSubstr("no global batch of 10")));
+  EXPECT_THAT(made_with(9, {.global_batch = 2, .workers = -1}), ThrowsMessage<Error>(HasSubstr("-1 workers")));
+  EXPECT_THAT(made_with(9, {.global_batch = 2, .workers = 1, .batches_ahead = -1}),
+              ThrowsMessage<Error>(HasSubstr("-1 batches_ahead")));
+  EXPECT_THAT(made_with(9, {.global_batch = 2, .batches_ahead = 2}),
+              ThrowsMessage<Error>(HasSubstr("without workers")));
   const auto loader = make_loader(Numbers(9), world, {.global_batch = 2});
   EXPECT_THAT([&] { loader->set_position({.epoch = 0, .batch = 6}); },
               ThrowsMessage<Error>(HasSubstr("5 batches an epoch")));
+}
+
+LoaderOptions prefetching(LoaderOptions options, int workers, int ahead = 0) {
+  options.workers = workers;
+  options.batches_ahead = ahead;
+  return options;
+}
+
+TEST(LoaderWithWorkers, DeliversWhatItWouldWithout) {
+  const LoaderOptions options{.global_batch = 6, .seed = 1};
+  for (int ranks : {1, 3}) {
+    for (const auto& [workers, ahead] : {std::pair{1, 1}, {1, 0}, {2, 3}, {4, 20}}) {
+      run_threads(ranks, [&](World& world) {
+        const auto plain = make_loader(Numbers(40), world, options);
+        const auto other = make_loader(Numbers(40), world, prefetching(options, workers, ahead));
+        for (int epoch = 0; epoch < 3; ++epoch) EXPECT_EQ(rest_of(*other), rest_of(*plain));
+      });
+    }
+  }
+}
+
+TEST(LoaderWithWorkers, PositionCountsWhatWasDelivered) {
+  const auto options = prefetching({.global_batch = 6, .seed = 1}, 2, 5);
+  const auto loader = make_loader(Numbers(40), World::alone(), options);
+  int delivered = 0;
+  LoaderPosition saved;
+  std::vector<std::int64_t> after;
+  for (auto& batch : loader->epoch()) {
+    EXPECT_EQ(loader->position().batch, ++delivered);
+    if (delivered == 3) saved = loader->position();
+    if (delivered > 3) {
+      const auto part = values(batch.target);
+      after.insert(after.end(), part.begin(), part.end());
+    }
+  }
+  const auto resumed = make_loader(Numbers(40), World::alone(), options);
+  resumed->set_position(saved);
+  EXPECT_EQ(rest_of(*resumed), after);
+}
+
+TEST(LoaderWithWorkers, BreakMovesOnToTheNextEpoch) {
+  const LoaderOptions options{.global_batch = 6, .seed = 1};
+  const auto plain = make_loader(Numbers(40), World::alone(), options);
+  rest_of(*plain);
+  const auto loader = make_loader(Numbers(40), World::alone(), prefetching(options, 3));
+  for ([[maybe_unused]] auto& batch : loader->epoch()) break;
+  EXPECT_EQ(rest_of(*loader), rest_of(*plain));
+}
+
+/// Fails for the samples from 12 to 17, unless mended.
+struct Brittle : Numbers {
+  Brittle() : Numbers(40) {}
+  std::shared_ptr<std::atomic<bool>> mended = std::make_shared<std::atomic<bool>>(false);
+  torch::data::Example<> get(std::size_t index) override {
+    if (index / 6 == 2 && !*mended) throw std::out_of_range("sample " + std::to_string(index));
+    return Numbers::get(index);
+  }
+  // Dataset<Numbers>::get_batch would call Numbers' own get.
+  std::vector<torch::data::Example<>> get_batch(torch::ArrayRef<std::size_t> indices) override {
+    std::vector<torch::data::Example<>> examples;
+    for (const std::size_t index : indices) examples.push_back(get(index));
+    return examples;
+  }
+};
+
+TEST(LoaderWithWorkers, ThrowsWhereTheBatchWouldHaveComeAndCanGoOn) {
+  for (int workers : {0, 1, 3}) {
+    const Brittle samples;
+    const auto loader =
+        make_loader(samples, World::alone(), prefetching({.global_batch = 6, .shuffle = false}, workers));
+    auto epoch = loader->epoch();
+    auto batch = epoch.begin();
+    ++batch;
+    EXPECT_THAT([&] { ++batch; }, ThrowsMessage<std::out_of_range>("sample 12"));
+    EXPECT_EQ(loader->position().batch, 2);
+    *samples.mended = true;
+    ++batch;
+    EXPECT_THAT(values(batch->target), ElementsAre(12, 13, 14, 15, 16, 17));
+    ++batch;
+    EXPECT_THAT(values(batch->target), ElementsAre(18, 19, 20, 21, 22, 23));
+  }
+}
+
+TEST(LoaderWithWorkers, CanBeDestroyedAtAnyTime) {
+  const auto count = std::make_shared<std::atomic<int>>(0);
+  for (int batches = 0; batches < 4; ++batches) {
+    const Loader::Fetch fetch = [count](const std::vector<std::size_t>&) -> torch::data::Example<> {
+      ++*count;
+      std::this_thread::yield();
+      --*count;
+      return {torch::zeros(1), torch::zeros(1)};
+    };
+    auto loader = std::make_unique<Loader>(World::alone(), 400, fetch, prefetching({.global_batch = 4}, 3));
+    {
+      auto epoch = loader->epoch();
+      auto batch = epoch.begin();
+      for (int i = 0; i < batches; ++i) ++batch;
+    }
+    EXPECT_EQ(*count, 0);  // nobody fetches when the loop was left
+    loader.reset();
+  }
+}
+
+TEST(LoaderWithWorkers, FetchesUnderTheModesOfTheLoop) {
+  const Loader::Fetch fetch = [](const std::vector<std::size_t>&) -> torch::data::Example<> {
+    return {torch::full(1, static_cast<std::int64_t>(torch::GradMode::is_enabled()), torch::kInt64), torch::zeros(1)};
+  };
+  Loader loader(World::alone(), 4, fetch, prefetching({.global_batch = 4}, 1));
+  for (auto& batch : loader.epoch()) EXPECT_THAT(values(batch.data), ElementsAre(1));
+  const torch::NoGradGuard no_grad;
+  for (auto& batch : loader.epoch()) EXPECT_THAT(values(batch.data), ElementsAre(0));
+}
+
+TEST(Loader, TellsHowLongItsEpochWaitedForData) {
+  double fetching_ms = 0;
+  const Loader::Fetch fetch = [&fetching_ms](const std::vector<std::size_t>&) -> torch::data::Example<> {
+    const auto start = std::chrono::steady_clock::now();
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    fetching_ms += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    return {torch::zeros(1), torch::zeros(1)};
+  };
+  Loader loader(World::alone(), 12, fetch, {.global_batch = 4});
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    fetching_ms = 0;
+    double before = 0;
+    for ([[maybe_unused]] auto& batch : loader.epoch()) {
+      EXPECT_GT(loader.data_wait_ms(), before);
+      before = loader.data_wait_ms();
+    }
+    EXPECT_GE(loader.data_wait_ms(), fetching_ms);
+    EXPECT_EQ(loader.data_wait_ms(), before);  // stays when the loop is over
+  }
+}
+
+TEST(LoaderWithWorkers, FetchesWhileTheLoopComputes) {
+  // The second batch is fetched by nobody but a worker while the loop holds the first: else this would not end.
+  std::promise<void> fetched;
+  const Loader::Fetch fetch = [&fetched](const std::vector<std::size_t>& indices) -> torch::data::Example<> {
+    if (indices[0] == 4) fetched.set_value();
+    return {torch::zeros(1), torch::zeros(1)};
+  };
+  Loader loader(World::alone(), 8, fetch, prefetching({.global_batch = 4, .shuffle = false}, 1));
+  auto epoch = loader.epoch();
+  auto batch = epoch.begin();
+  fetched.get_future().wait();
+  EXPECT_EQ(loader.position().batch, 1);
+  ++batch;
 }
 
 class Endless : public Numbers {
