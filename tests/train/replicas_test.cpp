@@ -80,6 +80,17 @@ TEST(Example, OneBitAdamLearnsAloneAndOnTwoRanks) {
   }
 }
 
+TEST(Example, SentencesInUnequalSharesLearnTheSameAloneAndOnThreeRanks) {
+  std::vector<double> losses;
+  for (const int ranks : {1, 3}) {
+    const auto output = output_of("sentences", ranks);
+    EXPECT_LT(values_after(" loss ", output).back(), 0.3) << output;
+    EXPECT_LT(values_after(" padding ", output).back(), 0.15) << output;
+    losses.push_back(values_after(" loss ", output).back());
+  }
+  EXPECT_NEAR(losses[0], losses[1], 1e-3);
+}
+
 TEST(Example, LocalSgdLearnsAloneAndOnTwoRanks) {
   for (const int ranks : {1, 2}) {
     const auto output = output_of("local_sgd", ranks);
