@@ -1,6 +1,7 @@
 // What training on several ranks adds to an iteration. Every rank trains two copies of the same encoder in turns, one
-// on its own and one in lockstep; rank 0 prints one JSON object. bench/compare_training runs it beside PyTorch's DDP
-// and says what follows; bench/peers/pytorch_ddp.py is its twin.
+// on its own and one in lockstep (with --micro-batches, to bits that do not depend on the ranks); rank 0 prints one
+// JSON object. bench/compare_training runs it beside PyTorch's DDP and says what follows; bench/peers/pytorch_ddp.py is
+// its twin.
 #include <lockstep/train.h>
 #include <torch/torch.h>
 #include <CLI/CLI.hpp>
@@ -26,6 +27,7 @@ struct Options {
   std::int64_t heads = 12;
   std::int64_t sequence = 32;
   std::int64_t batch = 16;
+  int micro_batches = 0;
   std::string mode = "both";
 };
 
@@ -58,10 +60,23 @@ class Training {
   void iterate() {
     const auto start = Clock::now();
     optimizer_.zero_grad();
-    const auto loss = model_->forward(input_).square().mean();
+    const auto loss = loss_of(input_);
     const auto before_backward = Clock::now();
     loss.backward();
     backward_ms = milliseconds_since(before_backward);
+    optimizer_.step();
+    iteration_ms = milliseconds_since(start);
+  }
+
+  /// What counts as backward here includes forward: they take turns.
+  void iterate(lockstep::InvariantParallel& replica, const lockstep::Group& group) {
+    const auto start = Clock::now();
+    const std::int64_t batch = input_.size(1);
+    const std::int64_t first = batch * group.rank();
+    replica.backward(batch * group.size(), [&](std::int64_t begin, std::int64_t end) {
+      return loss_of(input_.slice(1, begin - first, end - first));
+    });
+    backward_ms = milliseconds_since(start);
     optimizer_.step();
     iteration_ms = milliseconds_since(start);
   }
@@ -70,6 +85,8 @@ class Training {
   double backward_ms = 0;
 
  private:
+  torch::Tensor loss_of(const torch::Tensor& input) { return model_->forward(input).square().mean(); }
+
   torch::nn::Sequential model_;
   torch::optim::SGD optimizer_;
   torch::Tensor input_;
@@ -82,7 +99,12 @@ class Measurement {
     if (options.mode != "wrapped") alone_.emplace(options);
     if (options.mode == "alone") return;
     together_.emplace(options);
-    replica_.emplace(world, *together_->model());
+    if (options.micro_batches == 0) {
+      replica_.emplace(world, *together_->model());
+    } else {
+      invariant_.emplace(world, *together_->model(),
+                         lockstep::InvariantOptions{.micro_batches = options.micro_batches});
+    }
   }
 
   nlohmann::json run() {
@@ -109,6 +131,10 @@ class Measurement {
     if (!together_) return;
     measure(iteration, *together_, "together");
     if (iteration < 0) return;
+    if (invariant_) {
+      result_["communication_ms"].push_back(invariant_->report().communication_ms);
+      return;
+    }
     const lockstep::SyncReport& report = replica_->report();
     double busy_ms = 0;
     int before_last = 0;
@@ -125,7 +151,11 @@ class Measurement {
   /// The slowest rank's times.
   void measure(int iteration, Training& training, const std::string& name) {
     world_.barrier().wait();
-    training.iterate();
+    if (invariant_ && &training == &*together_) {
+      training.iterate(*invariant_, world_);
+    } else {
+      training.iterate();
+    }
     std::vector<double> slowest{training.iteration_ms, training.backward_ms};
     world_.all_reduce(lockstep::buffer_of(slowest), lockstep::ReduceOp::kMax).wait();
     if (iteration < 0) return;
@@ -138,6 +168,7 @@ class Measurement {
   std::optional<Training> alone_;
   std::optional<Training> together_;
   std::optional<lockstep::DataParallel> replica_;
+  std::optional<lockstep::InvariantParallel> invariant_;
   nlohmann::json result_;
 };
 
@@ -153,6 +184,7 @@ int main(int argc, char** argv) {
   app.add_option("--heads", options.heads, "Of the attention");
   app.add_option("--sequence", options.sequence, "Tokens of a sample");
   app.add_option("--batch", options.batch, "Samples a rank");
+  app.add_option("--micro-batches", options.micro_batches, "Of all ranks, of the copy in lockstep; 0: one a rank");
   app.add_option("--mode", options.mode, "Which copies to train")->check(CLI::IsMember({"both", "alone", "wrapped"}));
   CLI11_PARSE(app, argc, argv);
   const auto world = lockstep::World::from_env();

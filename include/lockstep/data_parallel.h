@@ -93,6 +93,9 @@ struct DataParallelOptions {
   BufferSync buffers = BufferSync::kOnce;
   /// Empty: all_reduce with mean.
   CommunicationHook communication_hook;
+  /// Names of parameters whose gradients are sparse (torch::kSparse). Those of torch::nn::Embedding and EmbeddingBag
+  /// with sparse(true) need not be named.
+  std::vector<std::string> sparse_parameters;
 };
 
 /// A model that is no module: each parameter with the name that messages give it.
@@ -110,8 +113,11 @@ using NamedTensors = std::vector<std::pair<std::string, torch::Tensor>>;
 ///
 /// Every rank must run backward equally often. A loss that reaches no parameter of the module on some rank runs no hook
 /// there: the others then end with a timeout that names that rank. Gradients taken with torch::autograd::grad are not
-/// synchronised; of buffers see BufferSync. Sparse gradients are refused
-/// (kUnsupported).
+/// synchronised; of buffers see BufferSync.
+///
+/// Sparse gradients travel as they are: ranks gather each other's rows and indices when backward is over, and `.grad`
+/// is their mean, coalesced. Hooks do not see them. A sparse gradient of a parameter that is not known to have one, and
+/// the other way round, is an Error (kUnsupported).
 ///
 /// A backward that throws synchronises nothing more: call zero_grad and go on, if every rank threw. An Error of the
 /// group comes out of `backward()` as it is.

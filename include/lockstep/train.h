@@ -5,6 +5,7 @@
 #include <lockstep/comm.h>
 #include <lockstep/data_parallel.h>
 #include <lockstep/hooks.h>
+#include <lockstep/invariant.h>
 #include <lockstep/loader.h>
 #include <lockstep/local_sgd.h>
 #include <lockstep/metrics.h>
@@ -15,3 +16,4 @@
 #include <lockstep/safetensors.h>
 #include <lockstep/sharded.h>
 #include <lockstep/sync_batch_norm.h>
+#include <lockstep/uneven.h>

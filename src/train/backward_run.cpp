@@ -17,7 +17,7 @@ BackwardRun::BackwardRun(Group group, const DataParallelOptions& options, std::s
 void BackwardRun::note(std::size_t parameter) {
   has_[parameter] = true;
   order_.push_back(parameter);
-  report_.last_gradient_us = now_us();
+  note();
 }
 
 void BackwardRun::advance(std::size_t parameter) {

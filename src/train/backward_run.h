@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "train/bucket.h"
 
 namespace lockstep {
@@ -23,6 +24,8 @@ class BackwardRun {
   /// The order in which gradients came.
   const std::vector<std::size_t>& order() const { return order_; }
 
+  /// A gradient exists, though in no bucket.
+  void note() { report_.last_gradient_us = now_us(); }
   /// The gradient of `parameter` exists; it need not be in its slot yet.
   void note(std::size_t parameter);
   /// It is in its slot: starts what is full now and moves what is under way, never waiting. With overlap = false does

@@ -185,17 +185,6 @@ TEST(DataParallel, NamesAParameterThatChangedItsType) {
   EXPECT_THAT([&] { model.loss({"a"}, 1).backward(); }, ThrowsMessage<Error>(HasSubstr("'a' changed its type")));
 }
 
-TEST(DataParallel, RefusesSparseGradients) {
-  torch::nn::Embedding embedding(torch::nn::EmbeddingOptions(10, 3).sparse(true));
-  const auto world = World::alone();
-  const DataParallel replica(world, *embedding);
-  EXPECT_THAT(
-      [&] {
-        embedding(torch::tensor({1, 2})).sum().backward();
-      },
-      ThrowsMessage<Error>(HasSubstr("'weight' has a sparse gradient")));
-}
-
 TEST(DataParallel, RefusesAModuleWithNothingToTrain) {
   Vectors model({"a"});
   model["a"].set_requires_grad(false);

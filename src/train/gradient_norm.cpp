@@ -46,6 +46,11 @@ double gradient_norm(const Group& group, const std::vector<torch::Tensor>& param
   std::vector<double> sum{0};
   std::int64_t at = 0;
   for (const auto& parameter : parameters) {
+    if (parameter.grad().defined() && parameter.grad().is_sparse()) {
+      if (group.rank() == 0) sum[0] += sum_of_squares(parameter.grad().coalesce().values());
+      at += parameter.numel();
+      continue;
+    }
     const std::int64_t begin = std::max(first, at);
     const std::int64_t end = std::min(last, at + parameter.numel());
     if (begin < end && parameter.grad().defined()) {

@@ -32,7 +32,8 @@ torch::Tensor weighted(const torch::Tensor& gradient, double factor, const Gradi
   if (gradient.layout() != torch::kStrided) {
     refuse(
         ErrorCode::kUnsupported,
-        fmt::format("has a sparse gradient, which {} cannot reduce: make its layer's gradients dense.", whose.owner));
+        fmt::format("has a sparse gradient, which {} cannot reduce: make its layer's gradients dense{}.", whose.owner,
+                    whose.owner == std::string("DataParallel") ? ", or name it in sparse_parameters" : ""));
   }
   if (gradient.scalar_type() != whose.type) {
     refuse(ErrorCode::kInvalidArgument,

@@ -3,15 +3,17 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <torch/csrc/jit/api/module.h>
+#include <torch/nn/modules/embedding.h>
 
 #include <unordered_map>
+#include <unordered_set>
 
 namespace lockstep {
 
 std::string ModuleTensor::description() const {
   if (!tied_to.empty()) return fmt::format("tied to '{}'", tied_to);
-  return fmt::format("{} {} [{}]", trainable ? "trainable" : "fixed", c10::toString(tensor.scalar_type()),
-                     fmt::join(tensor.sizes(), ", "));
+  return fmt::format("{}{} {} [{}]", trainable ? "trainable" : "fixed", sparse ? " sparse" : "",
+                     c10::toString(tensor.scalar_type()), fmt::join(tensor.sizes(), ", "));
 }
 
 namespace {
@@ -34,13 +36,31 @@ class TensorList {
   std::unordered_map<const void*, std::string> first_names_;
 };
 
+/// The weights of embeddings that ask for sparse gradients.
+std::unordered_set<const void*> sparse_weights(const torch::nn::Module& module) {
+  std::unordered_set<const void*> weights;
+  const auto note = [&weights](const auto* embedding) {
+    if (embedding && embedding->options.sparse()) weights.insert(embedding->weight.unsafeGetTensorImpl());
+  };
+  const auto look_at = [&note](const torch::nn::Module& part) {
+    note(part.as<torch::nn::Embedding>());
+    note(part.as<torch::nn::EmbeddingBag>());
+  };
+  look_at(module);  // by itself: modules() has it only if it is in a shared_ptr
+  for (const auto& part : module.modules(/*include_self=*/false)) look_at(*part);
+  return weights;
+}
+
 }  // namespace
 
 std::vector<ModuleTensor> tensors_of(const torch::nn::Module& module) {
   TensorList list;
   for (const auto& parameter : module.named_parameters()) list.add(parameter.key(), parameter.value(), true);
   for (const auto& buffer : module.named_buffers()) list.add(buffer.key(), buffer.value(), false);
-  return list.take();
+  auto tensors = list.take();
+  const auto sparse = sparse_weights(module);
+  for (auto& tensor : tensors) tensor.sparse = sparse.count(tensor.tensor.unsafeGetTensorImpl()) > 0;
+  return tensors;
 }
 
 std::vector<ModuleTensor> tensors_of(const torch::jit::Module& module) {

@@ -13,6 +13,7 @@ struct ModuleTensor {
   torch::Tensor tensor;
   bool trainable = false;  ///< a parameter that requires a gradient
   std::string tied_to;     ///< the first name of the same tensor, if it has several and this is a later one
+  bool sparse = false;     ///< an embedding's that asks for sparse gradients
 
   /// "trainable Float [3, 4]", "fixed Long []", "tied to 'embedding.weight'".
   std::string description() const;

@@ -1,12 +1,14 @@
 #include "train/reducer.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "train/buffer_sync.h"
 #include "train/local_gradient.h"
 #include "train/non_finite.h"
+#include "train/reached.h"
 #include "train/replicate.h"
 
 namespace lockstep::detail {
@@ -24,18 +26,8 @@ std::vector<std::pair<std::string, std::string>> contract(const std::vector<Modu
   things.emplace_back("option non_finite", std::to_string(static_cast<int>(options.non_finite)));
   things.emplace_back("option buffers", std::to_string(static_cast<int>(options.buffers)));
   things.emplace_back("option communication_hook", options.communication_hook ? "set" : "not set");
+  things.emplace_back("option sparse_parameters", fmt::format("{}", fmt::join(options.sparse_parameters, ", ")));
   return things;
-}
-
-// What a rank says of a parameter. Ranks say the largest of what they have: who found something wrong goes before who
-// merely has a gradient.
-constexpr std::uint8_t kNotReached = 0;
-constexpr std::uint8_t kReached = 1;
-constexpr std::uint8_t kNonFiniteOnRankZero = 2;
-
-std::uint8_t non_finite_on(int rank) {
-  constexpr int kRanks = 256 - kNonFiniteOnRankZero;
-  return static_cast<std::uint8_t>(kNonFiniteOnRankZero + std::min(rank, kRanks - 1));
 }
 
 }  // namespace
@@ -45,21 +37,31 @@ Reducer::Reducer(const Group& group, const std::vector<ModuleTensor>& tensors, s
     : group_(group),
       options_(std::move(options)),
       share_(group_.attribute<BatchShare>()),
+      sparse_(group_),
       module_buffers_(std::move(buffers)),
       rebuild_pending_(options_.rebuild_buckets) {
   require_equal(group_, contract(tensors, options_));
   parameters_ = trainable_of(tensors, "DataParallel");
+  sparse_.adopt(take_sparse(parameters_, options_.sparse_parameters));
   broadcast_values(group_, tensors);
 
   const std::size_t count = parameters_.size();
   buckets_ = std::make_shared<BucketSet>(group_, lay_out_in(last_first(count)), parameters_);
-  reached_memory_ = group_.allocate(count);
+  reached_memory_ = group_.allocate(std::max<std::size_t>(count, 1));
   reached_ = static_cast<std::uint8_t*>(reached_memory_.data());
   reached_here_.resize(count);
   for (std::size_t i = 0; i < count; ++i) {
     hooks_.emplace_back(
         parameters_[i].tensor, [this, i](const torch::Tensor& gradient) { return weighted(i, gradient); },
         [this, i] { on_gradient(i); });
+  }
+  for (std::size_t i = 0; i < sparse_.parameters().size(); ++i) {
+    hooks_.emplace_back(
+        sparse_.parameters()[i].tensor,
+        [this, i](const torch::Tensor& gradient) {
+          return sparse_.weighted(i, gradient, share_.factor(group_.size()));
+        },
+        [this, i] { on_sparse_gradient(i); });
   }
 }
 
@@ -97,6 +99,11 @@ void Reducer::on_gradient(std::size_t parameter) {
   if (run) run->advance(parameter);
 }
 
+void Reducer::on_sparse_gradient(std::size_t parameter) {
+  if (pause_depth_ == 0) current_run()->note();
+  sparse_.note(parameter, options_.non_finite != NonFinite::kIgnore);
+}
+
 std::shared_ptr<BackwardRun> Reducer::current_run() {
   auto run = run_.lock();
   if (!run) {
@@ -114,9 +121,11 @@ void Reducer::finish(BackwardRun& run) {
   fill_unreached_slots();
   std::copy(reached_here_.begin(), reached_here_.end(), reached_);
   run.complete({reached_, reached_here_.size(), DataType::kUInt8});
+  const std::size_t sparse_bytes = sparse_.reduce();
   take_means();
   std::fill(reached_here_.begin(), reached_here_.end(), kNotReached);
   report_ = run.report();
+  report_.bytes += sparse_bytes;
   run_.reset();
   if (rebuild_pending_) rebuild(run);
   synchronise_buffers(group_, module_buffers_, options_.buffers, share_.factor(group_.size()));
@@ -128,9 +137,10 @@ void Reducer::judge_non_finite() {
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     if (reached_[i] >= kNonFiniteOnRankZero) found.push_back({parameters_[i].name, reached_[i] - kNonFiniteOnRankZero});
   }
+  for (auto& sparse : sparse_.non_finite()) found.push_back(std::move(sparse));
   if (found.empty()) return;
   if (options_.non_finite == NonFinite::kSkip) {
-    for (const ModuleTensor& parameter : parameters_) parameter.tensor.mutable_grad() = torch::Tensor();
+    for (const auto& parameter : parameters()) parameter.mutable_grad() = torch::Tensor();
     report_.skipped = true;
     return;
   }
@@ -188,6 +198,7 @@ void Reducer::rebuild(const BackwardRun& run) {
 std::vector<torch::Tensor> Reducer::parameters() const {
   std::vector<torch::Tensor> tensors;
   for (const ModuleTensor& parameter : parameters_) tensors.push_back(parameter.tensor);
+  for (const ModuleTensor& parameter : sparse_.parameters()) tensors.push_back(parameter.tensor);
   return tensors;
 }
 
@@ -196,6 +207,7 @@ std::vector<std::string> Reducer::unreached() const {
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     if (reached_[i] == kNotReached) names.push_back(parameters_[i].name);
   }
+  for (auto& name : sparse_.unreached()) names.push_back(std::move(name));
   return names;
 }
 

@@ -13,6 +13,7 @@
 #include "train/bucket.h"
 #include "train/gradient_hook.h"
 #include "train/module_tensors.h"
+#include "train/sparse_gradients.h"
 
 namespace lockstep::detail {
 
@@ -36,6 +37,7 @@ class Reducer : public std::enable_shared_from_this<Reducer> {
  private:
   torch::Tensor weighted(std::size_t parameter, const torch::Tensor& gradient) const;
   void on_gradient(std::size_t parameter);
+  void on_sparse_gradient(std::size_t parameter);
   bool in_slot(std::size_t parameter) const;
   std::shared_ptr<BackwardRun> current_run();
   void finish(BackwardRun& run);
@@ -48,7 +50,8 @@ class Reducer : public std::enable_shared_from_this<Reducer> {
   Group group_;
   DataParallelOptions options_;
   BatchShare& share_;                     // the group's, as the loader sets it
-  std::vector<ModuleTensor> parameters_;  // the trainable ones, each once
+  std::vector<ModuleTensor> parameters_;  // the trainable ones, each once; but for those in sparse_
+  SparseGradients sparse_;
   std::vector<ModuleTensor> module_buffers_;
   std::shared_ptr<const BucketSet> buckets_;
   // A byte a parameter, of this rank before the collective and the largest of all ranks after it: did its gradient

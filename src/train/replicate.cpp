@@ -130,10 +130,11 @@ void broadcast_values(const Group& group, const std::vector<ModuleTensor>& tenso
   torch::NoGradGuard no_grad;
   std::vector<Parcel> parcels(1);
   std::size_t largest = 0;
-  for (const auto& [name, tensor, trainable, tied_to] : tensors) {
-    if (!tied_to.empty()) continue;
-    if (parcels.back().bytes() > 0 && parcels.back().bytes() + tensor.nbytes() > kStagingBytes) parcels.emplace_back();
-    parcels.back().add(tensor);
+  for (const ModuleTensor& each : tensors) {
+    if (!each.tied_to.empty()) continue;
+    const std::size_t bytes = parcels.back().bytes();
+    if (bytes > 0 && bytes + each.tensor.nbytes() > kStagingBytes) parcels.emplace_back();
+    parcels.back().add(each.tensor);
     largest = std::max(largest, parcels.back().bytes());
   }
   if (largest == 0) return;

@@ -99,6 +99,12 @@ TEST(Example, LocalSgdLearnsAloneAndOnTwoRanks) {
   }
 }
 
+TEST(Example, UnevenGoesOnUntilTheLastRankHasRunOut) {
+  const auto output = output_of("uneven", 3);
+  EXPECT_THAT(values_after(": ", output), testing::Each(32)) << "batches of rank 2; rank 0 has 16";
+  EXPECT_LT(values_after(" loss ", output).back(), 0.3) << output;
+}
+
 TEST(Example, GanFindsTheWholeCircleAloneAndOnTwoRanks) {
   for (const int ranks : {1, 2}) {
     const auto output = output_of("gan", ranks);

@@ -61,6 +61,28 @@ TEST_F(Resume, OnTheSameNumberOfRanksItEndsWithTheSameDigits) {
   EXPECT_GT(last_after("stalled ", halves), 0);
 }
 
+class Invariant : public testing_support::TemporaryFolder {
+ protected:
+  std::string losses(int ranks, const std::string& folder, int iterations) const {
+    Command run({LOCKSTEP_PROGRAM, "run", "-n", std::to_string(ranks), LOCKSTEP_EXAMPLES "invariant",
+                 (folder_ / folder).string(), std::to_string(iterations)});
+    EXPECT_EQ(run.wait(), 0) << run.output() << run.errors();
+    return run.output();
+  }
+};
+
+TEST_F(Invariant, ItsBitsDoNotDependOnTheNumberOfRanks) {
+  const std::string alone = losses(1, "alone", 30);
+  EXPECT_THAT(alone, HasSubstr("iteration 30 loss 0."));
+  for (const int ranks : {2, 4, 8}) EXPECT_EQ(losses(ranks, std::to_string(ranks), 30), alone);
+}
+
+TEST_F(Invariant, ItGoesOnWithTheSameBitsOnOtherRanks) {
+  const std::string whole = losses(1, "whole", 30);
+  const std::string parts = losses(4, "parts", 9) + losses(2, "parts", 20) + losses(8, "parts", 30);
+  EXPECT_EQ(parts, whole);
+}
+
 TEST(LargeBatch, LearnsOnOneRankAndOnTwo) {
   for (const char* ranks : {"1", "2"}) {
     Command run({LOCKSTEP_PROGRAM, "run", "-n", ranks, LOCKSTEP_EXAMPLES "large_batch"});

@@ -42,4 +42,11 @@ TEST(TrainingCost, TrainsOneCopyOnRequest) {
   EXPECT_FALSE(run_with({"--mode", "alone"}).contains("together_ms"));
 }
 
+TEST(TrainingCost, MeasuresThePriceOfInvariantBits) {
+  const nlohmann::json result = run_with({"--micro-batches", "4"});
+  for (const char* times : {"alone_ms", "together_ms", "communication_ms"}) {
+    EXPECT_EQ(result.at(times).size(), 3U) << times;
+  }
+}
+
 }  // namespace lockstep

@@ -308,7 +308,8 @@ std::shared_ptr<void> Sharder::pause() {
 std::vector<ParameterPiece> Sharder::pieces() const {
   std::vector<ParameterPiece> result;
   for (const std::size_t i : module_order_) {
-    const auto& [name, tensor, trainable, tied_to] = parameters_[i];
+    const std::string& name = parameters_[i].name;
+    const torch::Tensor& tensor = parameters_[i].tensor;
     if (flats_.empty()) {
       const auto values = tensor.detach();
       result.push_back(

@@ -1,0 +1,42 @@
+// The same bits on 1, 2, 4 and 8 ranks, dropout and all, and also if it is stopped and goes on with another number of
+// them: it prints losses as hexadecimal floats, to be compared by eye.
+//   lockstep run -n 4 ./invariant out 20      and then      lockstep run -n 2 ./invariant out 40
+#include <lockstep/train.h>
+#include <torch/torch.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "circle.h"
+
+int main(int argc, char** argv) {
+  if (argc != 3) return std::fprintf(stderr, "usage: invariant FOLDER ITERATIONS\n"), 2;
+  const std::int64_t iterations = std::atoll(argv[2]);
+  auto world = lockstep::World::from_env();
+  torch::manual_seed(7);  // every rank and every start makes the same data and the same model
+  torch::nn::Sequential net(torch::nn::Linear(2, 64), torch::nn::Tanh(), torch::nn::Dropout(0.1),
+                            torch::nn::Linear(64, 2));
+  lockstep::InvariantParallel replica(world, *net, {.micro_batches = 8, .seed = 7});
+  torch::optim::AdamW optimizer(net->parameters(), 1e-2);
+  auto loader = lockstep::make_loader(Circle(), world, {.global_batch = 60, .seed = 7});
+
+  lockstep::Checkpoints checkpoints(world, argv[1]);
+  lockstep::TrainingState state;
+  state.module("model", *net).optimizer("optimizer", optimizer, *net).loader("loader", *loader);
+  state.counter("iteration", replica.iteration());
+  std::int64_t iteration = checkpoints.load(state).value_or(0);
+
+  while (iteration < iterations) {
+    for (auto& batch : loader->epoch()) {
+      const double loss = replica.backward(batch, [&](const torch::Tensor& points, const torch::Tensor& inside) {
+        return torch::nn::functional::cross_entropy(net->forward(points), inside);
+      });
+      optimizer.step();
+      ++iteration;
+      if (world.rank() == 0)
+        std::printf("iteration %lld loss %.4f %a\n", static_cast<long long>(iteration), loss, loss);
+      if (iteration == iterations) break;
+    }
+  }
+  checkpoints.save(iteration, state);
+}

@@ -1,0 +1,33 @@
+// Ranks that have different numbers of batches, from torch's own data loader: those that run out shadow the others.
+//   lockstep run -n 2 ./uneven
+#include <lockstep/train.h>
+#include <torch/torch.h>
+
+#include <cstdio>
+
+#include "circle.h"
+
+int main() {
+  auto world = lockstep::World::from_env();
+  torch::manual_seed(7);
+  torch::nn::Sequential net(torch::nn::Linear(2, 64), torch::nn::Tanh(), torch::nn::Linear(64, 2));
+  lockstep::DataParallel replica(world, *net);
+  torch::optim::AdamW optimizer(net->parameters(), 1e-2);
+
+  // Each rank has found a different part of the data: 1024, 1536, 2048 ... points.
+  auto loader = torch::data::make_data_loader(
+      Circle().map(torch::data::transforms::Stack<>()),
+      torch::data::samplers::RandomSampler(1024 + 512 * static_cast<std::int64_t>(world.rank())), 64);
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    int batches = 0;
+    torch::Tensor loss;
+    for (auto& batch : lockstep::join_batches(world, *loader)) {
+      optimizer.zero_grad();
+      loss = torch::nn::functional::cross_entropy(net->forward(batch.data), batch.target);
+      loss.backward();
+      optimizer.step();
+      ++batches;
+    }
+    if (world.rank() == 0) std::printf("epoch %d: %d batches, loss %.4f\n", epoch, batches, loss.item<double>());
+  }
+}
