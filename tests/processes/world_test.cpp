@@ -49,6 +49,9 @@ class Ranks {
 
 std::string job_of(const std::string& test) { return test + "-" + std::to_string(::getpid()); }
 
+/// A rank that dies before the third operation has left the second, in which others may still be.
+auto in_the_operation() { return testing::AnyOf(HasSubstr("all_reduce #2"), HasSubstr("all_reduce #3")); }
+
 /// Microseconds of the one clock that a host's processes share.
 std::int64_t time_after(const std::string& word, const std::string& text) {
   const std::size_t at = text.find(word);
@@ -92,7 +95,7 @@ TEST(Processes, ADeadPeerIsNamedOnEverySurvivorWithinASecond) {
   ASSERT_GT(died, 0);
   for (int rank = 0; rank < 3; ++rank) {
     EXPECT_EQ(codes[static_cast<std::size_t>(rank)], 3);
-    EXPECT_THAT(ranks.output(rank), AllOf(HasSubstr("peer 3"), HasSubstr("rank 3 died"), HasSubstr("all_reduce #3"),
+    EXPECT_THAT(ranks.output(rank), AllOf(HasSubstr("peer 3"), HasSubstr("rank 3 died"), in_the_operation(),
                                           HasSubstr("gradients of layer1"),
                                           HasSubstr("code " + std::to_string(static_cast<int>(ErrorCode::kPeerDied)))));
     const double milliseconds = static_cast<double>(time_after("noticed ", ranks.output(rank)) - died) / 1000;
@@ -149,7 +152,7 @@ TEST_F(OverTcp, ADeadPeerIsNamedOnEverySurvivorWithinASecond) {
   ASSERT_GT(died, 0);
   for (int rank = 0; rank < 3; ++rank) {
     EXPECT_EQ(codes[static_cast<std::size_t>(rank)], 3);
-    EXPECT_THAT(ranks.output(rank), AllOf(HasSubstr("peer 3"), HasSubstr("rank 3 died"), HasSubstr("all_reduce #3"),
+    EXPECT_THAT(ranks.output(rank), AllOf(HasSubstr("peer 3"), HasSubstr("rank 3 died"), in_the_operation(),
                                           HasSubstr("gradients of layer1")));
     EXPECT_LT(static_cast<double>(time_after("noticed ", ranks.output(rank)) - died) / 1000, 1000);
   }
