@@ -18,13 +18,14 @@ int main() {
   auto loader = torch::data::make_data_loader(
       Circle().map(torch::data::transforms::Stack<>()),
       torch::data::samplers::RandomSampler(1024 + 512 * static_cast<std::int64_t>(world.rank())), 64);
-  for (int epoch = 0; epoch < 3; ++epoch) {
+  for (int epoch = 0; epoch < 8; ++epoch) {
     int batches = 0;
     torch::Tensor loss;
     for (auto& batch : lockstep::join_batches(world, *loader)) {
       optimizer.zero_grad();
       loss = torch::nn::functional::cross_entropy(net->forward(batch.data), batch.target);
       loss.backward();
+      loss = replica.mean(loss);  // of the ranks that have a batch
       optimizer.step();
       ++batches;
     }
