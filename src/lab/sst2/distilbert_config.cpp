@@ -1,0 +1,122 @@
+#include "lab/sst2/distilbert_config.h"
+
+#include "base/atomic_file.h"
+
+#include <fmt/format.h>
+#include <lockstep/error.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace lockstep::lab {
+
+namespace {
+
+using nlohmann::json;
+
+/// Whose sentences begin with its name.
+class ConfigFile {
+ public:
+  explicit ConfigFile(const std::filesystem::path& file) : file_(file) {}
+
+  DistilBertConfig read() const {
+    std::string content;
+    try {
+      content = read_file(file_);
+    } catch (const Error& error) {
+      throw Error(ErrorCode::kInvalidArgument, error.what());
+    }
+    const json said = json::parse(content, nullptr, /*allow_exceptions=*/false);
+    if (!said.is_object()) refuse("it is not a JSON object.");
+    const DistilBertConfig config = config_of(said);
+    require_sensible(config);
+    return config;
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& why) const {
+    throw Error(ErrorCode::kInvalidArgument, fmt::format("{}: {}", file_.string(), why));
+  }
+
+  DistilBertConfig config_of(const json& said) const {
+    const std::string type = text(said, "model_type", "");
+    if (type != "distilbert" && type != "bert") {
+      refuse(fmt::format("its model_type is '{}'; it takes distilbert and bert.", type));
+    }
+    const bool bert = type == "bert";
+    const char* const activation = bert ? "hidden_act" : "activation";
+    if (text(said, activation, "gelu") != "gelu") {
+      refuse(fmt::format("its {} is '{}'; it takes gelu.", activation, text(said, activation, "gelu")));
+    }
+    DistilBertConfig config;
+    config.vocabulary = number(said, "vocab_size");
+    config.positions = number(said, "max_position_embeddings");
+    config.width = number(said, bert ? "hidden_size" : "dim");
+    config.layers = number(said, bert ? "num_hidden_layers" : "n_layers");
+    config.heads = number(said, bert ? "num_attention_heads" : "n_heads");
+    config.feed_forward = number(said, bert ? "intermediate_size" : "hidden_dim");
+    config.dropout = share(said, bert ? "hidden_dropout_prob" : "dropout", config.dropout);
+    config.attention_dropout =
+        share(said, bert ? "attention_probs_dropout_prob" : "attention_dropout", config.attention_dropout);
+    config.classifier_dropout =
+        share(said, bert ? "classifier_dropout" : "seq_classif_dropout", config.classifier_dropout);
+    config.initial_deviation = share(said, "initializer_range", config.initial_deviation);
+    if (said.contains("pad_token_id")) config.padding = number(said, "pad_token_id");
+    if (said.contains("id2label") && said["id2label"].is_object()) {
+      config.labels = static_cast<std::int64_t>(said["id2label"].size());
+    }
+    return config;
+  }
+
+  std::string text(const json& said, const char* name, const std::string& otherwise) const {
+    if (!said.contains(name)) return otherwise;
+    if (!said[name].is_string()) refuse(fmt::format("its {} is {}, which is no text.", name, said[name].dump()));
+    return said[name].get<std::string>();
+  }
+
+  std::int64_t number(const json& said, const char* name) const {
+    if (!said.contains(name)) refuse(fmt::format("it does not say {}.", name));
+    if (!said[name].is_number_integer())
+      refuse(fmt::format("its {} is {}, which is no whole number.", name, said[name].dump()));
+    return said[name].get<std::int64_t>();
+  }
+
+  /// A number from 0 up to, and without, 1.
+  double share(const json& said, const char* name, double otherwise) const {
+    if (!said.contains(name) || said[name].is_null()) return otherwise;
+    const double value = said[name].is_number() ? said[name].get<double>() : -1;
+    if (value < 0 || value >= 1)
+      refuse(fmt::format("its {} is {}; it must be 0 or more and below 1.", name, said[name].dump()));
+    return value;
+  }
+
+  void require_sensible(const DistilBertConfig& config) const {
+    constexpr std::int64_t kMost = std::int64_t{1} << 24;
+    for (const std::int64_t size : {config.vocabulary, config.positions, config.width, config.layers, config.heads,
+                                    config.feed_forward, config.labels}) {
+      if (size < 1 || size > kMost) refuse(fmt::format("a size of {} cannot be: sizes are from 1 to {}.", size, kMost));
+    }
+    if (config.width % config.heads != 0) {
+      refuse(fmt::format("a width of {} cannot be cut into {} heads.", config.width, config.heads));
+    }
+    if (config.padding < 0 || config.padding >= config.vocabulary) {
+      refuse(fmt::format("its pad_token_id {} is no token of {}.", config.padding, config.vocabulary));
+    }
+  }
+
+  const std::filesystem::path& file_;
+};
+
+}  // namespace
+
+std::int64_t parameter_count(const DistilBertConfig& c) {
+  const std::int64_t norm = 2 * c.width;
+  const std::int64_t attention = 4 * (c.width + 1) * c.width;
+  const std::int64_t feed_forward = (c.width + 1) * c.feed_forward + (c.feed_forward + 1) * c.width;
+  const std::int64_t head = (c.width + 1) * c.width + (c.width + 1) * c.labels;
+  return (c.vocabulary + c.positions) * c.width + norm + c.layers * (attention + feed_forward + 2 * norm) + head;
+}
+
+DistilBertConfig read_config(const std::filesystem::path& file) { return ConfigFile(file).read(); }
+
+}  // namespace lockstep::lab

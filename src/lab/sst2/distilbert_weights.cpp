@@ -1,0 +1,153 @@
+#include "lab/sst2/distilbert_weights.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <lockstep/error.h>
+#include <lockstep/safetensors.h>
+#include <torch/types.h>
+#include <torch/utils.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+
+namespace lockstep::lab {
+
+namespace {
+
+constexpr const char* kTypes = "bert.embeddings.token_type_embeddings.weight";
+constexpr const char* kPositions = "distilbert.embeddings.position_embeddings.weight";
+
+bool begins_with_any(const std::string& name, std::initializer_list<const char*> beginnings) {
+  return std::any_of(beginnings.begin(), beginnings.end(),
+                     [&name](const char* beginning) { return name.rfind(beginning, 0) == 0; });
+}
+
+/// What BERT calls the parts of a layer, and what DistilBERT does.
+constexpr std::array<std::pair<const char*, const char*>, 8> kLayerParts{{
+    {"attention.self.query", "attention.q_lin"},
+    {"attention.self.key", "attention.k_lin"},
+    {"attention.self.value", "attention.v_lin"},
+    {"attention.output.dense", "attention.out_lin"},
+    {"attention.output.LayerNorm", "sa_layer_norm"},
+    {"intermediate.dense", "ffn.lin1"},
+    {"output.dense", "ffn.lin2"},
+    {"output.LayerNorm", "output_layer_norm"},
+}};
+
+/// DistilBERT's name for a tensor of BERT, "encoder.layer.0.output.dense.bias"; empty if it has none.
+std::string name_of_layer_part(const std::string& name) {
+  const std::string layers = "bert.encoder.layer.";
+  const std::size_t dot = name.find('.', layers.size());
+  if (name.rfind(layers, 0) != 0 || dot == std::string::npos) return {};
+  const std::string number = name.substr(layers.size(), dot - layers.size());
+  const std::size_t last = name.rfind('.');
+  const std::string part = name.substr(dot + 1, last - dot - 1);
+  const auto* const found =
+      std::find_if(kLayerParts.begin(), kLayerParts.end(), [&part](const auto& pair) { return part == pair.first; });
+  if (found == kLayerParts.end()) return {};
+  return fmt::format("distilbert.transformer.layer.{}.{}{}", number, found->second, name.substr(last));
+}
+
+/// A file's tensors by the names of our model.
+class Weights {
+ public:
+  explicit Weights(const std::filesystem::path& path) : path_(path), file_(path) {
+    for (const std::string& name : file_.names()) sort_in(name);
+  }
+
+  [[noreturn]] void refuse(const std::string& why) const {
+    throw Error(ErrorCode::kInvalidArgument, fmt::format("{}: {}", path_.string(), why));
+  }
+
+  /// In float32, of this shape; undefined where a parameter of the classifier is missing.
+  torch::Tensor take(const std::string& name, torch::IntArrayRef shape) {
+    const auto found = names_.find(name);
+    if (found == names_.end()) {
+      if (begins_with_any(name, {"pre_classifier.", "classifier."})) return {};
+      refuse(fmt::format("it has no tensor for '{}'.", name));
+    }
+    const std::string theirs = found->second;
+    names_.erase(found);
+    const auto sizes = file_.sizes(theirs);
+    if (torch::IntArrayRef(sizes) != shape) {
+      refuse(fmt::format(
+          "its tensor '{}' is of shape [{}], and the model's is [{}]: is config.json that of these weights?", theirs,
+          fmt::join(sizes, ", "), fmt::join(shape, ", ")));
+    }
+    torch::Tensor value = float_tensor(theirs);
+    if (name == kPositions && !types_.empty()) value = value + float_tensor(types_)[0];
+    return value;
+  }
+
+  /// What is not taken.
+  std::vector<std::string> rest() const {
+    if (!names_.empty()) refuse(fmt::format("its tensor '{}' is no part of the model.", names_.begin()->second));
+    return unused_;
+  }
+
+ private:
+  void sort_in(const std::string& name) {
+    // Files of a bare encoder name its parts without "bert." or "distilbert.".
+    const bool bert = file_.contains("encoder.layer.0.attention.self.query.weight") ||
+                      file_.contains("bert.encoder.layer.0.attention.self.query.weight");
+    const bool bare = begins_with_any(name, {"embeddings.", "encoder.", "transformer.", "pooler."});
+    std::string full = bare ? (bert ? "bert." : "distilbert.") + name : name;
+    if (begins_with_any(full, {"vocab_", "cls.", "bert.pooler.", "qa_outputs."}) ||
+        full == "bert.embeddings.position_ids") {
+      unused_.push_back(name);
+      return;
+    }
+    if (full == kTypes) {
+      types_ = name;
+      return;
+    }
+    if (begins_with_any(full, {"bert.embeddings."})) full = "distil" + full;
+    if (const std::string part = name_of_layer_part(full); !part.empty()) full = part;
+    names_.emplace(full, name);
+  }
+
+  torch::Tensor float_tensor(const std::string& name) const {
+    const std::string& type = file_.dtype(name);
+    if (type != "F32" && type != "F16" && type != "BF16") {
+      refuse(fmt::format("its tensor '{}' is of type {}; it takes F32, F16 and BF16.", name, type));
+    }
+    return file_.tensor(name).to(torch::kFloat32);
+  }
+
+  std::filesystem::path path_;
+  SafetensorsFile file_;
+  std::map<std::string, std::string> names_;  // ours: theirs
+  std::string types_;                         // theirs; empty if there are none
+  std::vector<std::string> unused_;
+};
+
+}  // namespace
+
+WeightsReport load_weights(DistilBertImpl& model, const std::filesystem::path& file) {
+  Weights weights(file);
+  WeightsReport report;
+  std::vector<std::pair<torch::Tensor, torch::Tensor>> values;
+  for (const auto& parameter : model.named_parameters()) {
+    const torch::Tensor value = weights.take(parameter.key(), parameter.value().sizes());
+    if (value.defined()) {
+      values.emplace_back(parameter.value(), value);
+    } else {
+      report.drawn.push_back(parameter.key());
+    }
+  }
+  report.unused = weights.rest();
+  const torch::NoGradGuard no_grad;
+  for (auto& [parameter, value] : values) parameter.copy_(value);
+  return report;
+}
+
+void save_weights(const DistilBertImpl& model, const std::filesystem::path& file) {
+  std::vector<std::pair<std::string, torch::Tensor>> tensors;
+  for (const auto& parameter : model.named_parameters())
+    tensors.emplace_back(parameter.key(), parameter.value().detach());
+  write_safetensors(file, tensors, {{"format", "pt"}});
+}
+
+}  // namespace lockstep::lab

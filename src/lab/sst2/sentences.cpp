@@ -1,0 +1,85 @@
+#include "lab/sst2/sentences.h"
+
+#include "base/atomic_file.h"
+#include "lab/utf8.h"
+
+#include <fmt/format.h>
+#include <lockstep/error.h>
+
+#include <string_view>
+
+namespace lockstep::lab {
+
+namespace {
+
+/// A line of a file, for sentences about it.
+struct Line {
+  const std::filesystem::path& file;
+  std::size_t number;  ///< from 1
+  std::string_view text;
+
+  [[noreturn]] void refuse(const std::string& why) const {
+    throw Error(ErrorCode::kInvalidArgument, fmt::format("{}, line {}: {}", file.string(), number, why));
+  }
+};
+
+void require_utf8(const Line& line) {
+  for (std::size_t at = 0; at < line.text.size();) {
+    const std::size_t length = utf8_length(line.text, at);
+    if (length == 0) line.refuse(fmt::format("byte {} is not UTF-8: convert the file to UTF-8.", at + 1));
+    at += length;
+  }
+}
+
+void require_header(const Line& line) {
+  if (line.text == "sentence\tlabel") return;
+  if (line.text == "sentence\tlabel\r") line.refuse("it ends in CRLF: convert the file to Unix line ends.");
+  line.refuse(
+      fmt::format("the header must be 'sentence<TAB>label', as in GLUE's train.tsv and dev.tsv of SST-2; it is '{}'.",
+                  printable(line.text.substr(0, 60))));
+}
+
+Sentence parse(const Line& line) {
+  if (line.text.empty()) line.refuse("it is empty: take it out.");
+  if (line.text.back() == '\r') line.refuse("it ends in CRLF: convert the file to Unix line ends.");
+  require_utf8(line);
+  const std::size_t tab = line.text.find('\t');
+  if (tab == std::string_view::npos) line.refuse("there is no label: a tab and 0 or 1 must follow the sentence.");
+  const std::string_view label = line.text.substr(tab + 1);
+  if (label.find('\t') != std::string_view::npos) line.refuse("there are more than the columns sentence and label.");
+  if (label != "0" && label != "1") line.refuse(fmt::format("the label must be 0 or 1; it is '{}'.", printable(label)));
+  return {std::string(line.text.substr(0, tab)), label == "1" ? 1 : 0};
+}
+
+std::string content_of(const std::filesystem::path& file) {
+  try {
+    return read_file(file);
+  } catch (const Error& error) {
+    throw Error(ErrorCode::kInvalidArgument, error.what());
+  }
+}
+
+}  // namespace
+
+std::vector<Sentence> read_sst2(const std::filesystem::path& file) {
+  const std::string content = content_of(file);
+  std::vector<Sentence> sentences;
+  std::size_t number = 0;
+  for (std::size_t begin = 0; begin < content.size();) {
+    const std::size_t end = std::min(content.find('\n', begin), content.size());
+    const Line line{file, ++number, std::string_view(content).substr(begin, end - begin)};
+    if (number == 1) {
+      require_header(line);
+    } else {
+      sentences.push_back(parse(line));
+    }
+    begin = end + 1;
+  }
+  if (sentences.empty()) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{} holds no sentences: is it GLUE's train.tsv or dev.tsv of SST-2?", file.string()));
+  }
+  return sentences;
+}
+
+}  // namespace lockstep::lab
