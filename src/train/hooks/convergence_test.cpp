@@ -25,7 +25,8 @@ struct Outcome {
 struct Recipe {
   MakeHook make;
   double rate = 0.05;
-  double momentum = 0;  ///< of the optimizer
+  double momentum = 0;     ///< of the optimizer
+  std::uint64_t seed = 5;  ///< of the order of samples
 };
 
 /// One epoch of 25,600 samples in batches of 64, and the accuracy on 10,000 others.
@@ -38,7 +39,7 @@ Outcome train(const std::filesystem::path& folder, const Recipe& recipe) {
     const auto hook = recipe.make(world);
     const DataParallel replica(world, *net, {.communication_hook = use(hook)});
     torch::optim::SGD optimizer(net->parameters(), torch::optim::SGDOptions(recipe.rate).momentum(recipe.momentum));
-    const auto loader = make_loader(training, world, {.global_batch = 64, .seed = 5});
+    const auto loader = make_loader(training, world, {.global_batch = 64, .seed = recipe.seed});
     for (auto& batch : loader->epoch()) {
       optimizer.zero_grad();
       torch::nn::functional::cross_entropy(net->forward(batch.data), batch.target).backward();
@@ -142,17 +143,30 @@ TEST(Convergence, BoundFailsWithoutErrorFeedback) {
 
 /// Momentum in the optimizer multiplies what arrives late; Deep Gradient Compression has it before what is sent is
 /// chosen.
+/// The mean over several orders of the samples: where so little is sent, one of them says little.
+Outcome mean_over_orders(const std::filesystem::path& folder, Recipe recipe) {
+  constexpr int kOrders = 5;
+  Outcome mean{0, 0};
+  for (int i = 0; i < kOrders; ++i) {
+    recipe.seed = static_cast<std::uint64_t>(5 + i);
+    const Outcome one = train(folder, recipe);
+    mean.accuracy += one.accuracy / kOrders;
+    mean.ratio += one.ratio / kOrders;
+  }
+  return mean;
+}
+
 TEST(Convergence, DeepGradientKeepsMomentumAndErrorFeedbackDoesNot) {
   const auto folder = mnist();
   if (folder.empty()) GTEST_SKIP() << "no MNIST: set LOCKSTEP_TEST_DATA";
   constexpr double kRate = 0.05;
   constexpr double kMomentum = 0.9;
-  constexpr double kFraction = 0.001;
-  const auto dense = train(folder, {all_reduce, kRate, kMomentum});
+  constexpr double kFraction = 0.002;
+  const auto dense = mean_over_orders(folder, {all_reduce, kRate, kMomentum});
   const auto deep = [](const Group& g) { return deep_gradient_hook(g, {kMomentum, kFraction, 100}); };
-  const auto compressed = train(folder, {deep, kRate});
+  const auto compressed = mean_over_orders(folder, {deep, kRate});
   const auto fed = [](const Group& g) { return error_feedback(top_k_hook(g, kFraction)); };
-  const auto late = train(folder, {fed, kRate, kMomentum});
+  const auto late = mean_over_orders(folder, {fed, kRate, kMomentum});
   std::printf(
       "momentum %.1f: dense %.4f, deep_gradient(%.3f) %.4f with %.1f times fewer bytes, top_k with error "
       "feedback %.4f\n",
