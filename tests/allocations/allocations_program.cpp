@@ -30,6 +30,17 @@ void operator delete[](void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
 
+#ifdef __SANITIZE_ADDRESS__
+// Its own allocator stands for the C library's, of which mallinfo2 must then not be asked. The header comes with clang.
+extern "C" std::size_t __sanitizer_get_current_allocated_bytes();
+static std::size_t heap_bytes() { return __sanitizer_get_current_allocated_bytes(); }
+#else
+static std::size_t heap_bytes() {
+  const struct mallinfo2 heap = ::mallinfo2();
+  return heap.uordblks + heap.hblkhd;
+}
+#endif
+
 namespace {
 
 using lockstep::buffer_of;
@@ -41,10 +52,7 @@ struct Usage {
   std::size_t bytes;
 };
 
-Usage usage() {
-  const struct mallinfo2 heap = ::mallinfo2();
-  return {allocations.load(), heap.uordblks + heap.hblkhd};
-}
+Usage usage() { return {allocations.load(), heap_bytes()}; }
 
 /// Does `work` twice on each of three ranks; what was allocated meanwhile, the second time, on all of them.
 Usage second_time(const std::function<void(World&, float* registered, float* plain)>& work, std::size_t elements) {

@@ -35,7 +35,7 @@ std::size_t Streams::send(int peer, std::span<const iovec> spans) {
   const msghdr message = message_of(spans);
   const ssize_t sent = ::sendmsg(socket(peer), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
   if (sent >= 0) {
-    bytes_sent_ += static_cast<std::uint64_t>(sent);
+    bytes_sent_.fetch_add(static_cast<std::uint64_t>(sent), std::memory_order_relaxed);
     return static_cast<std::size_t>(sent);
   }
   if (errno != EAGAIN && errno != EINTR) peers_.throw_broken(peer);

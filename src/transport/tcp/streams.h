@@ -6,6 +6,7 @@
 
 #include <poll.h>
 
+#include <atomic>
 #include <cstdint>
 #include <vector>
 
@@ -23,7 +24,7 @@ class Streams final : public ByteStreams {
   int patience() const override { return patience_; }
 
   /// To all peers.
-  std::uint64_t bytes_sent() const { return bytes_sent_; }
+  std::uint64_t bytes_sent() const { return bytes_sent_.load(std::memory_order_relaxed); }
 
   /// The first peer's.
   const FileDescriptor& any_socket() const;
@@ -34,7 +35,7 @@ class Streams final : public ByteStreams {
   Peers& peers_;
   std::vector<FileDescriptor> sockets_;  ///< by rank
   int patience_;
-  std::uint64_t bytes_sent_ = 0;
+  std::atomic<std::uint64_t> bytes_sent_ = 0;  ///< asked for by other threads than those that send
   std::vector<pollfd> polled_;
 };
 
