@@ -13,14 +13,17 @@ endif()
 
 # Only the headers that a component here can serve.
 file(GLOB public_headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/lockstep/*.h")
-set(train_headers checkpoint data_parallel hooks loader metrics mixed_precision optim safetensors sharded sync_batch_norm train
-                  wrapped)
-list(TRANSFORM train_headers REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/include/lockstep/\\1.h")
+list(TRANSFORM LOCKSTEP_TRAIN_HEADERS REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/include/lockstep/\\1.h" OUTPUT_VARIABLE
+                                                                                                 train_headers)
 if(NOT TARGET lockstep_train)
   list(REMOVE_ITEM public_headers ${train_headers})
 endif()
 install(FILES ${public_headers} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/lockstep")
 install(TARGETS ${programs} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+
+if(TARGET lockstep_mpi)
+  install(TARGETS lockstep_mpi LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+endif()
 
 # The package can be moved: the .pc files find their prefix from where they lie.
 file(RELATIVE_PATH LOCKSTEP_PC_PREFIX "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_PREFIX}")

@@ -1,6 +1,6 @@
 # A layer is a folder under src/: an object library with the folder's sources, joined into lockstep_comm or lockstep_train.
 #
-#   lockstep_layer(NAME schedule OF comm SOURCES schedule.cpp ... LIBRARIES fmt::fmt-header-only)
+#   lockstep_layer(NAME schedule OF comm SOURCES schedule.cpp ... LIBRARIES fmt::fmt)
 #
 # Includes are written from src/ ("schedule/proof.h"); tests/style checks that they point down only.
 function(lockstep_layer)
@@ -46,3 +46,26 @@ function(lockstep_library which)
   target_compile_features(lockstep_${which} PUBLIC cxx_std_17)
   target_link_libraries(lockstep_${which} PUBLIC ${library_PUBLIC} PRIVATE ${library_PRIVATE})
 endfunction()
+
+# The public headers that lockstep_train serves, by name; lockstep_comm serves all others.
+set(LOCKSTEP_TRAIN_HEADERS
+    batch_iterator
+    checkpoint
+    data_parallel
+    hooks
+    invariant
+    loader
+    local_sgd
+    metrics
+    mirrored
+    mixed_precision
+    one_bit_adam
+    optim
+    padding
+    safetensors
+    sharded
+    sync_batch_norm
+    train
+    training_log
+    uneven
+    wrapped)

@@ -31,7 +31,7 @@ function(lockstep_layer_tests)
   set(target lockstep_${tests_NAME}_tests)
   add_executable(${target} ${tests_SOURCES})
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}")
-  target_link_libraries(${target} PRIVATE lockstep_flags ${tests_LIBRARIES} fmt::fmt-header-only GTest::gmock
+  target_link_libraries(${target} PRIVATE lockstep_flags ${tests_LIBRARIES} fmt::fmt GTest::gmock
                                           GTest::gtest_main)
   gtest_discover_tests(
     ${target}

@@ -4,6 +4,10 @@
 #
 # gcc takes a precompiled header only under the flags it was made with, so everything that uses it is compiled as
 # position-independent code, executables too.
+
+# PyTorch's wheel has the headers of another fmt beside its own, which are found first; no library here goes with them.
+find_file(LOCKSTEP_FMT_OF_TORCH fmt/format.h PATHS ${TORCH_INCLUDE_DIRS} NO_DEFAULT_PATH)
+
 function(lockstep_torch_headers target)
   # ccache refuses to cache what gcc compiles with a precompiled header without this.
   set(pch_options $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
@@ -21,5 +25,8 @@ function(lockstep_torch_headers target)
     target_compile_options(${target} PRIVATE -fPIC)
   endif()
   target_compile_options(${target} PRIVATE ${pch_options})
+  if(LOCKSTEP_FMT_OF_TORCH)
+    target_link_libraries(${target} PRIVATE fmt::fmt-header-only)
+  endif()
   target_precompile_headers(${target} REUSE_FROM lockstep_torch_pch)
 endfunction()

@@ -5,4 +5,4 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 tool=$(command -v clang-format-14 || command -v clang-format)
 "$tool" --version | grep -q 'version 14\.' || echo "Mind that clang-format 14 decides, and this is: $("$tool" --version)"
-find docs fuzz include src tests \( -name '*.h' -o -name '*.cpp' \) -print0 | xargs -0 "$tool" --dry-run -Werror
+find bench docs examples fuzz include src tests \( -name '*.h' -o -name '*.cpp' \) -print0 | xargs -0 "$tool" --dry-run -Werror

@@ -14,9 +14,9 @@ if [[ ! -f $environment/has-$version ]]; then
   if ! (logged wheel-pip "$environment/bin/pip" install --quiet "torch==$version") >&2; then exit 3; fi
   touch "$environment/has-$version"
 fi
-# What a test of our safetensors files reads them with; it says so where it is absent.
-if [[ ! -f $environment/asked-for-safetensors ]]; then
-  (logged wheel-safetensors "$environment/bin/pip" install --quiet safetensors numpy) >&2 || true
-  touch "$environment/asked-for-safetensors"
+# What tests read our safetensors files and TensorBoard events with; they say so where it is absent.
+if [[ ! -f $environment/asked-for-readers ]]; then
+  (logged wheel-readers "$environment/bin/pip" install --quiet safetensors numpy tensorboard) >&2 || true
+  touch "$environment/asked-for-readers"
 fi
 env -u Torch_DIR VIRTUAL_ENV="$environment" scripts/find_libtorch.sh

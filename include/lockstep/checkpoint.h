@@ -34,6 +34,7 @@ struct TensorSlice {
   std::int64_t begin = 0;
   torch::Tensor data;       ///< of any shape and strides; its elements count in row-major order. May be empty
   bool replicated = false;  ///< every rank lists the same whole tensor here, and all of them share the writing
+  bool is_copy = false;     ///< another rank lists the same elements, and writes them
   /// For optimizers: the tensor object that one updates, where that is not `data` itself.
   torch::Tensor parameter{};
 

@@ -5,6 +5,7 @@
 #include <lockstep/group.h>
 #include <lockstep/link.h>
 #include <lockstep/pending.h>
+#include <lockstep/prediction.h>
 #include <lockstep/traffic.h>
 #include <lockstep/types.h>
 #include <lockstep/world.h>

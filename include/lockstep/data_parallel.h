@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,15 +34,26 @@ struct GradientBucket {
 /// hold the mean over ranks. Called in the same order on every rank.
 using CommunicationHook = std::function<Pending(const GradientBucket& bucket)>;
 
-/// What one bucket's reduction took, on this rank.
+/// One synchronisation operation of an iteration, on this rank: what it was, what it took and what it was predicted to
+/// take.
 struct BucketTiming {
+  /// Of the bucket; of Sharded's, which are cut into pieces, in the order in which they were made; -1 for the
+  /// parameters of a block that are not trained.
   int index = 0;
   std::vector<std::string> parameters;
-  std::size_t bytes = 0;
-  std::string algorithm;          ///< as asked for, or "communication_hook"
-  std::int64_t launched_us = 0;   ///< monotonic clock, as traces use
+  std::size_t bytes = 0;          ///< of the whole bucket
+  std::string algorithm;          ///< that ran, "auto" resolved; or "communication_hook"
+  std::int64_t launched_us = 0;   ///< asked for; monotonic clock, as traces use
   std::int64_t completed_us = 0;  ///< likewise
-  bool hidden = false;            ///< complete before the last gradient existed
+  bool hidden = false;            ///< complete before the last gradient existed; a gather: before it was waited for
+  std::string operation;          ///< "all_reduce", "reduce_scatter", "all_gather"; a hook stands for "all_reduce"
+  std::string phase;              ///< of the iteration: "forward", "backward", "step"
+  std::string block;              ///< whose parameters they are: of one that was wrapped, as "layers.0"; or empty
+  int steps = 0;                  ///< of the algorithm's schedule; of a hook's operations together
+  std::uint64_t wire_bytes = 0;   ///< that this rank sent for it: over a network, or in memory that peers read
+  std::int64_t begun_us = 0;  ///< those before it were complete: from here to completed_us is what is predicted, and
+                              ///< what the ranks waited for each other and computed in between
+  std::optional<double> predicted_ms;  ///< predicted_ms() of lockstep/prediction.h, when the buckets were laid out
 };
 
 /// What to do when a gradient is infinite or not a number on some rank, which would make it so on all.
@@ -63,11 +75,14 @@ struct SyncReport {
   double backward_ms = 0;  ///< from its first gradient to its last
   double exposed_ms =
       0;  ///< what communication took of the calling thread: moving bytes between gradients, waiting at the end
-  std::size_t bytes = 0;  ///< of gradients handed to the collective
+  double exposed_in_forward_ms = 0;   ///< of that, before the first gradient: gathers of Sharded
+  double exposed_in_backward_ms = 0;  ///< and from it to the last one
+  std::size_t bytes = 0;              ///< of gradients handed to the collective
   std::int64_t last_gradient_us = 0;
-  std::vector<BucketTiming> buckets;
+  std::vector<BucketTiming> buckets;          ///< as they were launched; of Sharded also the gathers of parameters
   std::vector<NonFiniteGradient> non_finite;  ///< the same on all ranks; empty with NonFinite::kIgnore
   bool skipped = false;                       ///< gradients were set to undefined
+  std::string bucket_choice;  ///< with bucket_bytes = kAuto, once it has picked: what, and why, in words
 };
 
 /// When buffers, as running statistics, which each rank changes by its own samples, are made equal.
@@ -77,8 +92,15 @@ enum class BufferSync : std::uint8_t {
   kMean        ///< and after each synchronised backward: their mean, weighted as gradients are; of integers rank 0's
 };
 
+/// In place of a number: picked by measurement.
+inline constexpr std::size_t kAuto = 0;
+
 struct DataParallelOptions {
   /// Size of the bucket that leaves first, and of the others. Smaller ones leave earlier, larger ones move faster.
+  /// bucket_bytes = kAuto starts with 25 MiB, measures the backward passes that follow the first, and lays the buckets
+  /// out anew, once, with the size that then adds the least: from alpha and beta of the link (what predict_by() was
+  /// given, else this host's calibration, else measured when DataParallel is made). SyncReport::bucket_choice says what
+  /// it picked and why. Not with a communication hook.
   std::size_t first_bucket_bytes = std::size_t{1} << 20;
   std::size_t bucket_bytes = std::size_t{25} << 20;
   /// Start a bucket's reduction when it is full (true), or all of them when backward is done.

@@ -47,6 +47,16 @@ Buffer buffer_of(std::vector<T>& values) {
 /// bits do not depend on algorithm, transport, bucket or kind of memory; only algorithms that can do so run.
 enum class Reduction : std::uint8_t { kFromEnvironment, kFast, kCanonical };
 
+/// One operation as it ran, on this rank: filled in when it is complete.
+struct OperationRecord {
+  std::string algorithm;  ///< what ran: "auto" resolved
+  int steps = 0;          ///< of its schedule; 0 in a group of one
+  /// What this rank's transfers carried to its peers: over a network, or in memory that those read.
+  std::uint64_t wire_bytes = 0;
+  std::int64_t begun_us = 0;  ///< monotonic clock: this rank had come to it, and those before it were complete
+  std::int64_t completed_us = 0;
+};
+
 /// Choices of one operation.
 struct OperationOptions {
   /// An algorithm's name, or "auto". Every rank must ask for the same one.
@@ -57,6 +67,8 @@ struct OperationOptions {
   Reduction reduction = Reduction::kFromEnvironment;
   /// How long to wait for peers; zero takes LOCKSTEP_TIMEOUT (default 10 minutes).
   std::chrono::milliseconds timeout{0};
+  /// Filled in, for who wants to know; of one operation each. All of it, once the Pending is complete; not by messages.
+  std::shared_ptr<OperationRecord> record = nullptr;
 };
 
 /// Memory that every rank of the host has mapped: collectives on it move no copies. Shared ownership; the memory is
@@ -100,6 +112,10 @@ class Group {
   int size() const;
   /// The world's numbers of this group's ranks, in its order.
   std::vector<int> world_ranks() const;
+  /// The host of each rank, in the group's order, numbered from 0 as they first appear. Ranks that share a kernel share
+  /// a host; LOCKSTEP_HOST, a word of a rank's environment, says otherwise. Compositions ("hierarchical:direct,ring")
+  /// and the order of rings follow it.
+  std::vector<int> hosts() const;
 
   /// Groups of the ranks that give the same colour, ordered by key, then by rank here; every rank gets its own. They
   /// share nothing with each other or with this group, and their operations may run side by side; errors name their

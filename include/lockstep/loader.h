@@ -1,12 +1,12 @@
 #pragma once
 
+#include <lockstep/batch_iterator.h>
 #include <lockstep/group.h>
 #include <torch/data/example.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <iterator>
 #include <memory>
 #include <type_traits>
 #include <utility>
@@ -78,28 +78,7 @@ class Loader {
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;
 
-  class Iterator {
-   public:
-    using iterator_category = std::input_iterator_tag;
-    using value_type = Batch;
-    using difference_type = std::ptrdiff_t;
-    using pointer = Batch*;
-    using reference = Batch&;
-
-    Batch& operator*() const { return loader_->batch_; }
-    Batch* operator->() const { return &loader_->batch_; }
-    Iterator& operator++() {
-      if (!loader_->advance()) loader_ = nullptr;
-      return *this;
-    }
-    bool operator==(const Iterator& other) const { return loader_ == other.loader_; }
-    bool operator!=(const Iterator& other) const { return loader_ != other.loader_; }
-
-   private:
-    friend class Loader;
-    explicit Iterator(Loader* loader) : loader_(loader) {}
-    Loader* loader_;
-  };
+  using Iterator = BatchIterator<Loader, Batch>;
 
   /// One pass, for a range-for. When it goes, the loader moves on to the next epoch, finished or left by `break`.
   class [[nodiscard]] Epoch {
@@ -107,8 +86,8 @@ class Loader {
     ~Epoch() { loader_.end_epoch(); }
     Epoch(const Epoch&) = delete;
     Epoch& operator=(const Epoch&) = delete;
-    Iterator begin() { return Iterator(loader_.advance() ? &loader_ : nullptr); }
-    Iterator end() { return Iterator(nullptr); }
+    Iterator begin() { return Iterator(loader_); }
+    Iterator end() { return {}; }
 
    private:
     friend class Loader;
@@ -139,8 +118,10 @@ class Loader {
   std::vector<double> balance(double seconds);
 
  private:
+  friend Iterator;
   struct Fetched;
 
+  Batch& batch() { return batch_; }
   bool advance();
   void end_epoch();
   Fetched fetch(std::int64_t batch) const;

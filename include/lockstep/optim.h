@@ -20,9 +20,10 @@ class LayerwiseOptimizer : public torch::optim::Optimizer {
   using SumOverShards = std::function<void(torch::Tensor& sums)>;
 
   /// For parameters that are slices of tensors cut over ranks: a norm is then that of the whole tensor, and the ranks
-  /// get the same ratio. Costs memory for the directions of all parameters at once. Every rank must then have the same
-  /// parameters (slices may be empty) with gradients on all ranks or none.
-  void sum_norms_by(SumOverShards sum) { sum_ = std::move(sum); }
+  /// get the same ratio. One sum a step, of all parameters of all groups together; one whose slice is empty, or has no
+  /// gradient, adds zero. Costs memory for the directions of all parameters at once. Every rank must have the same
+  /// parameters in the same order. Sharded::step sees to it by itself. Returns what was set before.
+  SumOverShards sum_norms_by(SumOverShards sum) { return std::exchange(sum_, std::move(sum)); }
 
   torch::Tensor step(LossClosure closure = nullptr) override;
 

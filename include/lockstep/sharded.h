@@ -15,11 +15,33 @@ namespace detail {
 class Sharder;
 }
 
+/// Over which ranks a copy of what is sharded is cut.
+enum class Sharding : std::uint8_t {
+  kWorld,  ///< all of the group: the least memory
+  /// Those of each host, as Group::hosts() says them, and every host has a copy (FSDP's HYBRID_SHARD, MiCS, ZeRO++'s
+  /// hpZ): values are gathered within a host only, and what goes between hosts is each rank's piece of the gradients,
+  /// once an iteration. Takes equally many ranks on each host. On a single host it is kWorld.
+  kHost,
+};
+
+/// What gathers of float32 values carry. The optimizer works on float32 in any case; what forward and backward compute
+/// with, on all ranks the same, is what came through. Other types travel as they are.
+enum class GatherAs : std::uint8_t {
+  kFloat32,
+  kBfloat16,    ///< half the bytes, 8 bits of mantissa
+  kInt8Blocks,  ///< 1.06 bytes a value: int8, and a float32 scale for each 64 of them (ZeRO++'s qwZ)
+};
+
 struct ShardedOptions {
   /// What is cut into a piece a rank instead of being whole on each: 0 nothing (DataParallel), 1 the optimizer's state,
   /// 2 the gradients too, 3 the parameters of wrapped blocks too. Bytes a float32 parameter with Adam, on N ranks: 16,
   /// 8 + 8/N, 4 + 12/N, 16/N.
+  /// With Sharding::kHost N is the ranks of a host.
   int stage = 3;
+  Sharding sharding = Sharding::kWorld;
+  /// Other than kFloat32 it takes 4/N bytes a parameter more at stages 1 and 2 (and at 3 outside blocks), for the
+  /// values that the optimizer works on.
+  GatherAs gather_as = GatherAs::kFloat32;
   /// Size of the bucket that leaves first, and of the others, as of DataParallel. Stage 2 holds two of them at a time.
   std::size_t first_bucket_bytes = std::size_t{1} << 20;
   std::size_t bucket_bytes = std::size_t{25} << 20;
@@ -33,6 +55,11 @@ struct ShardedOptions {
   std::string algorithm = "auto";
 };
 
+/// What parameters, gradients and the state of Adam take on each of `ranks` ranks (with Sharding::kHost: of a host), in
+/// bytes a float32 parameter: 16, 8 + 8/N, 4 + 12/N, 16/N. Activations, and the blocks or buckets on their way, come on
+/// top.
+double predicted_bytes_per_parameter(int stage, int ranks);
+
 /// This rank's part of a parameter, for code that keeps or measures what optimizers work on.
 struct ParameterPiece {
   std::string name;         ///< as the module has it
@@ -41,6 +68,7 @@ struct ParameterPiece {
   std::vector<std::int64_t> shape;  ///< of the whole parameter
   std::int64_t begin = 0;
   std::int64_t end = 0;
+  bool is_copy = false;  ///< a rank of host 0 has the same piece (Sharding::kHost), and saves it
 };
 
 /// Trains one module on `group.size()` ranks that share what training holds beside the activations: ZeRO (Rajbhandari
@@ -64,8 +92,9 @@ struct ParameterPiece {
 /// `.grad` as it is; every rank runs backward equally often. Several backwards before a step add up: at stages 0 and 1
 /// their mean is taken of the sum, at stage 2 the sum of the means, which rounds differently.
 ///
-/// Optimizers must work element by element (SGD, Adam, AdamW, RMSprop, Adagrad); LBFGS is refused. Optimizers save
-/// their state for this rank's pieces only.
+/// Optimizers must work element by element (SGD, Adam, AdamW, RMSprop, Adagrad), or be Lars or Lamb of
+/// lockstep/optim.h, whose norms step() then takes of whole parameters, in one all-reduce for all of them; LBFGS is
+/// refused. Optimizers save their state for this rank's pieces only.
 ///
 /// **Stage 3** shards the parameters of blocks too. C++ modules have no forward hooks, so a block says at construction
 /// that it is one:
@@ -91,10 +120,12 @@ struct ParameterPiece {
 /// ranks at the same place.
 class Sharded {
  public:
-  /// Throws Error: kInvalidArgument for a stage that there is not or a module without anything to train; kMismatch
-  /// naming what differs between ranks; kUnsupported for a parameter that collectives do not take. Collective.
+  /// Throws Error: kInvalidArgument for a stage that there is not, hosts that Sharding::kHost does not take, or a
+  /// module without anything to train; kMismatch naming what differs between ranks; kUnsupported for a parameter that
+  /// collectives do not take. Collective.
   Sharded(const Group& group, torch::nn::Module& module, ShardedOptions options = {});
-  /// Without a module yet: for wrapped blocks. Throws Error (kInvalidArgument) for a stage that there is not.
+  /// Without a module yet: for wrapped blocks. Throws Error (kInvalidArgument) for a stage that there is not, or hosts
+  /// that Sharding::kHost does not take. Collective.
   explicit Sharded(const Group& group, ShardedOptions options = {});
   ~Sharded();
   Sharded(Sharded&&) noexcept;
@@ -113,7 +144,8 @@ class Sharded {
   void attach(torch::nn::Module& module);
 
   /// While the returned object lives all parameters are whole on every rank, to be read, saved, or written: what every
-  /// rank writes alike is kept. Not in the middle of forward, backward or step. Collective, its end too.
+  /// rank writes alike is kept. They are the optimizer's values, whatever GatherAs makes of them elsewhere. Not in the
+  /// middle of forward, backward or step. Collective, its end too.
   class [[nodiscard]] Whole {
    public:
     explicit Whole(std::shared_ptr<void> held) : held_(std::move(held)) {}
@@ -146,9 +178,12 @@ class Sharded {
   Pause pause();
 
   int stage() const;
+  /// Bytes of registered memory that this rank holds: values, gradients, and what is on its way between ranks. The
+  /// other ranks of the host have them mapped too; nothing of it is theirs, and no rank saves a copy by it.
+  std::size_t registered_bytes() const;
   /// Of every trainable parameter, each once, in the order of the module. At stage 0 all of them whole.
   std::vector<ParameterPiece> pieces() const;
-  /// About the last synchronised backward.
+  /// About the last synchronised backward, with the gathers since the one before it, and of the step() after it.
   const SyncReport& report() const;
   /// Parameters that no rank's last synchronised backward reached.
   std::vector<std::string> parameters_without_gradient() const;

@@ -9,6 +9,7 @@
 #include <lockstep/loader.h>
 #include <lockstep/local_sgd.h>
 #include <lockstep/metrics.h>
+#include <lockstep/mirrored.h>
 #include <lockstep/mixed_precision.h>
 #include <lockstep/one_bit_adam.h>
 #include <lockstep/optim.h>
@@ -16,4 +17,5 @@
 #include <lockstep/safetensors.h>
 #include <lockstep/sharded.h>
 #include <lockstep/sync_batch_norm.h>
+#include <lockstep/training_log.h>
 #include <lockstep/uneven.h>

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <lockstep/batch_iterator.h>
 #include <lockstep/group.h>
 
 #include <cstdint>
@@ -55,36 +56,17 @@ class JoinedBatches {
   using Batch = std::decay_t<decltype(*std::declval<Source&>())>;
 
  public:
-  class Iterator {
-   public:
-    using iterator_category = std::input_iterator_tag;
-    using value_type = Batch;
-    using difference_type = std::ptrdiff_t;
-    using pointer = Batch*;
-    using reference = Batch&;
-
-    Batch& operator*() const { return *batches_->batch_; }
-    Batch* operator->() const { return &*batches_->batch_; }
-    Iterator& operator++() {
-      if (!batches_->advance()) batches_ = nullptr;
-      return *this;
-    }
-    bool operator==(const Iterator& other) const { return batches_ == other.batches_; }
-    bool operator!=(const Iterator& other) const { return batches_ != other.batches_; }
-
-   private:
-    friend class JoinedBatches;
-    explicit Iterator(JoinedBatches* batches) : batches_(batches) {}
-    JoinedBatches* batches_;
-  };
+  using Iterator = BatchIterator<JoinedBatches, Batch>;
 
   JoinedBatches(const Group& group, Range& range, Uneven uneven, SamplesOf samples_of)
       : agreement_(group, uneven), range_(range), samples_of_(std::move(samples_of)) {}
 
-  Iterator begin() { return Iterator(advance() ? this : nullptr); }
-  Iterator end() { return Iterator(nullptr); }
+  Iterator begin() { return Iterator(*this); }
+  Iterator end() { return {}; }
 
  private:
+  friend Iterator;
+  Batch& batch() { return *batch_; }
   bool advance() {
     if (!source_) {
       source_.emplace(std::begin(range_));

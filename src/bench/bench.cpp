@@ -1,6 +1,7 @@
 #include "bench/bench.h"
 
 #include "algorithms/catalog.h"
+#include "base/environment.h"
 #include "bench/cache.h"
 #include "bench/memory.h"
 #include "bench/rounds.h"
@@ -12,6 +13,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <memory>
 #include <utility>
 
@@ -227,10 +229,15 @@ std::vector<std::size_t> sizes(const Options& options, int ranks) {
 
 bool in_a_job() { return identify_from_environment().size > 1; }
 
+void pretend_hosts(int ranks_a_host) {
+  const std::string host = fmt::format("pretended-{}", identify_from_environment().rank / ranks_a_host);
+  ::setenv(kHostVariable, host.c_str(), 1);
+}
+
 Result run(const World& world, const Options& options, const Progress& progress) {
   check(options);
   const std::size_t cache_bytes = last_level_cache_bytes();
-  Result result{.options = options, .world_size = world.size(), .transport = options.transport};
+  Result result{.options = options, .world_size = world.size(), .hosts = world.hosts(), .transport = options.transport};
   LimitMeter limit(world, cache_bytes);
   result.limit_gb_per_s = limit.sample(9);
   const auto report = [&](const Row* row) {

@@ -24,4 +24,8 @@ std::vector<std::size_t> sizes(const Options& options, int ranks);
 /// Whether a launcher started this process as a rank among several.
 bool in_a_job();
 
+/// Has this process, a rank of a job, count to a host of its own with so many neighbours in rank: for its world to
+/// come.
+void pretend_hosts(int ranks_a_host);
+
 }  // namespace lockstep::bench

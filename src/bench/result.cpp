@@ -1,6 +1,7 @@
 #include "bench/result.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -18,6 +19,16 @@ const Row* best_beside(const std::vector<Row>& rows, const Row& picked, const Me
     if (best == nullptr || measure(row) < measure(*best)) best = &row;
   }
   return best;
+}
+
+/// " on 2 hosts (3, 1)", by the ranks of each; nothing for one.
+std::string placement(const std::vector<int>& hosts) {
+  std::vector<int> ranks;
+  for (const int host : hosts) {
+    ranks.resize(std::max(ranks.size(), static_cast<std::size_t>(host) + 1));
+    ++ranks[static_cast<std::size_t>(host)];
+  }
+  return ranks.size() < 2 ? "" : fmt::format(" on {} hosts ({})", ranks.size(), fmt::join(ranks, ", "));
 }
 
 }  // namespace
@@ -41,10 +52,10 @@ std::vector<Regret> regrets(const std::vector<Row>& rows) {
 std::string table_heading(const Result& result) {
   const Options& options = result.options;
   return fmt::format(
-      "# {} on {} rank{}, {} memory, {}, {}; {} copies move {:.1f} GB/s of memory traffic\n"
+      "# {} on {} rank{}{}, {} memory, {}, {}; {} copies move {:.1f} GB/s of memory traffic\n"
       "#{:>12} {:>12} {:>9} {:>8} {:>22} {:>12} {:>12} {:>9} {:>9} {:>7}\n"
       "#{:>12} {:>12} {:>9} {:>8} {:>22} {:>12} {:>12} {:>9} {:>9} {:>7}\n",
-      to_string(options.collective), result.world_size, result.world_size == 1 ? "" : "s",
+      to_string(options.collective), result.world_size, result.world_size == 1 ? "" : "s", placement(result.hosts),
       options.plain ? "plain" : "registered", result.transport, options.cold ? "cold" : "warm", result.world_size,
       result.limit_gb_per_s, "bytes", "count", "type", "op", "algorithm", "median", "p99", "algbw", "busbw", "wrong",
       "", "", "", "", "", "us", "us", "GB/s", "GB/s", "");
@@ -88,6 +99,7 @@ std::string to_json(const Result& result) {
   using nlohmann::ordered_json;
   const Options& options = result.options;
   ordered_json json{{"world_size", result.world_size},
+                    {"hosts", result.hosts},
                     {"collective", to_string(options.collective)},
                     {"dtype", to_string(options.dtype)},
                     {"op", to_string(options.op)},

@@ -57,6 +57,15 @@ TEST(Result, TableHasAColumnForEachNumberAndSaysWhatIsWrong) {
   EXPECT_THAT(to_table(result), testing::HasSubstr("# 3 elements were WRONG"));
 }
 
+TEST(Result, HeadingSaysWhereRanksAre) {
+  Result result = example();
+  EXPECT_THAT(table_heading(result), testing::HasSubstr("on 4 ranks, "));
+  result.hosts = {0, 0, 0, 0};
+  EXPECT_THAT(table_heading(result), testing::HasSubstr("on 4 ranks, "));
+  result.hosts = {0, 1, 0, 0};
+  EXPECT_THAT(table_heading(result), testing::HasSubstr("on 4 ranks on 2 hosts (3, 1), "));
+}
+
 TEST(Result, JsonIsOneObject) {
   const auto json = nlohmann::json::parse(to_json(example()));
   EXPECT_EQ(json.at("world_size"), 4);

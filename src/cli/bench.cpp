@@ -10,6 +10,7 @@
 #include "cli/schedule_argument.h"
 #include "launch/launcher.h"
 #include "schedule/proof.h"
+#include "schedule/ranges.h"
 #include "schedule/text.h"
 #include "topology/cpus.h"
 
@@ -45,6 +46,7 @@ struct BenchOptions {
   std::string min_time = "300ms";
   std::string format = "table";
   std::string output;
+  std::string local_size;
   bool cold = false;
 };
 
@@ -96,12 +98,16 @@ std::string read_schedule(const std::string& file, Collective collective) {
   return text;
 }
 
+int parse_local_size(const std::string& text) {
+  const std::uint64_t ranks = text.find_first_not_of("0123456789") == std::string::npos ? parse_bytes(text) : 0;
+  if (ranks >= 1 && ranks <= kMostRanks) return static_cast<int>(ranks);
+  bad_usage(fmt::format("--local-size takes the number of ranks on a host, from 1 to {}; '{}' is not one.", kMostRanks,
+                        text));
+}
+
 /// What moves the bytes between the ranks that this command starts or is one of.
 std::string parse_transport(const std::string& typed) {
   check_word("transport", typed, {"auto", "shm", "tcp", "mpi"});
-  if (typed == "mpi") {
-    throw Error(ErrorCode::kUnsupported, "The transport mpi is not in this build; --transport shm and tcp are.");
-  }
   if (typed != "auto") ::setenv(kTransportVariable, typed.c_str(), 1);
   const std::string chosen = environment(kTransportVariable).value_or("auto");
   return chosen == "auto" ? "shm" : chosen;
@@ -129,6 +135,7 @@ bench::Options parse(const BenchOptions& typed) {
   options.plain = typed.buffers == "plain";
   check_word("format", typed.format, {"table", "json"});
   options.transport = parse_transport(typed.transport);
+  if (!typed.local_size.empty()) (void)parse_local_size(typed.local_size);
   bench::check(options);
   return options;
 }
@@ -146,6 +153,7 @@ int launch_ranks(const Program& program, int ranks) {
 
 /// Takes part in this process's world: of one, or of a launcher.
 int measure(const bench::Options& options, const BenchOptions& typed) {
+  if (!typed.local_size.empty()) bench::pretend_hosts(parse_local_size(typed.local_size));
   const World world = World::from_env();
   if (!typed.ranks.empty() && parse_ranks(typed.ranks) != world.size()) {
     bad_usage(fmt::format("-n says {}, but this process was started as one of {} ranks; leave out -n.", typed.ranks,
@@ -191,7 +199,11 @@ void add_bench(Program& program) {
                    "Run the schedule in this file, once it is proved; beside --algorithm")
       ->type_name("FILE");
   command->add_option("--buffers", typed->buffers, "registered (default): memory of the group; plain: any memory");
-  command->add_option("--transport", typed->transport, "auto (default), shm or tcp; mpi is in no build yet");
+  command->add_option("--transport", typed->transport, "auto (default), shm, tcp, or mpi under mpirun");
+  command
+      ->add_option("--local-size", typed->local_size,
+                   "Pretend that so many ranks, neighbours in number, are on each host (default: as it is)")
+      ->type_name("RANKS");
   command->add_option("--min-time", typed->min_time, "Measure each algorithm at each size so long (default: 300ms)")
       ->type_name("TIME");
   command->add_option("--format", typed->format, "table (default) or json");
@@ -203,6 +215,10 @@ void add_bench(Program& program) {
     const bench::Options options = parse(*typed);
     const bool in_a_job = bench::in_a_job();
     const int ranks = typed->ranks.empty() ? available_cpus().cores : parse_ranks(typed->ranks);
+    if (!in_a_job && options.transport == "mpi") {
+      bad_usage(
+          "Over MPI it is mpirun that starts the ranks, as in: mpirun -n 2 lockstep bench all_reduce --transport mpi");
+    }
     if (!in_a_job && ranks > 1) {
       program.exit_code = launch_ranks(program, ranks);
     } else {

@@ -293,6 +293,8 @@ TEST(CliBench, BadInputIsAnsweredInOneSentence) {
   expect_usage_error({"bench", "all_reduce", "--factor", "1"}, "from 2 up");
   expect_usage_error({"bench", "all_reduce", "--min-bytes", "1KiB", "--max-bytes", "4"}, "less than --min-bytes");
   expect_usage_error({"bench", "all_reduce", "--min-time", "soon"}, "soon");
+  expect_usage_error({"bench", "all_reduce", "--local-size", "0"}, "--local-size takes the number of ranks on a host");
+  expect_usage_error({"bench", "all_reduce", "--local-size", "two"}, "'two' is not one");
 }
 
 TEST(CliBench, MeasuresRanksThatItStarts) {
@@ -302,6 +304,14 @@ TEST(CliBench, MeasuresRanksThatItStarts) {
   EXPECT_THAT(result.output, AllOf(StartsWith("# all_reduce on 2 ranks, registered memory, shm, warm;"),
                                    testing::ContainsRegex("\n +1024 +256 +float32 +sum .* 0\n"),
                                    testing::ContainsRegex("\n +65536 +16384 +float32 +sum .* 0\n")));
+}
+
+TEST(CliBench, PretendsHosts) {
+  const Result result = lockstep_with({"bench", "all_reduce", "-n", "3", "--local-size", "2", "--algorithm",
+                                       "hierarchical:direct,ring", "--max-bytes", "4", "--min-time", "5ms"});
+  EXPECT_EQ(result.code, 0) << result.errors;
+  EXPECT_THAT(result.output, AllOf(StartsWith("# all_reduce on 3 ranks on 2 hosts (2, 1), registered memory, shm"),
+                                   testing::ContainsRegex("hierarchical:direct,ring .* 0\n")));
 }
 
 TEST(CliBench, TakesPartInTheWorldThatIsThere) {

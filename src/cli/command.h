@@ -20,6 +20,7 @@ void add_prove(Program& program);
 void add_price(Program& program);
 void add_run(Program& program);
 void add_train(Program& program);
+void add_lab(Program& program);
 void add_calibrate(Program& program);
 void add_info(Program& program);
 void add_bench(Program& program);

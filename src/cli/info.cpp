@@ -4,6 +4,8 @@
 #include "cli/schedule_argument.h"
 #include "planner/in_force.h"
 #include "topology/cpus.h"
+#include "topology/host_id.h"
+#include "transport/mpi/library.h"
 #include "transport/shm/arena.h"
 #include "transport/tcp/hmac.h"
 
@@ -15,6 +17,7 @@
 #include <array>
 #include <iterator>
 #include <string>
+#include <vector>
 
 namespace lockstep::cli {
 
@@ -37,13 +40,24 @@ std::string shared_memory_answer() {
   }
 }
 
+std::string mpi_answer() {
+  try {
+    (void)mpi::library();
+    return "works here, between ranks that mpirun started";
+  } catch (const Error& error) {
+    return fmt::format("does not work here: {}", error.what());
+  }
+}
+
 std::string info() {
   std::string text;
   const auto out = std::back_inserter(text);
-  fmt::format_to(out, "lockstep {}\nhost       {}: {}\n", LOCKSTEP_VERSION, host_name(), describe_topology());
+  fmt::format_to(out, "lockstep {}\nhost       {}: {}\nhost id    {}\n", LOCKSTEP_VERSION, host_name(),
+                 describe_topology(), host_id());
   fmt::format_to(
-      out, "\nTransports\n  shm      {}\n  tcp      {}\n", shared_memory_answer(),
-      tcp::hmac_is_built_in() ? "works here, between ranks on any hosts" : "not built in: OpenSSL was not found");
+      out, "\nTransports\n  shm      {}\n  tcp      {}\n  mpi      {}\n", shared_memory_answer(),
+      tcp::hmac_is_built_in() ? "works here, between ranks on any hosts" : "not built in: OpenSSL was not found",
+      mpi_answer());
   text += "\nAlgorithms\n";
   for (const Algorithm& algorithm : algorithms()) {
     fmt::format_to(out, "  {:<19} {}\n", algorithm.name, algorithm.description);
@@ -55,19 +69,24 @@ std::string info() {
     const auto [selection, source] = selection_in_force(ranks, medium);
     fmt::format_to(out, "\nauto, on {} ranks over {} ({})\n  {}\n", ranks, name, source, selection.to_text());
   }
+  const std::vector<int> two_hosts{0, 0, 1, 1};
+  fmt::format_to(out, "\nauto, on two hosts with as many ranks each\n  {}\n",
+                 selection_in_force(4, Medium::kMessages, two_hosts).selection.to_text());
   text += "\nEnvironment\n";
   struct Variable {
     const char* name;
     const char* meaning;
   };
-  constexpr std::array<Variable, 11> kVariables{
+  constexpr std::array<Variable, 13> kVariables{
       {{kAlgorithmVariable, "what 'auto' stands for"},
        {kAlgorithmsVariable, "the same by size, as the text above"},
-       {kTransportVariable, "what moves the bytes: auto, shm or tcp"},
+       {kTransportVariable, "what moves the bytes: auto, shm, tcp or mpi"},
        {kPortVariable, "where rank 0 listens over TCP, at MASTER_ADDR"},
        {kAddressVariable, "where this rank listens over TCP"},
        {kSecretDescriptorVariable, "descriptor that holds the job's secret, made by the launcher"},
        {kSecretFileVariable, "file that holds the job's secret, where no launcher of ours made one"},
+       {kHostVariable, "host that this rank counts to, in place of the host id above"},
+       {kMpiLibraryVariable, "where liblockstep-mpi.so is, if not beside the program or its libraries"},
        {kReductionVariable, "'canonical': sums along one tree, whatever runs"},
        {kTimeoutVariable, "how long an operation waits for its peers"},
        {kJoinTimeoutVariable, "how long ranks wait for each other at the start"},

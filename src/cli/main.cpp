@@ -71,6 +71,7 @@ int main(int argc, char** argv) {
   program.app.set_version_flag("--version", "lockstep " LOCKSTEP_VERSION);
   add_run(program);
   add_train(program);
+  add_lab(program);
   add_show(program);
   add_prove(program);
   add_price(program);

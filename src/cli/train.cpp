@@ -1,15 +1,12 @@
-#include "base/nearest.h"
 #include "cli/command.h"
 #include "cli/ranks.h"
+#include "cli/training_program.h"
 #include "launch/launcher.h"
-#include "launch/program.h"
 
 #include <fmt/format.h>
 #include <lockstep/error.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,39 +15,18 @@ namespace lockstep::cli {
 
 namespace {
 
-namespace fs = std::filesystem;
-
-constexpr const char* kProgram = "lockstep-train";
 constexpr int kUsageError =
     2;  // what lockstep-train exits with when it has said what is wrong with its options or input
 
 bool asks_for_help(const std::string& argument) { return argument == "--help" || argument == "-h"; }
 
-/// The program that holds the trainings: beside this one, where a package puts what only programs start, or along PATH.
-std::string find_training_program() {
-  std::error_code error;
-  const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
-  for (const fs::path& candidate : {folder / kProgram, folder / ".." / "libexec" / "lockstep" / kProgram}) {
-    if (::access(candidate.c_str(), X_OK) == 0) return candidate.lexically_normal().string();
-  }
-  if (const auto found = find_in_path(kProgram)) return *found;
-  throw Error(
-      ErrorCode::kUnsupported,
-      fmt::format("The trainings are not in this build: there is no {} beside lockstep in {}, since it was built "
-                  "without libtorch. Install libtorch and build again (LOCKSTEP_TRAIN=ON).",
-                  kProgram, folder.string()));
-}
-
 /// `arguments` are WHAT and all that the training itself gets.
-void check_training(const std::vector<std::string>& arguments) {
+void check_arguments(const std::vector<std::string>& arguments) {
   if (arguments.empty() || arguments.front().starts_with('-')) {
     throw Error(ErrorCode::kInvalidArgument,
                 "`lockstep train` needs to know what to train, as in: lockstep train text -n 2");
   }
-  if (arguments.front() != "text") {
-    throw Error(ErrorCode::kInvalidArgument, fmt::format("There is no training '{}'. {}", arguments.front(),
-                                                         suggestion(arguments.front(), {"text"})));
-  }
+  check_training(arguments.front());
 }
 
 /// The training's help, which knows nothing of -n: that is ours.
@@ -70,7 +46,10 @@ void add_train(Program& program) {
   command->footer(
       "lockstep train WHAT [-n N] [OPTIONS]\n\n"
       "Trainings:\n"
-      "  text   a GPT on characters or bytes of text; `lockstep train text --help` shows its options");
+      "  text    a GPT on characters or bytes of text\n"
+      "  sst2    DistilBERT that tells whether film reviews are positive\n"
+      "  digits  a convolutional network that reads handwritten digits\n"
+      "`lockstep train WHAT --help` shows the options of each.");
   command->set_help_flag();  // --help after WHAT is the training's
   command->allow_extras();
   command->callback([&program, command, ranks] {
@@ -79,7 +58,7 @@ void add_train(Program& program) {
       fmt::print("{}", command->help());
       return;
     }
-    check_training(arguments);
+    check_arguments(arguments);
     LaunchOptions launch_options;
     launch_options.ranks = parse_ranks(*ranks);
     launch_options.pass_through_rank = 0;

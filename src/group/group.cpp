@@ -17,6 +17,11 @@ std::vector<int> Group::world_ranks() const {
   return ranks;
 }
 
+std::vector<int> Group::hosts() const {
+  const std::vector<int>& hosts = state_->identity().hosts;
+  return hosts.empty() ? std::vector<int>(static_cast<std::size_t>(size())) : hosts;
+}
+
 Group Group::split(int colour, int key) const { return Group(detail::split(*this, *state_, colour, key)); }
 
 Pending Group::all_reduce(Buffer buffer, ReduceOp op, const OperationOptions& options) const {

@@ -1,5 +1,6 @@
 #include "group/group_state.h"
 
+#include "base/clock.h"
 #include "base/environment.h"
 #include "group/canonical.h"
 
@@ -38,7 +39,7 @@ std::string name_of(const Identity& identity) {
 GroupState::GroupState(Identity identity, std::unique_ptr<Engine> engine)
     : identity_(std::move(identity)),
       engine_(std::move(engine)),
-      schedules_(identity_.size, engine_->medium()),
+      schedules_(identity_.size, engine_->medium(), identity_.hosts),
       operations_(*engine_, schedules_),
       messages_(engine_->messages(), identity_.rank, identity_.size),
       default_timeout_(environment_duration(kTimeoutVariable, std::chrono::minutes(10))),
@@ -51,9 +52,23 @@ GroupState::~GroupState() {
 Pending GroupState::start(const Task& task, const OperationOptions& options) {
   throw_if_failed();
   validate(task, identity_.rank, identity_.size);
-  RunningOperation& operation = operations_.find(task, options.algorithm, reduction_of(options));
+  PreparedOperation& operation = operations_.find(task, options.algorithm, reduction_of(options));
   if (task.collective == Collective::kAllToAll) copy_own_block(task, identity_);
-  if (identity_.size == 1) return {};
+  ++totals_.operations;
+  if (identity_.size == 1) {
+    if (options.record)
+      *options.record = {.algorithm = operation.algorithm, .begun_us = now_us(), .completed_us = now_us()};
+    return {};
+  }
+  totals_.steps += static_cast<std::uint64_t>(operation.steps);
+  totals_.wire_bytes += operation.wire_bytes;
+  push(task, operation, options);
+  progress();
+  if (is_complete(sequence_)) return {};
+  return {shared_from_this(), sequence_};
+}
+
+void GroupState::push(const Task& task, PreparedOperation& operation, const OperationOptions& options) {
   QueuedOperation& entry = queue_.push();
   entry.operation = &operation;
   entry.call.input = task.input_data();
@@ -62,9 +77,26 @@ Pending GroupState::start(const Task& task, const OperationOptions& options) {
   entry.call.timeout = timeout_of(options);
   entry.sequence = ++sequence_;
   entry.begun = false;
-  progress();
-  if (is_complete(sequence_)) return {};
-  return {shared_from_this(), sequence_};
+  entry.record = options.record;
+}
+
+void GroupState::begin_front() {
+  QueuedOperation& front = queue_.front();
+  front.operation->running->begin(front.call, front.sequence);
+  front.begun = true;
+  if (!front.record) return;
+  *front.record = {.algorithm = front.operation->algorithm,
+                   .steps = front.operation->steps,
+                   .wire_bytes = front.operation->wire_bytes,
+                   .begun_us = now_us()};
+}
+
+void GroupState::complete_front() {
+  QueuedOperation& front = queue_.front();
+  if (front.record) front.record->completed_us = now_us();
+  front.record.reset();
+  completed_ = front.sequence;
+  queue_.pop();
 }
 
 Pending GroupState::start(PointToPoint::Direction direction, int peer, const Buffer& buffer,
@@ -103,12 +135,9 @@ bool GroupState::progress() {
 bool GroupState::advance_operations() {
   try {
     while (!queue_.empty()) {
-      QueuedOperation& front = queue_.front();
-      if (!front.begun) front.operation->begin(front.call, front.sequence);
-      front.begun = true;
-      if (!front.operation->advance()) return false;
-      completed_ = front.sequence;
-      queue_.pop();
+      if (!queue_.front().begun) begin_front();
+      if (!queue_.front().operation->running->advance()) return false;
+      complete_front();
     }
   } catch (const Error& error) {
     fail_in_operation(error);
@@ -136,7 +165,7 @@ void GroupState::wait_until(std::uint64_t sequence) {
     progress();
     if (is_complete(sequence)) return;
     try {
-      queue_.front().operation->wait_for_peer_until(messages_.idle() ? Time::max() : soon());
+      queue_.front().operation->running->wait_for_peer_until(messages_.idle() ? Time::max() : soon());
     } catch (const Error& error) {
       fail_in_operation(error);
     }
@@ -164,7 +193,7 @@ void GroupState::wait_for_message(PointToPoint::Ticket ticket) {
 }
 
 void GroupState::fail_in_operation(const Error& error) {
-  fail(error, scene_of(*queue_.front().operation, identity_.rank, name_of(identity_)));
+  fail(error, scene_of(*queue_.front().operation->running, identity_.rank, name_of(identity_)));
 }
 
 void GroupState::fail_in_message(const Error& error) { fail(error, messages_.scene(name_of(identity_))); }

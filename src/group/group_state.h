@@ -10,6 +10,7 @@
 
 #include <lockstep/group.h>
 #include <lockstep/pending.h>
+#include <lockstep/traffic.h>
 
 #include <exception>
 #include <memory>
@@ -31,6 +32,7 @@ class GroupState final : public Awaited, public std::enable_shared_from_this<Gro
   Schedules& schedules() { return schedules_; }
   /// The algorithm that a task with these options runs. Throws Error (kInvalidArgument).
   std::string algorithm_for(const Task& task, const OperationOptions& options);
+  const OperationTotals& totals() const { return totals_; }
 
   Pending start(const Task& task, const OperationOptions& options);
   /// A message to or from one rank.
@@ -63,6 +65,9 @@ class GroupState final : public Awaited, public std::enable_shared_from_this<Gro
 
   Reduction reduction_of(const OperationOptions& options) const;
   std::chrono::milliseconds timeout_of(const OperationOptions& options) const;
+  void push(const Task& task, PreparedOperation& operation, const OperationOptions& options);
+  void begin_front();
+  void complete_front();
   bool advance_operations();
   bool advance_messages();
   void wait_for_message(PointToPoint::Ticket ticket);
@@ -80,6 +85,7 @@ class GroupState final : public Awaited, public std::enable_shared_from_this<Gro
   AwaitedMessages awaited_messages_{*this};
   std::uint64_t sequence_ = 0;   ///< of the operation asked for last
   std::uint64_t completed_ = 0;  ///< and of the one completed last
+  OperationTotals totals_;
   std::unordered_map<std::type_index, std::shared_ptr<void>> attributes_;
   std::exception_ptr error_;
   std::chrono::milliseconds default_timeout_;

@@ -15,6 +15,7 @@ namespace {
 /// A launcher's variables. Where it has none for the local size, the world is taken to be on one host.
 struct Launcher {
   const char* name;
+  bool is_mpi;
   const char* rank;
   const char* size;
   const char* local_rank;
@@ -24,19 +25,28 @@ struct Launcher {
 
 constexpr std::array<Launcher, 4> kLaunchers{{
     {"torchrun",
+     false,
      "RANK",
      "WORLD_SIZE",
      "LOCAL_RANK",
      "LOCAL_WORLD_SIZE",
      {"TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_RESTART_COUNT"}},
     {"ompi",
+     true,
      "OMPI_COMM_WORLD_RANK",
      "OMPI_COMM_WORLD_SIZE",
      "OMPI_COMM_WORLD_LOCAL_RANK",
      "OMPI_COMM_WORLD_LOCAL_SIZE",
      {"PMIX_NAMESPACE", "OMPI_MCA_orte_hnp_uri", nullptr, nullptr}},
-    {"mpich", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", {"PMI_JOBID", nullptr, nullptr, nullptr}},
+    {"mpich",
+     true,
+     "PMI_RANK",
+     "PMI_SIZE",
+     "MPI_LOCALRANKID",
+     "MPI_LOCALNRANKS",
+     {"PMI_JOBID", nullptr, nullptr, nullptr}},
     {"slurm",
+     false,
      "SLURM_PROCID",
      "SLURM_NTASKS",
      "SLURM_LOCALID",
@@ -88,6 +98,7 @@ Identity identify(const Lookup& lookup, int parent) {
   for (const Launcher& launcher : kLaunchers) {
     if (!lookup(launcher.rank) && !lookup(launcher.size)) continue;
     Identity identity;
+    identity.by_mpi = launcher.is_mpi;
     identity.rank = reader.number(launcher.rank);
     identity.size = reader.number(launcher.size);
     check_range(identity, launcher);

@@ -76,6 +76,8 @@ TEST(Identity, MpirunAndSrun) {
                                         {"SLURM_LOCALID", "3"},
                                         {"SLURM_JOB_ID", "5"},
                                         {"SLURM_STEP_ID", "0"}});
+  EXPECT_TRUE(ompi.by_mpi && mpich.by_mpi);
+  EXPECT_FALSE(slurm.by_mpi);
   EXPECT_EQ(slurm.size, 4);
   EXPECT_EQ(slurm.job, "slurm-5-0");
 }

@@ -1,10 +1,10 @@
+#include "base/clock.h"
 #include "planner/calibration.h"
 #include "planner/price.h"
 
 #include <lockstep/link.h>
 
 #include <algorithm>
-#include <chrono>
 #include <functional>
 #include <utility>
 #include <vector>
@@ -30,7 +30,6 @@ Link fitted(int ranks, const std::function<double(double bytes)>& seconds, std::
 
 /// The median of so many, of the slowest rank.
 double measured_seconds(const Group& group, std::size_t bytes, std::size_t times) {
-  using Clock = std::chrono::steady_clock;
   const RegisteredMemory memory = group.allocate(bytes);
   const Buffer buffer = buffer_of(static_cast<float*>(memory.data()), bytes / sizeof(float));
   std::fill_n(static_cast<float*>(memory.data()), buffer.count, 1.0F);  // memory that was never written is faster
@@ -40,7 +39,7 @@ double measured_seconds(const Group& group, std::size_t bytes, std::size_t times
   for (double& one : seconds) {
     const auto begin = Clock::now();
     group.all_reduce(buffer, ReduceOp::kMean, options).wait();
-    one = std::chrono::duration<double>(Clock::now() - begin).count();
+    one = milliseconds_since(begin) / 1000;
   }
   group.all_reduce(buffer_of(seconds), ReduceOp::kMax, options).wait();
   std::nth_element(seconds.begin(), seconds.begin() + static_cast<std::ptrdiff_t>(times / 2), seconds.end());

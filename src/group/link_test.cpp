@@ -1,14 +1,11 @@
-#include "group/thread_world.h"
-#include "planner/calibration.h"
-#include "transport/tcp/thread_host.h"
+#include "group/stored_calibration_for_tests.h"
+#include "group/tcp_threads_for_tests.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <lockstep/link.h>
 
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <vector>
 
 namespace lockstep {
@@ -42,9 +39,7 @@ TEST(Link, OfATopologyThatIsNoneIsAnError) {
 TEST(Link, MeasuredIsTheSameOnAllRanks) {
   std::vector<Link> links(3);
   const auto measure = [&](World& world) { links[static_cast<std::size_t>(world.rank())] = measured_link(world); };
-  std::vector<std::unique_ptr<detail::Engine>> engines;
-  for (tcp::Host& host : tcp::thread_hosts(3)) engines.push_back(detail::make_engine(tcp::create(std::move(host))));
-  detail::run_threads_over(std::move(engines), measure);
+  on_tcp(3, measure);
   const Link over_tcp = links[0];
   EXPECT_GT(over_tcp.beta_s, 0);
   for (const Link& link : links) {
@@ -57,31 +52,9 @@ TEST(Link, MeasuredIsTheSameOnAllRanks) {
   EXPECT_EQ(measured_link(World::alone()).beta_s, 0);
 }
 
-/// A calibration in a cache of its own, which goes with it.
-class Stored {
- public:
-  explicit Stored(double seconds_a_byte) : folder_(::testing::TempDir() + "link_test") {
-    ::setenv("XDG_CACHE_HOME", folder_.c_str(), 1);
-    Calibration calibration{.machine = this_machine(), .memory_bytes_per_second = 1e10};
-    calibration.shm.seconds[0] = 1e-5;
-    calibration.shm.seconds[4] = seconds_a_byte;
-    std::filesystem::create_directories(calibration_file()->parent_path());
-    std::ofstream(*calibration_file()) << to_json(calibration);
-  }
-  ~Stored() {
-    ::unsetenv("XDG_CACHE_HOME");
-    std::filesystem::remove_all(folder_);
-  }
-  Stored(const Stored&) = delete;
-  Stored& operator=(const Stored&) = delete;
-
- private:
-  std::string folder_;
-};
-
 TEST(Link, CalibratedFollowsWhatIsStored) {
   const auto beta_at = [](double seconds_a_byte) {
-    const Stored stored(seconds_a_byte);
+    const StoredCalibration stored(seconds_a_byte);
     const auto link = calibrated_link(2);
     EXPECT_TRUE(link.has_value());
     EXPECT_EQ(link->source, "calibrated here");

@@ -1,17 +1,21 @@
 #pragma once
 
+#include "group/prepared_operations.h"
 #include "runtime/reused_queue.h"
-#include "runtime/running_operation.h"
+
+#include <lockstep/group.h>
 
 #include <cstdint>
+#include <memory>
 
 namespace lockstep::detail {
 
 struct QueuedOperation {
-  RunningOperation* operation = nullptr;  ///< of the call's shape; it runs one call at a time
+  PreparedOperation* operation = nullptr;  ///< of the call's shape; it runs one call at a time
   Call call;
   std::uint64_t sequence = 0;
   bool begun = false;
+  std::shared_ptr<OperationRecord> record;  ///< if somebody wants one
 };
 
 /// The operations of a group that are not complete, in the order they were asked for, which is the order in which they

@@ -6,6 +6,21 @@
 
 namespace lockstep::detail {
 
+namespace {
+
+/// What the transfers of one rank carry; of a layout that is not cut into slices.
+std::uint64_t bytes_from(const Schedule& schedule, const Layout& layout, DataType dtype, int rank) {
+  std::uint64_t count = 0;
+  for (const Step& step : schedule.steps) {
+    for (const Transfer& transfer : step) {
+      if (transfer.from == rank) count += layout.input(transfer.chunk, 0).count;
+    }
+  }
+  return count * size_of(dtype);
+}
+
+}  // namespace
+
 bool PreparedOperations::is_registered(const Task& task) const {
   const std::size_t bytes = task.buffer.bytes();
   // A rank may have no part in an all_to_all of unequal blocks, so nobody's memory could be told from it.
@@ -14,7 +29,7 @@ bool PreparedOperations::is_registered(const Task& task) const {
          (task.input == nullptr || engine_.is_registered(task.input, bytes));
 }
 
-RunningOperation& PreparedOperations::find(const Task& task, std::string_view asked, Reduction reduction) {
+PreparedOperation& PreparedOperations::find(const Task& task, std::string_view asked, Reduction reduction) {
   key_.count = task.buffer.count;
   key_.collective = task.collective;
   key_.dtype = task.buffer.dtype;
@@ -28,7 +43,7 @@ RunningOperation& PreparedOperations::find(const Task& task, std::string_view as
     last_ = operations_.find(key_);
     if (last_ == operations_.end()) last_ = operations_.emplace(key_, prepare(task, key_)).first;
   }
-  return *last_->second;
+  return last_->second;
 }
 
 std::string PreparedOperations::algorithm_for(const Task& task, std::string_view asked, Reduction reduction) {
@@ -36,7 +51,7 @@ std::string PreparedOperations::algorithm_for(const Task& task, std::string_view
   return schedules_.resolve(asked, task.collective, task.buffer.bytes());
 }
 
-std::unique_ptr<RunningOperation> PreparedOperations::prepare(const Task& task, const Key& key) {
+PreparedOperation PreparedOperations::prepare(const Task& task, const Key& key) {
   const std::string name = algorithm_for(task, schedules_.text_of(key.asked), key.reduction);
   const Schedule& schedule = schedules_.get(name, task.collective, task.root);
 
@@ -58,9 +73,13 @@ std::unique_ptr<RunningOperation> PreparedOperations::prepare(const Task& task, 
                  .chunks = schedule.chunks,
                  .count = task.buffer.count,
                  .block_counts = task.block_counts});
-  auto operation = engine_.prepare(
+  PreparedOperation operation;
+  operation.steps = static_cast<int>(schedule.steps.size());
+  operation.wire_bytes = bytes_from(schedule, layout, task.buffer.dtype, engine_.rank());
+  operation.running = engine_.prepare(
       {.schedule = &schedule, .announcement = announcement, .layout = std::move(layout), .registered = key.registered});
-  operation->record_transfers(&recorder_);
+  operation.running->record_transfers(&recorder_);
+  operation.algorithm = name;
   return operation;
 }
 

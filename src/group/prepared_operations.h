@@ -7,6 +7,7 @@
 #include "runtime/running_operation.h"
 
 #include <compare>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -14,6 +15,14 @@
 #include <vector>
 
 namespace lockstep::detail {
+
+/// One of them, and what is known of it before it runs.
+struct PreparedOperation {
+  std::unique_ptr<RunningOperation> running;
+  std::string algorithm;
+  int steps = 0;
+  std::uint64_t wire_bytes = 0;  ///< that this rank's transfers carry
+};
 
 /// The operations of a group, ready to run: one a shape (collective, type, count, ...), made at first use and kept, so
 /// that the second call with the same shape plans and allocates nothing.
@@ -23,7 +32,7 @@ class PreparedOperations {
       : engine_(engine), schedules_(schedules), canonical_(schedules, engine.rank()) {}
 
   /// The operation for a valid task. Throws Error for an algorithm that is unknown or cannot do it.
-  RunningOperation& find(const Task& task, std::string_view asked, Reduction reduction);
+  PreparedOperation& find(const Task& task, std::string_view asked, Reduction reduction);
 
   /// The algorithm that it runs. Throws Error (kInvalidArgument).
   std::string algorithm_for(const Task& task, std::string_view asked, Reduction reduction);
@@ -44,10 +53,10 @@ class PreparedOperations {
 
     friend auto operator<=>(const Key&, const Key&) = default;
   };
-  using Operations = std::map<Key, std::unique_ptr<RunningOperation>>;
+  using Operations = std::map<Key, PreparedOperation>;
 
   bool is_registered(const Task& task) const;
-  std::unique_ptr<RunningOperation> prepare(const Task& task, const Key& key);
+  PreparedOperation prepare(const Task& task, const Key& key);
 
   Engine& engine_;
   Schedules& schedules_;

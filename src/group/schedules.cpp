@@ -11,12 +11,13 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 namespace lockstep::detail {
 
-Schedules::Schedules(int ranks, Medium medium) : ranks_(ranks) {
+Schedules::Schedules(int ranks, Medium medium, std::vector<int> hosts) : ranks_(ranks), hosts_(std::move(hosts)) {
   // In a world of one nothing is chosen, so nothing needs to be read.
-  selection_ = ranks > 1 ? selection_in_force(ranks, medium).selection : built_in_selection(ranks);
+  selection_ = ranks > 1 ? selection_in_force(ranks, medium, hosts_).selection : built_in_selection(ranks);
 }
 
 int Schedules::number_of(std::string_view asked) {
@@ -52,9 +53,10 @@ const Schedule& Schedules::get(const std::string& name, Collective collective, i
                 fmt::format("The schedule '{}' is a {} at root {}, not a {} at root {}.", name,
                             to_string(loaded->second.collective), loaded->second.root, to_string(collective), root));
   }
-  const auto [built, is_new] = built_.try_emplace({name, collective, root});
-  if (is_new) built->second = find_algorithm(name).build({.collective = collective, .ranks = ranks_, .root = root});
-  return built->second;
+  const std::tuple key{name, collective, root};
+  if (const auto built = built_.find(key); built != built_.end()) return built->second;
+  return built_[key] =
+             find_algorithm(name).build({.collective = collective, .ranks = ranks_, .root = root, .hosts = hosts_});
 }
 
 }  // namespace lockstep::detail

@@ -15,8 +15,9 @@ namespace lockstep::detail {
 /// loaded.
 class Schedules {
  public:
-  /// Reads what "auto" is here (planner/in_force.h), and throws as that does.
-  Schedules(int ranks, Medium medium);
+  /// Reads what "auto" is here (planner/in_force.h), and throws as that does. `hosts` says on which host each rank is
+  /// (ScheduleRequest::hosts).
+  Schedules(int ranks, Medium medium, std::vector<int> hosts = {});
 
   /// A small number that stands for what the caller typed: the same text, the same number. Allocates for a new text
   /// only.
@@ -36,6 +37,7 @@ class Schedules {
 
  private:
   int ranks_;
+  std::vector<int> hosts_;
   Selection selection_;
   std::vector<std::string> asked_;
   std::map<std::string, Schedule, std::less<>> loaded_;

@@ -1,6 +1,7 @@
 #include "group/split.h"
 
 #include "base/environment.h"
+#include "group/placement.h"
 
 #include <fmt/format.h>
 #include <lockstep/error.h>
@@ -89,6 +90,7 @@ std::shared_ptr<GroupState> split(const Group& group, GroupState& parent, int co
   identity.size = static_cast<int>(members.size());
   identity.job = fmt::format("group-{:016x}-{}", choices.front().nonce, colour);
   for (const int member : members) identity.world_ranks.push_back(parent.identity().world_rank(member));
+  identity.hosts = placement_of(parent.identity().hosts, members);
   if (members.size() == 1) return std::make_shared<GroupState>(std::move(identity), make_lone_engine());
   auto engine = parent.engine().join({.name = identity.job,
                                       .place = {place.bytes.data(), place.size},

@@ -1,20 +1,15 @@
-#include "group/group_state.h"
+#include "group/opened.h"
 
 #include <lockstep/traffic.h>
 
 namespace lockstep {
 
-namespace {
+std::uint64_t bytes_sent(const Group& group) { return detail::Opened(group).state().engine().bytes_sent(); }
 
-/// Reaches what the handles of a group share.
-class Opened : public Group {
- public:
-  explicit Opened(const Group& group) : Group(group) {}
-  detail::GroupState& state() const { return *state_; }
-};
+bool shares_memory(const Group& group) {
+  return detail::Opened(group).state().engine().medium() == Medium::kSharedMemory;
+}
 
-}  // namespace
-
-std::uint64_t bytes_sent(const Group& group) { return Opened(group).state().engine().bytes_sent(); }
+OperationTotals operations_asked(const Group& group) { return detail::Opened(group).state().totals(); }
 
 }  // namespace lockstep

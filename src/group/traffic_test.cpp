@@ -1,5 +1,4 @@
-#include "group/thread_world.h"
-#include "transport/tcp/thread_host.h"
+#include "group/tcp_threads_for_tests.h"
 
 #include <gtest/gtest.h>
 #include <lockstep/traffic.h>
@@ -8,12 +7,6 @@
 
 namespace lockstep {
 namespace {
-
-void on_tcp(int ranks, const std::function<void(World&)>& f) {
-  std::vector<std::unique_ptr<detail::Engine>> engines;
-  for (tcp::Host& host : tcp::thread_hosts(ranks)) engines.push_back(detail::make_engine(tcp::create(std::move(host))));
-  detail::run_threads_over(std::move(engines), f);
-}
 
 constexpr std::size_t kCount = std::size_t{1} << 16;
 constexpr double kBytes = kCount * sizeof(float);

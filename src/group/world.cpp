@@ -2,8 +2,12 @@
 
 #include "base/environment.h"
 #include "group/group_state.h"
+#include "group/placement.h"
 #include "group/tcp_request.h"
 #include "group/thread_world.h"
+#include "topology/host_id.h"
+#include "transport/mpi/library.h"
+#include "transport/mpi/mpi_transport.h"
 #include "transport/shm/join.h"
 #include "transport/shm/thread_host.h"
 
@@ -18,33 +22,41 @@ namespace lockstep {
 
 namespace {
 
-enum class Kind { kSharedMemory, kTcp };
+enum class Kind { kSharedMemory, kTcp, kMpi };
 
 Kind kind_for(const Identity& identity) {
   const std::string asked = environment(kTransportVariable).value_or("auto");
   const bool one_host = identity.local_size == identity.size;
-  if (asked == "auto") return one_host ? Kind::kSharedMemory : Kind::kTcp;
+  if (asked == "auto" && one_host) return Kind::kSharedMemory;
+  if (asked == "auto") return identity.by_mpi && mpi::is_there() ? Kind::kMpi : Kind::kTcp;
   if (asked == "tcp") return Kind::kTcp;
+  if (asked == "mpi") return Kind::kMpi;
   if (asked != "shm") {
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{} is '{}'; it takes auto, shm or tcp.", kTransportVariable, asked));
+                fmt::format("{} is '{}'; it takes auto, shm, tcp or mpi.", kTransportVariable, asked));
   }
   if (!one_host) {
-    throw Error(ErrorCode::kUnsupported,
-                fmt::format("{} is 'shm', but of the job's {} ranks only {} are on this machine; take tcp or auto.",
-                            kTransportVariable, identity.size, identity.local_size));
+    throw Error(
+        ErrorCode::kUnsupported,
+        fmt::format("{} is 'shm', but of the job's {} ranks only {} are on this machine; take tcp, mpi or auto.",
+                    kTransportVariable, identity.size, identity.local_size));
   }
   return Kind::kSharedMemory;
 }
 
+std::chrono::milliseconds join_timeout() {
+  return environment_duration(kJoinTimeoutVariable, std::chrono::seconds(60));
+}
+
 std::unique_ptr<detail::Engine> join(const Identity& identity) {
   if (identity.size == 1) return detail::make_lone_engine();
-  if (kind_for(identity) == Kind::kTcp) {
+  const Kind kind = kind_for(identity);
+  if (kind == Kind::kMpi) return detail::make_engine(mpi::create(identity.rank, identity.size, join_timeout()));
+  if (kind == Kind::kTcp) {
     return detail::make_engine(tcp::create(tcp::join_processes(tcp_request(identity, environment))));
   }
-  const auto timeout = environment_duration(kJoinTimeoutVariable, std::chrono::seconds(60));
-  return detail::make_engine(shm::create(
-      shm::join_processes({.job = identity.job, .rank = identity.rank, .size = identity.size, .timeout = timeout})));
+  return detail::make_engine(shm::create(shm::join_processes(
+      {.job = identity.job, .rank = identity.rank, .size = identity.size, .timeout = join_timeout()})));
 }
 
 World make_world(const Identity& identity, std::unique_ptr<detail::Engine> engine) {
@@ -54,8 +66,10 @@ World make_world(const Identity& identity, std::unique_ptr<detail::Engine> engin
 }  // namespace
 
 World World::from_env() {
-  const Identity identity = identify_from_environment();
-  return make_world(identity, join(identity));
+  Identity identity = identify_from_environment();
+  auto engine = join(identity);
+  if (identity.size > 1) identity.hosts = detail::tell_hosts(*engine, host_id(), join_timeout());
+  return make_world(identity, std::move(engine));
 }
 
 World World::alone() { return make_world({}, detail::make_lone_engine()); }

@@ -10,7 +10,7 @@
 
 namespace lockstep::lab {
 
-Journal::Journal(const TextOptions& options, RunRecord run) : run_(std::move(run)), jsonl_path_(options.jsonl) {
+Journal::Journal(const OutputOptions& options, RunRecord run) : run_(std::move(run)), jsonl_path_(options.jsonl) {
   if (!jsonl_path_.empty()) {
     jsonl_.open(jsonl_path_, std::ios::trunc);
     if (!jsonl_) {
@@ -18,15 +18,17 @@ Journal::Journal(const TextOptions& options, RunRecord run) : run_(std::move(run
                                                            std::generic_category().message(errno)));
     }
   }
+  if (!options.tensorboard.empty()) tensorboard_.emplace(options.tensorboard, run_.item);
   auto display = Console::detect(stdout);
-  display.every = options.print_every();
+  display.every = options.print_every(run_.iterations);
   display.buckets = options.log_sync;
   console_ = std::make_unique<Console>(run_, display);
 }
 
 void Journal::add(const IterationRecord& record) {
   console_->iteration(record);
-  if (jsonl_.is_open()) jsonl_ << to_json(record) << std::endl;  // flushed, for those who follow it
+  if (jsonl_.is_open()) jsonl_ << to_json(record, run_.item) << std::endl;  // flushed, for those who follow it
+  if (tensorboard_) tensorboard_->add(record);
   // The last one always stays, until the next comes.
   const bool keep = records_.size() < 2 || records_.back().iteration % stride_ == 0 || records_.back().validation_loss;
   if (!keep) records_.pop_back();

@@ -1,6 +1,6 @@
 #include "lab/journal.h"
 
-#include "lab/test_text.h"
+#include "lab/text/test_text.h"
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
@@ -26,7 +26,7 @@ class JournalTest : public TextTest {
 };
 
 TEST_F(JournalTest, WritesAJsonObjectForEachIteration) {
-  TextOptions options;
+  OutputOptions options;
   options.jsonl = (folder_ / "log.jsonl").string();
   Journal journal(options, run());
   for (int i = 1; i <= 3; ++i) journal.add(record(i));
@@ -41,13 +41,13 @@ TEST_F(JournalTest, WritesAJsonObjectForEachIteration) {
 }
 
 TEST_F(JournalTest, RefusesAFileThatCannotBeMade) {
-  TextOptions options;
+  OutputOptions options;
   options.jsonl = (folder_ / "missing" / "log.jsonl").string();
   EXPECT_THAT(refusal_of([&] { Journal(options, run()); }), testing::HasSubstr("No such file"));
 }
 
 TEST_F(JournalTest, AFullDiskIsSaidAtTheEnd) {
-  TextOptions options;
+  OutputOptions options;
   options.jsonl = "/dev/full";
   Journal journal(options, run());
   journal.add(record(1));
@@ -61,7 +61,7 @@ TEST_F(JournalTest, AFullDiskIsSaidAtTheEnd) {
 }
 
 TEST_F(JournalTest, KeepsABoundedNumberOfRecords) {
-  TextOptions options;
+  OutputOptions options;
   options.every = 1000000;
   Journal journal(options, run());
   for (int i = 1; i <= 9999; ++i) journal.add(record(i));

@@ -1,20 +1,23 @@
 // lockstep-train: the ready-made trainings. `lockstep train` starts it, once for each rank.
-#include "base/units.h"
-#include "lab/options.h"
-#include "lab/summary.h"
+
+#include "lab/digits/options.h"
+#include "lab/digits/run.h"
+#include "lab/sst2/options.h"
+#include "lab/sst2/run.h"
+#include "lab/text/options.h"
+#include "lab/text/run.h"
 #include "lab/together.h"
-#include "lab/training.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <lockstep/error.h>
 #include <lockstep/world.h>
 #include <malloc.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <functional>
 #include <new>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,8 +32,7 @@ void keep_freed_memory() {
 }
 
 std::string sentence_of(const std::exception& error) {
-  constexpr const char* kNoMemory =
-      "There is not enough memory: try a smaller --batch, --context, --width or --layers.";
+  constexpr const char* kNoMemory = "There is not enough memory: try a smaller --batch or a smaller model.";
   if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return kNoMemory;
   const auto* from_torch = dynamic_cast<const c10::Error*>(&error);
   if (from_torch == nullptr) return error.what();
@@ -45,37 +47,6 @@ int report(const std::exception& error) {
     fmt::print(stderr, "lockstep-train: {}\n", sentence_of(error));
   }
   return lab::exit_code_of(error);
-}
-
-void announce(const lab::TextTask& task, lab::Journal& journal) {
-  const auto& model = task.options.settings.model;
-  const RunRecord& run = journal.run();
-  journal.say(fmt::format("{}, {} parameters, {} rank{}; text of {} tokens, {} different", run.title,
-                          format_count(run.parameters), run.world_size, run.world_size == 1 ? "" : "s",
-                          format_count(task.data.training.size() + task.data.validation.size()),
-                          format_count(static_cast<std::uint64_t>(model.vocabulary))));
-  if (task.checkpoint) {
-    journal.say(fmt::format("going on from {} after {} iterations", task.options.resume, task.checkpoint->iteration()));
-  }
-}
-
-/// The training that `arguments` ask for, on this rank of the world.
-void train(const World& world, const std::vector<std::string>& arguments) {
-  std::optional<lab::TextTask> task;
-  std::optional<lab::Journal> journal;
-  lab::together(world, [&] {
-    task = lab::prepare_text(arguments);
-    if (world.rank() != 0) return;
-    const std::string command = fmt::format("lockstep-train text {}", fmt::join(arguments, " "));
-    journal.emplace(task->options, lab::describe_run(*task, world.size(), command));
-    announce(*task, *journal);
-  });
-  lab::TrainingTrace trace(world.rank());
-  lab::TextOutcome outcome = lab::train_text(world, *task, trace, journal ? &*journal : nullptr);
-  lab::together(world, [&] { trace.write(task->options.out); });
-  lab::together(world, [&] {
-    if (journal) lab::summarize(*task, outcome, trace, *journal);
-  });
 }
 
 /// Does the work as one rank of the job, and says what went wrong; the exit code.
@@ -93,13 +64,37 @@ int run(const std::function<void(const World&)>& work) {
   }
 }
 
+/// A ready-made training: `lockstep train NAME`.
+struct Training {
+  const char* name;
+  const char* description;
+  void (*add_flags)(CLI::App& app);  ///< for --help and to find wrong ones early
+  void (*run)(const World& world, const std::vector<std::string>& arguments);
+};
+
+/// Flags with the defaults of `Options`, which live as long as the program.
+template <class Options, void (*add)(CLI::App&, Options&)>
+void add_flags(CLI::App& app) {
+  static Options defaults;
+  add(app, defaults);
+}
+
+const std::array<Training, 3> kTrainings = {{
+    {"text", "A GPT on characters or bytes of text", add_flags<lab::TextOptions, lab::add_text_flags>, lab::run_text},
+    {"sst2", "DistilBERT that tells whether film reviews are positive",
+     add_flags<lab::Sst2Options, lab::add_sst2_flags>, lab::run_sst2},
+    {"digits", "A convolutional network that reads handwritten digits",
+     add_flags<lab::DigitsOptions, lab::add_digits_flags>, lab::run_digits},
+}};
+
 }  // namespace
 
 int main(int argc, char** argv) {
   keep_freed_memory();
   CLI::App app("Ready-made trainings in lockstep; started by `lockstep train`", "lockstep-train");
-  lab::TextOptions defaults;
-  lab::add_text_flags(*app.add_subcommand("text", "A GPT on characters or bytes of text"), defaults);
+  for (const Training& training : kTrainings) {
+    training.add_flags(*app.add_subcommand(training.name, training.description));
+  }
   app.require_subcommand(1);
   try {
     app.parse(argc, argv);
@@ -109,5 +104,8 @@ int main(int argc, char** argv) {
     const Error usage(ErrorCode::kInvalidArgument, error.what());
     return run([&](const World& world) { lab::together(world, [&] { throw usage; }); });
   }
-  return run([&](const World& world) { train(world, {argv + 2, argv + argc}); });
+  const std::string name = app.get_subcommands().front()->get_name();
+  const auto* const training =
+      std::find_if(kTrainings.begin(), kTrainings.end(), [&](const Training& one) { return one.name == name; });
+  return run([&](const World& world) { training->run(world, {argv + 2, argv + argc}); });
 }

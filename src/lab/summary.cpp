@@ -1,13 +1,14 @@
 #include "lab/summary.h"
 
-#include "base/units.h"
-#include "lab/sample.h"
-#include "lab/utf8.h"
+#include "base/atomic_file.h"
 #include "report/html.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <nlohmann/json.hpp>
+#include <vector>
 
 namespace lockstep::lab {
 
@@ -15,13 +16,23 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string generate_sample(const TextTask& task, TextOutcome& outcome) {
-  const TextOptions& options = task.options;
-  if (options.sample_length == 0) return {};
-  const auto tokens =
-      generate(outcome.model, task.prompt,
-               {.length = options.sample_length, .temperature = options.temperature, .seed = options.settings.seed});
-  return printable(options.prompt + task.vocabulary.decode(tokens));
+fs::path report_path(const OutputOptions& options) { return options.folder() / "report.html"; }
+fs::path trace_path(const OutputOptions& options) { return options.folder() / "trace.json"; }
+
+/// What programs read of a run, beside its lines of JSON.
+void write_summary(const OutputOptions& options, const RunRecord& run, const Ending& ending) {
+  nlohmann::ordered_json memory = nlohmann::ordered_json::array();
+  for (const MemoryRecord& row : ending.memory) {
+    memory.push_back(
+        {{"kind", row.kind}, {"predicted_bytes", row.predicted_bytes}, {"measured_bytes", row.measured_bytes}});
+  }
+  const nlohmann::ordered_json summary{{"title", run.title},
+                                       {"ranks", run.world_size},
+                                       {"parameters", run.parameters},
+                                       {"seconds", ending.seconds},
+                                       {"memory", memory}};
+  write_file_atomically(options.folder() / "summary.json",
+                        summary.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
 void print_curve(const std::vector<IterationRecord>& records) {
@@ -35,35 +46,30 @@ void print_curve(const std::vector<IterationRecord>& records) {
 
 }  // namespace
 
-RunRecord describe_run(const TextTask& task, int world_size, const std::string& command) {
-  const TextSettings& settings = task.options.settings;
-  RunRecord run;
-  run.title = fmt::format("text: GPT, {} layers, {} wide", settings.model.layers, settings.model.width);
-  run.command = command;
-  run.world_size = world_size;
-  run.parameters = static_cast<std::uint64_t>(parameter_count(settings.model));
-  run.iterations = settings.iterations;
-  run.settings = describe(settings);
-  return run;
-}
-
-void summarize(TextTask& task, TextOutcome& outcome, const TrainingTrace& trace, Journal& journal) {
-  const fs::path folder = task.options.out;
-  const fs::path report = folder / "report.html", trace_file = folder / "trace.json";
+void summarize(const OutputOptions& options, const Ending& ending, Journal& journal) {
   const RunRecord& run = journal.run();
   const auto& records = journal.records();
   journal.close();
-  merge_traces(folder, run.world_size, trace_file);
-  const std::string sample = generate_sample(task, outcome);
-  write_report({run, records, sample, trace_file.filename().string(), outcome.seconds}, report);
-
+  ReportPage page{.run = run,
+                  .iterations = records,
+                  .sample = ending.sample,
+                  .trace_path = trace_path(options).filename().string(),
+                  .total_seconds = ending.seconds,
+                  .memory = ending.memory};
+  page.timeline = typical_iteration(options.folder(), run.world_size);  // from the parts, which merging removes
+  merge_traces(options.folder(), run.world_size, trace_path(options));
+  write_report(page, report_path(options));
+  write_summary(options, run, ending);
   print_curve(records);
-  fmt::print("\nloss {:.4f} at iteration {}, {:.4f} at iteration {}; validation loss {:.4f}\n", records.front().loss,
-             records.front().iteration, records.back().loss, records.back().iteration, outcome.validation_loss);
-  if (!sample.empty()) fmt::print("\nsample (temperature {}):\n{}\n", task.options.temperature, sample);
-  fmt::print("\ncheckpoint  {}\n", checkpoint_path(task.options).string());
-  fmt::print("report      {}\n", report.string());
-  fmt::print("trace       {} ({}; opens at ui.perfetto.dev)\n", trace_file.string(), trace.extent());
+  fmt::print("\nloss {:.4f} at iteration {}, {:.4f} at iteration {}; {}\n", records.front().loss,
+             records.front().iteration, records.back().loss, records.back().iteration, ending.result);
+  fmt::print("{}\n", ending.verdict);
+}
+
+void print_files(const OutputOptions& options, const Ending& ending, const TrainingTrace& trace) {
+  fmt::print("\ncheckpoint  {}\n", ending.kept.string());
+  fmt::print("report      {}\n", report_path(options).string());
+  fmt::print("trace       {} ({}; opens at ui.perfetto.dev)\n", trace_path(options).string(), trace.extent());
   std::fflush(stdout);
 }
 

@@ -1,16 +1,31 @@
 #pragma once
 
-#include "lab/training.h"
+#include "lab/journal.h"
+#include "lab/training_trace.h"
 
+#include <lockstep/world.h>
+
+#include <filesystem>
 #include <string>
+#include <vector>
 
 namespace lockstep::lab {
 
-/// What is said of a run before it begins. `command` is shown as typed.
-RunRecord describe_run(const TextTask& task, int world_size, const std::string& command);
+/// How a training ended, for people.
+struct Ending {
+  std::string result;                     ///< after the losses, as "validation loss 1.2345"
+  std::string verdict;                    ///< what limited it, in words
+  std::string sample;                     ///< for the report; empty: none
+  std::filesystem::path kept;             ///< the checkpoint or model that stays
+  std::vector<MemoryRecord> memory = {};  ///< for the report
+  double seconds = 0;                     ///< of the iterations, without evaluation and checkpoints
+};
 
-/// What rank 0 does after a training: generates the sample, writes report.html and trace.json (merged from the ranks'
-/// parts, which must be in the folder) and prints how it ended. Throws Error (kIo).
-void summarize(TextTask& task, TextOutcome& outcome, const TrainingTrace& trace, Journal& journal);
+/// What rank 0 does after a training: closes the journal, writes report.html, summary.json and trace.json (merged from
+/// the ranks' parts, which must be in the folder), and prints the curve of losses and the result. Throws Error (kIo).
+void summarize(const OutputOptions& options, const Ending& ending, Journal& journal);
+
+/// Where those files, and what is kept, lie.
+void print_files(const OutputOptions& options, const Ending& ending, const TrainingTrace& trace);
 
 }  // namespace lockstep::lab

@@ -14,6 +14,16 @@ void TrainingTrace::begin(std::int64_t iteration) {
   }
 }
 
+namespace {
+
+/// What a person sees of it: gathers and reductions of a block go by its name.
+std::string name_of(const BucketTiming& bucket) {
+  if (bucket.block.empty()) return fmt::format("bucket {}", bucket.index);
+  return fmt::format("{} {}", bucket.operation, bucket.block);
+}
+
+}  // namespace
+
 void TrainingTrace::add(const SyncReport& report) {
   for (const BucketTiming& bucket : report.buckets) {
     auto shown = arguments();
@@ -21,8 +31,11 @@ void TrainingTrace::add(const SyncReport& report) {
     shown["algorithm"] = bucket.algorithm;
     shown["parameters"] = fmt::format("{}", fmt::join(bucket.parameters, ", "));
     shown["hidden"] = bucket.hidden ? "yes" : "no";
-    add({fmt::format("bucket {}", bucket.index), "communication", bucket.launched_us, bucket.completed_us, shown,
-         true});
+    shown["operation"] = bucket.operation;
+    shown["steps"] = std::to_string(bucket.steps);
+    shown["bytes sent"] = std::to_string(bucket.wire_bytes);
+    if (bucket.predicted_ms) shown["predicted"] = fmt::format("{:.3f} ms", *bucket.predicted_ms);
+    add({name_of(bucket), "communication", bucket.launched_us, bucket.completed_us, shown, true});
   }
 }
 

@@ -1,6 +1,6 @@
 #include "lab/training_trace.h"
 
-#include "lab/test_text.h"
+#include "lab/text/test_text.h"
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
@@ -34,8 +34,12 @@ TEST_F(Trace, HasTheWorkAndTheBuckets) {
                             .completed_us = now_us() + 5,
                             .hidden = true});
   trace.add(report);
+  report.buckets = {
+      {.launched_us = now_us(), .completed_us = now_us() + 5, .operation = "all_gather", .block = "layers.0"}};
+  trace.add(report);
   const std::string text = written(trace);
-  for (const char* expected : {"\"forward\"", "\"bucket 1\"", "a.weight, b.bias", "4096", "ring", "\"7\""}) {
+  for (const char* expected :
+       {"\"forward\"", "\"bucket 1\"", "a.weight, b.bias", "4096", "ring", "\"7\"", "\"all_gather layers.0\""}) {
     EXPECT_THAT(text, HasSubstr(expected));
   }
   EXPECT_EQ(trace.extent(), "all iterations");

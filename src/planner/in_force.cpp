@@ -3,6 +3,7 @@
 #include "base/environment.h"
 #include "planner/calibration.h"
 #include "planner/measured_selection.h"
+#include "schedule/relabelled.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -28,10 +29,12 @@ void take_over(const Selection& measured, int ranks, SelectionInForce& result) {
 
 }  // namespace
 
-SelectionInForce selection_in_force(int ranks, Medium medium) {
-  SelectionInForce result{built_in_selection(ranks, medium), "built in"};
+SelectionInForce selection_in_force(int ranks, Medium medium, const std::vector<int>& hosts) {
+  SelectionInForce result{built_in_selection(ranks, medium, hosts), "built in"};
+  const bool one_host = ranks_of_hosts(hosts).size() < 2;
   try {
-    const auto calibration = medium == Medium::kSharedMemory ? stored_calibration(this_machine()) : std::nullopt;
+    const auto calibration =
+        medium == Medium::kSharedMemory && one_host ? stored_calibration(this_machine()) : std::nullopt;
     if (calibration) {
       if (calibration->held_back.median <= kMostTrustedError) {
         result = {selection_by(*calibration, ranks), "calibrated here"};

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 namespace lockstep {
 
@@ -62,6 +63,10 @@ NetworkDescription PricedNetwork::of(int ranks) const {
   return description ? first_ranks(*description, ranks) : flat_network(ranks, flat.value_or(FlatCost{}));
 }
 
+std::vector<int> PricedNetwork::hosts_of(int ranks) const {
+  return description ? host_of_each_rank(first_ranks(*description, ranks)) : std::vector<int>();
+}
+
 std::string_view to_string(Price::Source source) {
   switch (source) {
     case Price::Source::kSimulated: return "simulated";
@@ -84,9 +89,9 @@ std::string_view to_string(Wiring::Kind kind) {
   return "unknown";
 }
 
-Schedule schedule_for(std::string_view algorithm, const PriceRequest& request) {
-  const Schedule schedule =
-      find_algorithm(algorithm).build({.collective = request.collective, .ranks = request.ranks, .root = request.root});
+Schedule schedule_for(std::string_view algorithm, const PriceRequest& request, std::vector<int> hosts) {
+  const Schedule schedule = find_algorithm(algorithm).build(
+      {.collective = request.collective, .ranks = request.ranks, .root = request.root, .hosts = std::move(hosts)});
   return segmented(schedule, request.segments);
 }
 
@@ -129,7 +134,8 @@ Price price_schedule(const Schedule& schedule, double bytes, const Wiring& wirin
 Price price_algorithm(std::string_view algorithm, const PriceRequest& request, const PricedNetwork& network) {
   const double transfers = estimated_transfers(algorithm, request);
   if (transfers <= request.most_transfers) {
-    Price price = price_schedule(schedule_for(algorithm, request), request.bytes, Wiring(network.of(request.ranks)));
+    const Schedule schedule = schedule_for(algorithm, request, network.hosts_of(request.ranks));
+    Price price = price_schedule(schedule, request.bytes, Wiring(network.of(request.ranks)));
     price.algorithm = algorithm;
     return price;
   }

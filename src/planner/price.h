@@ -18,6 +18,8 @@ struct PricedNetwork {
 
   /// Its first `ranks` ranks. Throws Error (kInvalidArgument) if it has fewer.
   NetworkDescription of(int ranks) const;
+  /// On which host each of these is; empty where the network is flat, which knows no hosts.
+  std::vector<int> hosts_of(int ranks) const;
 };
 
 /// A schedule of more transfers than this is not simulated.
@@ -74,8 +76,8 @@ Price price_schedule(const Schedule& schedule, double bytes, const Wiring& wirin
 /// and the network is flat.
 Price price_algorithm(std::string_view algorithm, const PriceRequest& request, const PricedNetwork& network);
 
-/// The algorithm's schedule for the request.
-Schedule schedule_for(std::string_view algorithm, const PriceRequest& request);
+/// The algorithm's schedule for the request, where the ranks are on these hosts (ScheduleRequest::hosts).
+Schedule schedule_for(std::string_view algorithm, const PriceRequest& request, std::vector<int> hosts = {});
 
 /// The formula that tells the request's price; none where there is none that we know, on a network that is not flat,
 /// and for a pipeline, of which the formulas say nothing.

@@ -2,6 +2,7 @@
 
 #include "algorithms/catalog.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,6 +23,27 @@ TEST(Price, ASmallScheduleIsSimulated) {
   EXPECT_EQ(price.links[0].kind, Wiring::Kind::kNicOut);
   EXPECT_NEAR(price.links[0].mean, 1, 1e-9);
   EXPECT_EQ(price.each_link.size(), 8U);
+}
+
+/// Four ranks on each of four hosts, and the same with neighbours in rank on different hosts.
+TEST(Price, AlgorithmsKnowTheHostsOfATopology) {
+  const std::string head = "name = \"hosts\"\n";
+  const std::string nic = "nic = { bandwidth = \"10Gbit/s\" }\n";
+  std::string apart = head;
+  for (int host = 0; host < 4; ++host) {
+    apart += fmt::format("[[host]]\nranks = [{}, {}, {}, {}]\n{}", host, host + 4, host + 8, host + 12, nic);
+  }
+  const std::string together = head + "[[host]]\ncount = 4\nranks = 4\n" + nic;
+  const PriceRequest request{.ranks = 16, .bytes = 16e6};
+  for (const std::string& text : {together, apart}) {
+    const PricedNetwork network{.flat = {}, .description = parse_network(text, "hosts")};
+    const double port = 8 / 10e9;  // seconds a byte
+    EXPECT_NEAR(price_algorithm("ring", request, network).estimate.seconds, 2 * 15. / 16 * request.bytes * port, 1e-6)
+        << "one rank of each host sends to another";
+    const Price price = price_algorithm("hierarchical:direct,ring", request, network);
+    EXPECT_NEAR(price.estimate.seconds, 2 * 3. / 4 * request.bytes * port, 1e-6) << "a quarter of the buffer a rank";
+    EXPECT_EQ(price.estimate.steps, 1 + 2 * 3 + 1);
+  }
 }
 
 TEST(Price, ALongOneIsPricedByItsClosedFormAndSaysSo) {

@@ -3,6 +3,7 @@
 #include "algorithms/catalog.h"
 #include "base/units.h"
 #include "schedule/promise.h"
+#include "schedule/relabelled.h"
 #include "schedule/text.h"
 #include "topology/cpu_quota.h"
 
@@ -150,6 +151,15 @@ constexpr const char* kBuiltInOverMessages =
     "broadcast: 0-64KiB tree, 64KiB- ring; reduce: 0-64KiB tree, 64KiB- ring; gather: star; scatter: star; "
     "all_to_all: pairwise; barrier: recursive_doubling";
 
+/// Priced with `lockstep price` for 2 to 8 hosts of 2 to 8 ranks, a card of 10 Gbit/s a host (docs/design/hosts.md).
+/// With two hosts a composition sends half of what a ring does; with more the ring's steps overlap and a composition's
+/// do not.
+constexpr const char* kBuiltInBetweenTwoHosts =
+    "all_reduce: 0-64KiB hierarchical:recursive_doubling,recursive_doubling, 64KiB- hierarchical:circulant,circulant";
+constexpr const char* kBuiltInBetweenHosts =
+    "all_reduce: 0-64KiB hierarchical:recursive_doubling,recursive_doubling, "
+    "64KiB-4MiB hierarchical:circulant,circulant, 4MiB- ring";
+
 /// With a core to itself a rank is cheapest left alone for small messages (whole letters, shm/letterbox.h), and many
 /// share the work of large ones; ranks that take turns on a core want few meetings for longer, and none but the one
 /// where all they read fits into what a core has nearest.
@@ -212,9 +222,21 @@ void Selection::override_with(const Selection& other) {
   for (const auto& [collective, ranges] : other.ranges_) ranges_[collective] = ranges;
 }
 
-Selection built_in_selection(int ranks, Medium medium) {
-  const std::string text = medium == Medium::kMessages ? kBuiltInOverMessages : built_in_over_memory(ranks);
-  return Selection::parse(text, "the built-in selection");
+Selection built_in_selection(int ranks, Medium medium, const std::vector<int>& hosts) {
+  constexpr const char* kSource = "the built-in selection";
+  const std::vector<std::vector<int>> ranks_by_host = ranks_of_hosts(hosts);
+  if (ranks_by_host.size() < 2) {
+    return Selection::parse(medium == Medium::kMessages ? kBuiltInOverMessages : built_in_over_memory(ranks), kSource);
+  }
+  Selection selection = Selection::parse(kBuiltInOverMessages, kSource);
+  const std::size_t on_each = ranks_by_host.front().size();
+  const bool alike = std::all_of(ranks_by_host.begin(), ranks_by_host.end(),
+                                 [&](const std::vector<int>& here) { return here.size() == on_each; });
+  if (alike && on_each > 1) {
+    const char* const text = ranks_by_host.size() == 2 ? kBuiltInBetweenTwoHosts : kBuiltInBetweenHosts;
+    selection.override_with(Selection::parse(text, kSource));
+  }
+  return selection;
 }
 
 std::string select(const Selection& selection, Collective collective, std::uint64_t bytes) {

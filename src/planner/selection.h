@@ -53,8 +53,10 @@ class Selection {
 /// What moves the bytes: ranks see each other's memory, or send messages.
 enum class Medium : std::uint8_t { kSharedMemory, kMessages };
 
-/// What is built in, where nothing was measured: a range for every collective that the catalogue does.
-Selection built_in_selection(int ranks, Medium medium = Medium::kSharedMemory);
+/// What is built in, where nothing was measured: a range for every collective that the catalogue does. `hosts` says on
+/// which host each rank is, by any numbers; empty where they share one. Between hosts it is messages, whatever `medium`
+/// says, and an all_reduce is composed where hosts have as many ranks as each other, more than one.
+Selection built_in_selection(int ranks, Medium medium = Medium::kSharedMemory, const std::vector<int>& hosts = {});
 
 /// The algorithm that "auto" is: pure, the same on every rank that has the same environment.
 std::string select(const Selection& selection, Collective collective, std::uint64_t bytes);

@@ -69,6 +69,26 @@ TEST(Selection, RanksThatShareCoresMeetOnceForSmallMessages) {
   EXPECT_EQ(select(selection, Collective::kAllReduce, 1 << 20), "direct");
 }
 
+TEST(Selection, HostsAlikeAreComposed) {
+  const auto picked = [](const std::vector<int>& hosts, std::uint64_t bytes) {
+    const Selection selection = built_in_selection(static_cast<int>(hosts.size()), Medium::kMessages, hosts);
+    return select(selection, Collective::kAllReduce, bytes);
+  };
+  const std::string small = "hierarchical:recursive_doubling,recursive_doubling";
+  const std::string middle = "hierarchical:circulant,circulant";
+  for (const std::vector<int>& hosts : {std::vector<int>{0, 0, 1, 1}, {7, 3, 7, 3}, {0, 0, 1, 1, 2, 2}}) {
+    EXPECT_EQ(picked(hosts, 4), small);
+    EXPECT_EQ(picked(hosts, 1 << 20), middle);
+    EXPECT_EQ(picked(hosts, 64 << 20), hosts.size() == 4 ? middle : "ring");
+  }
+  for (const std::vector<int>& hosts : {std::vector<int>{0, 0, 0, 1}, {0, 1, 2, 3}, {5, 5, 5, 5}}) {
+    EXPECT_EQ(picked(hosts, 4), "recursive_doubling") << "uneven, one a host, or one host";
+    EXPECT_EQ(picked(hosts, 64 << 20), "ring");
+  }
+  EXPECT_EQ(built_in_selection(4, Medium::kSharedMemory, {0, 0, 1, 1}),
+            built_in_selection(4, Medium::kMessages, {0, 0, 1, 1}));
+}
+
 TEST(Selection, EveryCollectiveHasOneBuiltIn) {
   for (const Collective collective : kCollectives) {
     if (algorithms_for(collective).empty()) continue;

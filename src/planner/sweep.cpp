@@ -29,7 +29,8 @@ std::vector<std::optional<double>> over_ranks(const std::vector<double>& points,
       seconds.push_back(form->evaluate(ranks, request.bytes, *network.flat).seconds);
     } else if (estimated_transfers(algorithm, request) <= request.most_transfers) {
       const Wiring wiring(network.of(request.ranks));
-      seconds.push_back(simulate(schedule_for(algorithm, request), request.bytes, wiring).seconds);
+      seconds.push_back(
+          simulate(schedule_for(algorithm, request, network.hosts_of(request.ranks)), request.bytes, wiring).seconds);
     } else {
       seconds.push_back(std::nullopt);
     }
@@ -49,7 +50,7 @@ std::vector<std::optional<double>> over_bytes(const std::vector<double>& points,
   if (estimated_transfers(algorithm, request) > request.most_transfers) {
     return std::vector<std::optional<double>>(points.size());
   }
-  const Schedule schedule = schedule_for(algorithm, request);
+  const Schedule schedule = schedule_for(algorithm, request, network.hosts_of(request.ranks));
   const Wiring wiring(network.of(request.ranks));
   for (const double bytes : points) seconds.push_back(simulate(schedule, bytes, wiring).seconds);
   return seconds;

@@ -91,14 +91,14 @@ bool Console::deserves_line(const IterationRecord& record) const {
 std::string Console::lines_of(const IterationRecord& record) const {
   std::string lines;
   if (options_.terminal) {
-    std::vector<Field> fields = iteration_fields(record);
+    std::vector<Field> fields = iteration_fields(record, run_.item);
     // The number is padded behind, so that the columns stand below each other.
     const std::size_t longest = std::string_view("iteration ").size() + std::to_string(run_.iterations).size();
     fields.front().text.resize(std::max(fields.front().text.size(), longest), ' ');
     fields.front().brief = fields.front().text;
     lines = fit(std::move(fields), columns(), options_.colour) + "\n";
   } else {
-    lines = format_iteration(record) + "\n";
+    lines = format_iteration(record, run_.item) + "\n";
   }
   if (options_.buckets) {
     for (const BucketRecord& bucket : record.buckets) {

@@ -57,14 +57,19 @@ class Console {
   void write(const std::string& lines, bool with_bar);
 };
 
-/// "iteration 20  loss 2.3456  norm 0.98  lr 3.0e-04  12,345 tokens/s  compute 10.1 ms  exposed 0.8 ms  1.5 MiB
-/// direct"; where a terminal is too narrow for that, "... 12.3k tok/s 10.1+0.8 ms 1.5 MiB": compute + exposed.
-std::string format_iteration(const IterationRecord& record);
-/// One line of --log-sync; the parameters that do not fit into `columns` are counted instead of named.
+/// "iteration 20  loss 2.3456  accuracy 84.2 %  norm 0.98  lr 3.0e-04  12,345 tokens/s  compute 10.1 ms  exposed 0.8 ms
+/// data 2.0 ms  1.5 MiB direct", with accuracy and the wait for data where there are any; where a terminal is too
+/// narrow for that, "... 12.3k tok/s 10.1+0.8+2.0 ms 1.5 MiB": compute + exposed + data. `item` as RunRecord has it.
+std::string format_iteration(const IterationRecord& record, const std::string& item = "tokens");
+/// One line of --log-sync: "bucket 2  all_reduce  1 MiB  ring, 6 steps, 1.50 MiB sent  0.42 ms hidden, predicted 0.40
+/// ms
+/// (-4.1 %)  head.weight"; what is not known is left out. Where `columns` cannot hold that, it is two lines, broken
+/// before the time. The parameters that do not fit are counted instead of named.
 std::string format_bucket(const BucketRecord& record, std::size_t columns = std::string::npos);
-/// One line of --jsonl: an object with the fields of IterationRecord by their names; `validation_loss` and `buckets`
-/// only where there are any, null for a number that is not finite.
-std::string to_json(const IterationRecord& record);
+/// One line of --jsonl: an object with the fields of IterationRecord and its BucketRecords by their names, but
+/// `items_per_second` by its item, as `tokens_per_second` or `images_per_second`. What is optional or not known (0, "")
+/// stands there only where there is any, hidden_ms among them; null for a number that is not finite.
+std::string to_json(const IterationRecord& record, const std::string& item = "tokens");
 
 /// How draw_curve draws.
 struct CurveStyle {

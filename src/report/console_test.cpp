@@ -71,7 +71,7 @@ class ConsoleTest : public testing::Test {
     IterationRecord record;
     record.iteration = iteration;
     record.loss = 2.5;
-    record.tokens_per_second = 123456;
+    record.items_per_second = 123456;
     record.compute_ms = 100;
     record.algorithm = "direct";
     return record;

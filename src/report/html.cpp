@@ -2,16 +2,20 @@
 
 #include "base/atomic_file.h"
 #include "base/units.h"
+#include "report/html_tiles.h"
+#include "report/page/fill_page.h"
 #include "report/page/page.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
+#include <functional>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <string_view>
+#include <optional>
+#include <tuple>
 
 namespace lockstep {
 
@@ -26,16 +30,26 @@ constexpr std::size_t kMostPoints = 2000;
 Json brief(double value) { return std::isfinite(value) ? Json::parse(fmt::format("{:.6g}", value)) : Json(nullptr); }
 
 using Iterations = std::vector<IterationRecord>;
+using Value = std::function<std::optional<double>(const IterationRecord&)>;
 
-Json column(const Iterations& iterations, std::size_t each, double IterationRecord::*field) {
+// The mean of each group of `each` iterations, over those that have a value.
+Json column(const Iterations& iterations, std::size_t each, const Value& value) {
   Json values = Json::array();
   for (std::size_t i = 0; i < iterations.size(); i += each) {
     const std::size_t end = std::min(i + each, iterations.size());
-    double sum = 0;
-    for (std::size_t j = i; j < end; ++j) sum += iterations[j].*field;
-    values.push_back(brief(sum / static_cast<double>(end - i)));
+    double sum = 0, count = 0;
+    for (std::size_t j = i; j < end; ++j) {
+      const auto one = value(iterations[j]);
+      sum += one.value_or(0);
+      count += one.has_value();
+    }
+    values.push_back(count > 0 ? brief(sum / count) : Json(nullptr));
   }
   return values;
+}
+
+std::optional<double> percent(std::optional<double> share) {
+  return share ? std::optional<double>(100 * *share) : std::nullopt;
 }
 
 Json columns(const Iterations& iterations, std::size_t each) {
@@ -44,172 +58,134 @@ Json columns(const Iterations& iterations, std::size_t each) {
   for (std::size_t i = 0; i < iterations.size(); i += each) {
     numbers.push_back(iterations[std::min(i + each, iterations.size()) - 1].iteration);
   }
-  return {{"iteration", numbers},
-          {"loss", column(iterations, each, &IterationRecord::loss)},
-          {"gradient_norm", column(iterations, each, &IterationRecord::gradient_norm)},
-          {"learning_rate", column(iterations, each, &IterationRecord::learning_rate)},
-          {"tokens_per_second", column(iterations, each, &IterationRecord::tokens_per_second)},
-          {"compute_ms", column(iterations, each, &IterationRecord::compute_ms)},
-          {"exposed_ms", column(iterations, each, &IterationRecord::exposed_ms)}};
+  Json json{{"iteration", numbers}};
+  const auto always = [&](const char* name, double IterationRecord::*field) {
+    json[name] = column(iterations, each, [field](const IterationRecord& record) { return record.*field; });
+  };
+  // What nobody measured is 0 throughout, and has no curve.
+  const auto measured = [&](const char* name, double IterationRecord::*field) {
+    const bool any = std::any_of(iterations.begin(), iterations.end(),
+                                 [&](const IterationRecord& record) { return record.*field != 0; });
+    if (any) always(name, field);
+  };
+  always("loss", &IterationRecord::loss);
+  measured("gradient_norm", &IterationRecord::gradient_norm);
+  measured("learning_rate", &IterationRecord::learning_rate);
+  measured("items_per_second", &IterationRecord::items_per_second);
+  always("compute_ms", &IterationRecord::compute_ms);
+  always("exposed_ms", &IterationRecord::exposed_ms);
+  measured("hidden_ms", &IterationRecord::hidden_ms);
+  measured("data_wait_ms", &IterationRecord::data_wait_ms);
+  const auto accuracy = [](const IterationRecord& record) { return percent(record.training_accuracy); };
+  if (std::any_of(iterations.begin(), iterations.end(), accuracy))
+    json["accuracy"] = column(iterations, each, accuracy);
+  return json;
 }
 
 Json validation(const Iterations& iterations) {
-  Json json{{"iteration", Json::array()}, {"loss", Json::array()}};
+  Json json{{"iteration", Json::array()}, {"loss", Json::array()}, {"accuracy", Json::array()}};
+  const auto optional = [](const std::optional<double>& value) { return value ? brief(*value) : Json(nullptr); };
   for (const IterationRecord& record : iterations) {
-    if (!record.validation_loss) continue;
+    if (!record.validation_loss && !record.validation_accuracy) continue;
     json["iteration"].push_back(record.iteration);
-    json["loss"].push_back(brief(*record.validation_loss));
+    json["loss"].push_back(optional(record.validation_loss));
+    json["accuracy"].push_back(optional(percent(record.validation_accuracy)));
   }
   return json;
-}
-
-std::string count(std::int64_t value) {
-  return format_count(static_cast<std::uint64_t>(std::max<std::int64_t>(value, 0)));
-}
-
-// "804,096" as it is, "124,439,808" as "124.4 million".
-std::string format_many(std::uint64_t value) {
-  if (value >= 1'000'000'000) return fmt::format("{:.2f} billion", static_cast<double>(value) / 1e9);
-  return value >= 10'000'000 ? fmt::format("{:.1f} million", static_cast<double>(value) / 1e6) : format_count(value);
-}
-
-double median(const Iterations& iterations, double IterationRecord::*field) {
-  std::vector<double> values;
-  for (const IterationRecord& record : iterations) {
-    if (std::isfinite(record.*field)) values.push_back(record.*field);
-  }
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-class Tiles {
- public:
-  void add(const char* label, const std::string& value, const std::string& note) {
-    json_.push_back({{"label", label}, {"value", value}, {"note", note}});
-  }
-
-  void losses(const Iterations& iterations) {
-    const IterationRecord& last = iterations.back();
-    add("Training loss", fmt::format("{:.4f}", last.loss),
-        fmt::format("{:.4f} at iteration {}", iterations.front().loss, count(iterations.front().iteration)));
-    const IterationRecord* latest = nullptr;
-    const IterationRecord* best = nullptr;
-    for (const IterationRecord& record : iterations) {
-      if (!record.validation_loss) continue;
-      latest = &record;
-      if (!best || *record.validation_loss < *best->validation_loss) best = &record;
-    }
-    if (!latest) return;
-    add("Validation loss", fmt::format("{:.4f}", *latest->validation_loss),
-        best == latest ? "its best"
-                       : fmt::format("best {:.4f} at iteration {}", *best->validation_loss, count(best->iteration)));
-  }
-
-  void speed(const Iterations& iterations) {
-    const double rate = median(iterations, &IterationRecord::tokens_per_second);
-    if (rate > 0) add("Throughput", count(std::llround(rate)), "tokens/s, median");
-    double compute = 0, exposed = 0;
-    for (const IterationRecord& record : iterations) {
-      compute += record.compute_ms;
-      exposed += record.exposed_ms;
-    }
-    if (!(compute + exposed > 0)) return;
-    add("Exposed time", fmt::format("{:.1f} %", 100 * exposed / (compute + exposed)),
-        fmt::format("median {:.2f} ms", median(iterations, &IterationRecord::exposed_ms)));
-  }
-
-  Json take() { return std::move(json_); }
-
- private:
-  Json json_ = Json::array();
-};
-
-Json tiles(const ReportPage& page) {
-  Tiles tiles;
-  if (!page.iterations.empty()) {
-    tiles.losses(page.iterations);
-    tiles.speed(page.iterations);
-  }
-  tiles.add("Ranks", std::to_string(page.run.world_size), page.run.world_size == 1 ? "one process" : "data parallel");
-  if (page.run.parameters > 0) tiles.add("Parameters", format_many(page.run.parameters), "trained values");
-  if (page.total_seconds > 0) {
-    const std::size_t done = page.iterations.size();
-    tiles.add("Time", format_wait(std::chrono::seconds(std::llround(page.total_seconds))),
-              fmt::format("{} iteration{}", format_count(done), done == 1 ? "" : "s"));
-  }
-  return tiles.take();
 }
 
 // What each bucket did over all iterations that recorded it.
-Json buckets(const Iterations& iterations) {
-  struct Sum {
-    const BucketRecord* latest = nullptr;
-    double milliseconds = 0, hidden = 0, times = 0;
-  };
-  std::map<int, Sum> sums;
-  for (const IterationRecord& record : iterations) {
-    for (const BucketRecord& bucket : record.buckets) {
-      Sum& sum = sums[bucket.index];
-      sum.latest = &bucket;
-      sum.milliseconds += bucket.milliseconds;
-      sum.hidden += bucket.hidden;
-      sum.times += 1;
-    }
+struct BucketSum {
+  const BucketRecord* latest = nullptr;
+  double milliseconds = 0, hidden = 0, times = 0;
+  double measured = 0, predicted = 0, predictions = 0;  // of the times that were predicted
+
+  void add(const BucketRecord& bucket) {
+    latest = &bucket;
+    milliseconds += bucket.milliseconds;
+    hidden += bucket.hidden;
+    times += 1;
+    if (!bucket.predicted_ms) return;
+    measured += bucket.milliseconds;
+    predicted += *bucket.predicted_ms;
+    predictions += 1;
   }
-  Json json = Json::array();
-  for (const auto& [index, sum] : sums) {
-    json.push_back({{"index", index},
-                    {"size", format_bytes(sum.latest->bytes)},
-                    {"algorithm", sum.latest->algorithm},
-                    {"time", fmt::format("{:.2f} ms", sum.milliseconds / sum.times)},
-                    {"hidden", fmt::format("{:.0f} %", 100 * sum.hidden / sum.times)},
-                    {"parameters", sum.latest->parameters}});
+};
+
+Json json_of(const BucketSum& sum) {
+  const BucketRecord& bucket = *sum.latest;
+  Json json{{"index", bucket.index},
+            {"size", format_bytes(bucket.bytes)},
+            {"algorithm", bucket.algorithm},
+            {"time", fmt::format("{:.2f} ms", sum.milliseconds / sum.times)},
+            {"hidden", fmt::format("{:.0f} %", 100 * sum.hidden / sum.times)},
+            {"parameters", bucket.parameters}};
+  if (!bucket.operation.empty()) json["operation"] = bucket.operation;
+  if (!bucket.block.empty()) json["block"] = bucket.block;
+  if (bucket.steps > 0) json["steps"] = bucket.steps;
+  if (bucket.wire_bytes > 0) json["sent"] = format_bytes(bucket.wire_bytes);
+  if (sum.predictions > 0) json["predicted"] = fmt::format("{:.2f} ms", sum.predicted / sum.predictions);
+  if (sum.predictions > 0 && sum.measured > 0) {
+    json["error"] = fmt::format("{:+.1f} %", 100 * (sum.predicted - sum.measured) / sum.measured);
   }
   return json;
 }
 
-std::string replace_all(std::string text, std::string_view from, std::string_view to) {
-  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
-    text.replace(at, from.size(), to);
-  return text;
+Json buckets(const Iterations& iterations) {
+  // Of full sharding a bucket is gathered twice and scattered once: each is a line of its own.
+  std::map<std::tuple<int, std::string, std::string>, BucketSum> sums;
+  for (const IterationRecord& record : iterations) {
+    for (const BucketRecord& bucket : record.buckets) {
+      sums[{bucket.index, bucket.block, bucket.operation}].add(bucket);
+    }
+  }
+  Json json = Json::array();
+  for (const auto& [key, sum] : sums) json.push_back(json_of(sum));
+  return json;
 }
 
-std::string escape_html(std::string text) {
-  return replace_all(replace_all(replace_all(std::move(text), "&", "&amp;"), "<", "&lt;"), ">", "&gt;");
+Json memory(const std::vector<MemoryRecord>& kinds) {
+  Json json = Json::array();
+  for (const MemoryRecord& kind : kinds) {
+    json.push_back({{"kind", kind.kind}, {"predicted", kind.predicted_bytes}, {"measured", kind.measured_bytes}});
+  }
+  return json;
 }
 
-std::string data_of(const ReportPage& page) {
+// Times from the first span; a span is an array, since there are many.
+Json timeline(const std::vector<TimelineSpan>& spans) {
+  Json json = Json::array();
+  std::int64_t zero_us = std::numeric_limits<std::int64_t>::max();
+  for (const TimelineSpan& span : spans) zero_us = std::min(zero_us, span.begin_us);
+  for (const TimelineSpan& span : spans) {
+    json.push_back(Json::array({span.rank, span.name, span.category, span.begin_us - zero_us, span.end_us - zero_us}));
+  }
+  return json;
+}
+
+Json data_of(const ReportPage& page) {
   const std::size_t each = std::max<std::size_t>((page.iterations.size() + kMostPoints - 1) / kMostPoints, 1);
   Json settings = Json::array();
   for (const auto& [name, value] : page.run.settings) settings.push_back(Json::array({name, value}));
-  const Json json{{"title", page.run.title},
-                  {"command", page.run.command},
-                  {"tiles", tiles(page)},
-                  {"each", each},
-                  {"columns", columns(page.iterations, each)},
-                  {"validation", validation(page.iterations)},
-                  {"buckets", buckets(page.iterations)},
-                  {"settings", settings},
-                  {"sample", page.sample},
-                  {"trace", page.trace_path}};
-  // With no '<' in it, nothing in the data can end the script element that holds it.
-  return replace_all(json.dump(-1, ' ', false, Json::error_handler_t::replace), "<", "\\u003c");
-}
-
-void fill(std::string& page, std::string_view place, const std::string& text) {
-  page.replace(page.find(place), place.size(), text);
+  return {{"title", page.run.title},
+          {"command", page.run.command},
+          {"tiles", tiles(page)},
+          {"each", each},
+          {"item", page.run.item},
+          {"columns", columns(page.iterations, each)},
+          {"validation", validation(page.iterations)},
+          {"timeline", timeline(page.timeline)},
+          {"buckets", buckets(page.iterations)},
+          {"memory", memory(page.memory)},
+          {"settings", settings},
+          {"sample", page.sample},
+          {"trace", page.trace_path}};
 }
 
 }  // namespace
 
 void write_report(const ReportPage& page, const std::filesystem::path& path) {
-  std::string text(kReportPage);
-  // The data first: the title's place stands before it, so nothing that is filled in is taken for a place.
-  fill(text, "{{data}}", data_of(page));
-  fill(text, "{{title}}", escape_html(page.run.title));
-  write_file_atomically(path, text);
+  write_file_atomically(path, fill_page(kReportPage, page.run.title, data_of(page)));
 }
 
 }  // namespace lockstep

@@ -1,87 +1,16 @@
-// What a report looks like to a browser: headless Chromium draws it. Skipped where there is no Chromium.
-#include "base/atomic_file.h"
+#include "report/browser_for_tests.h"
 #include "report/html_example.h"
-#include "tests/processes/temporary_folder.h"
 
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstdlib>
 #include <limits>
-#include <sstream>
 #include <string>
-#include <system_error>
 
 namespace lockstep {
 
 using testing::HasSubstr;
 using testing::Not;
-
-std::string chromium() {
-  for (const char* name : {"chromium", "chromium-browser", "google-chrome"}) {
-    if (std::system(fmt::format("command -v {} >/dev/null 2>&1", name).c_str()) == 0) return name;
-  }
-  return {};
-}
-
-class Browser : public testing_support::TemporaryFolder {
- protected:
-  ~Browser() override {
-    std::error_code busy;  // a helper of the browser may still be writing; the folder itself goes after this
-    std::filesystem::remove_all(folder_, busy);
-  }
-  void SetUp() override {
-    if (chromium().empty()) GTEST_SKIP() << "Chromium is not installed (apt-get install chromium).";
-  }
-
-  // Loads report.html; all that the browser itself keeps goes into the test's folder.
-  void browse(const std::string& arguments) const {
-    const std::string command = fmt::format(
-        "cd '{0}' && HOME='{0}' TMPDIR='{0}' timeout -k 5 100 {1} --headless --no-sandbox --disable-gpu "
-        "--disable-dev-shm-usage --disable-breakpad --disable-background-networking --no-first-run --hide-scrollbars "
-        "--user-data-dir='{0}/profile' --enable-logging=stderr {2} 'file://{0}/report.html' "
-        ">'{0}/stdout' 2>'{0}/stderr' </dev/null",
-        folder_.string(), chromium(), arguments);
-    ASSERT_EQ(std::system(command.c_str()), 0) << read_file(folder_ / "stderr");
-  }
-
-  // What the page shows, as markup, after its script and `script` ran (without the data and the scripts); what the
-  // browser complained of is in console().
-  std::string dom(const ReportPage& page, const std::string& script = "") const {
-    write_report(page, folder_ / "report.html");
-    std::string text = read_file(folder_ / "report.html");
-    text.insert(text.rfind("</body>"), "<script>{" + script + "}</script>");
-    write_file_atomically(folder_ / "report.html", text);
-    browse("--dump-dom");
-    const std::string dumped = read_file(folder_ / "stdout");
-    const std::size_t begin = dumped.find("<body");
-    return begin == std::string::npos ? "" : dumped.substr(begin, dumped.find("</main>") - begin);
-  }
-
-  // The lines of the browser's log that came from the page: script errors, and requests that its policy forbids.
-  std::string console() const {
-    std::istringstream log(read_file(folder_ / "stderr"));
-    std::string lines;
-    for (std::string line; std::getline(log, line);) {
-      if (line.find("CONSOLE") != std::string::npos) lines += line + "\n";
-    }
-    return lines;
-  }
-};
-
-// The <g> of a curve in a dumped DOM.
-std::string curve(const std::string& dom, const std::string& name) {
-  const std::size_t at = dom.find("data-name=\"" + name + "\"");
-  return at == std::string::npos ? "" : dom.substr(at, dom.find("</g>", at) - at);
-}
-
-std::ptrdiff_t points_drawn(const std::string& group) {
-  const std::size_t begin = group.find(" d=\"") + 4;
-  const std::string path = group.substr(begin, group.find('"', begin) - begin);
-  return std::count(path.begin(), path.end(), 'L') + std::count(path.begin(), path.end(), 'M');
-}
 
 TEST_F(Browser, DrawsACurveOfEachKindWithAllItsPoints) {
   const std::string page = dom(example_report(400));
@@ -105,6 +34,67 @@ TEST_F(Browser, ShowsTilesBucketsSettingsSampleAndTrace) {
   }
 }
 
+TEST_F(Browser, DrawsEveryPictureInLightAndDarkAndOnAPhone) {
+  const ReportPage full = full_report(400);
+  const std::string light = dom(full, look());
+  EXPECT_THAT(light, HasSubstr("data-dark=\"false\""));
+  EXPECT_THAT(light, HasSubstr("data-wrong=\"\""));
+  for (const char* title : {"Loss", "Accuracy", "Iteration time", "Throughput", "Gradient norm", "Learning rate",
+                            "One iteration, all ranks", "Memory of a rank", "Buckets"}) {
+    EXPECT_THAT(light, HasSubstr(std::string("<h2>") + title + "</h2>"));
+  }
+  // 15 curves (some drawn raw and smooth) and regions, 16 dots; 28 spans; two bars of four kinds.
+  const std::string pictures = fmt::format("data-pictures=\"{}\"", 15 + 16 + 28 + 8);
+  EXPECT_THAT(light, HasSubstr(pictures));
+  const std::string dark = dom(full, look(), kDark);
+  EXPECT_THAT(dark, HasSubstr("data-dark=\"true\""));
+  EXPECT_THAT(dark, HasSubstr("data-wrong=\"\""));
+  EXPECT_THAT(dark, HasSubstr(pictures));
+  const std::string phone = dom(full, look(), kPhone);
+  EXPECT_THAT(phone, HasSubstr("data-width=\"500\""));
+  EXPECT_THAT(phone, HasSubstr("data-wrong=\"\""));
+  EXPECT_THAT(phone, HasSubstr(pictures));
+  EXPECT_EQ(console(), "");
+}
+
+TEST_F(Browser, HiddenCommunicationLiesUnderComputeAndAddsNothingToTheHeight) {
+  const std::string page = dom(full_report(400), R"(
+    const height = (name) => document.querySelector(`[data-name="${name}"]`).getBoundingClientRect();
+    const compute = height('compute'), hidden = height('hidden in compute'), exposed = height('exposed');
+    const near = (a, b) => Math.abs(a - b) < 1.5;
+    Object.assign(document.body.dataset, {
+      inside: hidden.top >= compute.top - 1.5 && hidden.bottom <= compute.bottom,
+      share: near(hidden.height / compute.height * 90, 25), above: near(exposed.bottom, compute.top),
+      waits: near(height('data wait').bottom, exposed.top)});)");
+  EXPECT_THAT(page, HasSubstr("data-inside=\"true\" data-share=\"true\" data-above=\"true\" data-waits=\"true\""));
+}
+
+TEST_F(Browser, WhatHasNoDataIsNotShown) {
+  ReportPage page = example_report(60);
+  for (IterationRecord& record : page.iterations) record.gradient_norm = record.learning_rate = 0;
+  const std::string shown = dom(page);
+  for (const char* title : {"Accuracy", "Gradient norm", "Learning rate", "One iteration, all ranks",
+                            "Memory of a rank", "hidden in compute", "data wait", "predicted", "operation", "steps"}) {
+    EXPECT_THAT(shown, Not(HasSubstr(title)));
+  }
+  EXPECT_THAT(shown, HasSubstr("<h2>Throughput</h2>"));
+}
+
+TEST_F(Browser, TheTimelineIsReadByPointerAndByKeys) {
+  const std::string page = dom(full_report(20), R"(
+    const {svg} = timeline, read = () => timeline.reading.textContent, press = (key) =>
+      svg.dispatchEvent(new KeyboardEvent('keydown', {key}));
+    document.querySelector('[data-span="bucket 0"][data-rank="2"]').dispatchEvent(new PointerEvent('pointerenter'));
+    document.body.dataset.pointed = read();
+    press('ArrowRight');
+    document.body.dataset.next = read();
+    press('Home');
+    document.body.dataset.home = read();)");
+  EXPECT_THAT(page, HasSubstr("data-pointed=\"rank 2, bucket 0: 3.8 ms, from 6.1 ms to 9.9 ms\""));
+  EXPECT_THAT(page, HasSubstr("data-next=\"rank 3, data: 0.7 ms, from 0.45 ms to 1.15 ms\""));
+  EXPECT_THAT(page, HasSubstr("data-home=\"rank 0, data: 0.7 ms, from 0 ms to 0.7 ms\""));
+}
+
 TEST_F(Browser, APointerReadsTheValuesOfAnIteration) {
   const std::string page = dom(example_report(400), R"(
     const {svg, area, width} = charts[0], box = svg.getBoundingClientRect();
@@ -125,9 +115,9 @@ TEST_F(Browser, ADragZoomsIn) {
     for (const [type, share] of [['pointerdown', 100 / 399], ['pointermove', 200 / 399], ['pointerup', 200 / 399]]) {
       svg.dispatchEvent(new PointerEvent(type, {clientX: at(share), clientY: 20, pointerType: 'mouse', button: 0}));
     }
-    document.body.dataset.zoomed = shown;
+    document.body.dataset.zoomed = charts[0].group.shown;
     svg.dispatchEvent(new MouseEvent('dblclick'));
-    document.body.dataset.back = shown;)");
+    document.body.dataset.back = charts[0].group.shown;)");
   EXPECT_THAT(page, HasSubstr("data-zoomed=\"100,200\""));
   EXPECT_THAT(page, HasSubstr("data-back=\"0,399\""));
   EXPECT_EQ(console(), "");

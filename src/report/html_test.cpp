@@ -46,7 +46,7 @@ TEST_F(Html, HoldsEveryIteration) {
   for (const auto& [name, column] : data["columns"].items()) EXPECT_EQ(column.size(), 200u) << name;
   EXPECT_EQ(data["columns"].size(), 7u);
   EXPECT_EQ(data["columns"]["iteration"][199], 200);
-  EXPECT_EQ(data["columns"]["tokens_per_second"][6], 10007);
+  EXPECT_EQ(data["columns"]["items_per_second"][6], 10007);
   EXPECT_THAT(data["validation"]["iteration"], ElementsAre(50, 100, 150, 200));
   EXPECT_NEAR(data["validation"]["loss"][3].get<double>(), 2.26348, 1e-5);
 }
@@ -78,6 +78,51 @@ TEST_F(Html, AveragesWhatABucketDid) {
   EXPECT_EQ(buckets[1]["hidden"], "50 %");
 }
 
+TEST_F(Html, HoldsAccuracyHiddenTimeAndDataWaitWhereThereAreAny) {
+  ReportPage page = full_report(200);
+  page.iterations[0].training_accuracy.reset();
+  page.iterations[49].validation_loss.reset();
+  const json data = this->data(page);
+  EXPECT_EQ(data["columns"]["hidden_ms"][3], 2.5);
+  EXPECT_EQ(data["columns"]["data_wait_ms"][3], 0.75);
+  EXPECT_TRUE(data["columns"]["accuracy"][0].is_null());
+  EXPECT_NEAR(data["columns"]["accuracy"][199].get<double>(), 74.8316, 1e-4) << "percent";
+  EXPECT_TRUE(data["validation"]["loss"][0].is_null());
+  EXPECT_EQ(data["validation"]["accuracy"].size(), 4u);
+  EXPECT_EQ(tile(data, "Validation accuracy"), "66.71 % (its best)");
+  EXPECT_EQ(tile(data, "Throughput"), "10,101 (sentences/s, median)");
+  EXPECT_EQ(tile(data, "Exposed time"), "9.3 % (median 1.00 ms)");
+}
+
+TEST_F(Html, ABucketsTimeStandsBesideItsPrediction) {
+  ReportPage page = full_report(20);
+  page.iterations[19].buckets[1].predicted_ms.reset();
+  BucketRecord gather = page.iterations[19].buckets[0];
+  gather.operation = "all_gather";
+  gather.block = "blocks.0";
+  page.iterations[19].buckets.push_back(gather);
+  const json buckets = data(page)["buckets"];
+  ASSERT_EQ(buckets.size(), 3u) << "another operation of the same bucket is a line of its own";
+  EXPECT_EQ(buckets[0]["operation"], "all_reduce");
+  EXPECT_EQ(buckets[0]["predicted"], "0.45 ms");
+  EXPECT_EQ(buckets[0]["error"], "-10.0 %");
+  EXPECT_EQ(buckets[0]["steps"], 2);
+  EXPECT_EQ(buckets[0]["sent"], "1.50 MiB");
+  EXPECT_EQ(buckets[1]["operation"], "all_gather");
+  EXPECT_EQ(buckets[1]["block"], "blocks.0");
+  EXPECT_EQ(buckets[2]["time"], "0.30 ms");
+  EXPECT_EQ(buckets[2]["error"], "+12.5 %") << "against the one time that was predicted, 0.40 ms";
+}
+
+TEST_F(Html, TheTimelineCountsFromItsFirstSpan) {
+  ReportPage page;
+  page.timeline = {{1, "forward", "compute", 5100, 5300}, {0, "bucket 0", "communication", 5000, 5500}};
+  EXPECT_EQ(data(page)["timeline"],
+            json::parse(R"([[1, "forward", "compute", 100, 300], [0, "bucket 0", "communication", 0, 500]])"));
+  page.memory = {{"gathered", 10, 12}};
+  EXPECT_EQ(data(page)["memory"], json::parse(R"([{"kind": "gathered", "predicted": 10, "measured": 12}])"));
+}
+
 TEST_F(Html, ALongTrainingStaysLight) {
   const ReportPage page = example_report(100001);
   const json data = this->data(page);
@@ -86,7 +131,7 @@ TEST_F(Html, ALongTrainingStaysLight) {
   EXPECT_GE(points, 1000u);
   EXPECT_EQ(data["each"], 51);
   EXPECT_EQ(data["columns"]["iteration"].back(), 100001);
-  EXPECT_EQ(data["columns"]["tokens_per_second"][0], 10026) << "the mean of iterations 1 to 51";
+  EXPECT_EQ(data["columns"]["items_per_second"][0], 10026) << "the mean of iterations 1 to 51";
   EXPECT_LT(fs::file_size(folder_ / "report.html"), 250000u);
 }
 
@@ -95,7 +140,7 @@ TEST_F(Html, ATrainingThatCameToNothingHasAReport) {
   ReportPage page = example_report(3);
   page.iterations[1].loss = std::numeric_limits<double>::quiet_NaN();
   page.iterations[2].loss = std::numeric_limits<double>::infinity();
-  for (IterationRecord& record : page.iterations) record.tokens_per_second = std::numeric_limits<double>::quiet_NaN();
+  for (IterationRecord& record : page.iterations) record.items_per_second = std::numeric_limits<double>::quiet_NaN();
   const json data = this->data(page);
   EXPECT_THAT(data["columns"]["loss"], ElementsAre(testing::Not(nullptr), nullptr, nullptr));
   EXPECT_EQ(tile(data, "Training loss"), "inf (2.3778 at iteration 1)");

@@ -17,7 +17,7 @@ struct Field {
   std::string_view colour = {};  ///< parameters of an SGR escape ("1;32"); empty for none
 };
 
-std::vector<Field> iteration_fields(const IterationRecord& record);
+std::vector<Field> iteration_fields(const IterationRecord& record, const std::string& item = "tokens");
 
 /// The fields, `gap` spaces apart; with escape codes if `coloured`.
 std::string join(const std::vector<Field>& fields, std::size_t gap = 2, bool coloured = false);

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -20,7 +21,7 @@ IterationRecord example() {
   record.loss = 2.34561;
   record.gradient_norm = 0.981;
   record.learning_rate = 3e-4;
-  record.tokens_per_second = 12345.4;
+  record.items_per_second = 12345.4;
   record.compute_ms = 10.12;
   record.exposed_ms = 0.8;
   record.bytes = 3 << 19;
@@ -42,10 +43,27 @@ TEST(Line, SaysTheValidationLossWhereThereIsOne) {
   EXPECT_THAT(format_iteration(record), HasSubstr("loss 2.3456  validation loss 1.8750  norm"));
 }
 
+TEST(Line, SaysAccuracyDataWaitAndWhatItCounts) {
+  IterationRecord record = example();
+  record.training_accuracy = 0.8419;
+  record.validation_loss = 0.41;
+  record.validation_accuracy = 0.83;
+  record.data_wait_ms = 2;
+  EXPECT_EQ(
+      format_iteration(record, "sentences"),
+      "iteration 20  loss 2.3456  accuracy 84.2 %  validation loss 0.4100  validation accuracy 83.0 %  norm 0.98  "
+      "lr 3.0e-04  12,345 sentences/s  compute 10.1 ms  exposed 0.8 ms  data 2.0 ms  1.50 MiB direct");
+  EXPECT_EQ(fit(iteration_fields(record, "sentences"), 125),
+            "iteration 20 loss 2.3456 acc 84.2 % val 0.4100 val acc 83.0 % norm 0.98 lr 3.0e-04 12.3k sent/s "
+            "10.1+0.8+2.0 ms 1.50 MiB");
+  EXPECT_EQ(fit(iteration_fields(record, "images"), 68),
+            "iteration 20 loss 2.3456 val 0.4100 val acc 83.0 % 10.1+0.8+2.0 ms");
+}
+
 TEST(Line, SaysNumbersThatAreNoNumbers) {
   IterationRecord record = example();
   record.loss = std::numeric_limits<double>::quiet_NaN();
-  record.gradient_norm = record.tokens_per_second = std::numeric_limits<double>::infinity();
+  record.gradient_norm = record.items_per_second = std::numeric_limits<double>::infinity();
   EXPECT_THAT(format_iteration(record), HasSubstr("loss nan  norm inf  lr 3.0e-04  inf tokens/s"));
   record.loss = 1e30;
   EXPECT_THAT(format_iteration(record), HasSubstr("loss 1e+30 "));
@@ -90,6 +108,44 @@ TEST(BucketLine, CountsTheParametersThatHaveNoRoom) {
   for (std::size_t columns = 55; columns < 90; ++columns) EXPECT_LE(format_bucket(bucket(), columns).size(), columns);
 }
 
+TEST(BucketLine, IsBrokenBeforeItsTimeWhereItIsTooLong) {
+  BucketRecord record = bucket();
+  record.operation = "reduce_scatter";
+  record.block = "transformer.layer.5";
+  record.steps = 7;
+  record.wire_bytes = 1 << 20;
+  record.predicted_ms = 0.4;
+  EXPECT_EQ(format_bucket(record, 80),
+            "  bucket 2  reduce_scatter of transformer.layer.5  1 MiB  ring, 7 steps, 1 MiB sent\n"
+            "    0.42 ms hidden, predicted 0.40 ms (-4.1 %)  head.weight and 2 more");
+  EXPECT_THAT(format_bucket(record), Not(HasSubstr("\n"))) << "a pipe has no columns";
+  record.block.clear();
+  for (std::size_t columns = 62; columns < 150; ++columns) {
+    const std::string lines = format_bucket(record, columns);
+    const std::size_t end = lines.find('\n');
+    EXPECT_LE(end == std::string::npos ? lines.size() : std::max(end, lines.size() - end - 1), columns) << lines;
+  }
+}
+
+TEST(BucketLine, SaysTheCollectiveAndHowItsTimeWasPredicted) {
+  BucketRecord record = bucket();
+  record.operation = "all_gather";
+  record.block = "blocks.3";
+  record.steps = 6;
+  record.wire_bytes = 3 << 19;
+  EXPECT_EQ(format_bucket(record, 105),
+            "  bucket 2  all_gather of blocks.3  1 MiB  ring, 6 steps, 1.50 MiB sent  0.42 ms hidden  3 parameters");
+  record.operation.clear();
+  record.steps = 1;
+  record.predicted_ms = 0.4;
+  EXPECT_THAT(
+      format_bucket(record),
+      HasSubstr("  bucket 2  of blocks.3  1 MiB  ring, 1 step, 1.50 MiB sent  0.42 ms hidden, predicted 0.40 ms "
+                "(-4.1 %)  head.weight"));
+  record.milliseconds = 0;
+  EXPECT_THAT(format_bucket(record), HasSubstr("0.00 ms hidden, predicted 0.40 ms  head.weight"));
+}
+
 TEST(JsonLine, HasTheFieldsByTheirNames) {
   const auto json = nlohmann::json::parse(to_json(example()));
   EXPECT_EQ(json["iteration"], 20);
@@ -121,6 +177,35 @@ TEST(JsonLine, HasValidationLossAndBucketsWhereThereAreAny) {
                                 {"milliseconds", 0.417},
                                 {"hidden", true}};
   EXPECT_EQ(json["buckets"][1], expected);
+}
+
+TEST(JsonLine, HasWhatIsOptionalWhereThereIsAny) {
+  IterationRecord record = example();
+  for (const char* name : {"hidden_ms", "data_wait_ms", "training_accuracy", "validation_accuracy", "buckets"}) {
+    EXPECT_FALSE(nlohmann::json::parse(to_json(record)).contains(name)) << name;
+  }
+  record.hidden_ms = 3;
+  record.data_wait_ms = 2;
+  record.training_accuracy = 0.75;
+  record.validation_accuracy = 0;
+  record.buckets = {bucket()};
+  record.buckets[0].operation = "reduce_scatter";
+  record.buckets[0].block = "blocks.3";
+  record.buckets[0].steps = 3;
+  record.buckets[0].wire_bytes = 4096;
+  record.buckets[0].predicted_ms = 0.25;
+  const auto json = nlohmann::json::parse(to_json(record, "images"));
+  EXPECT_EQ(json["images_per_second"], 12345.4);
+  EXPECT_FALSE(json.contains("tokens_per_second"));
+  EXPECT_EQ(json["hidden_ms"], 3);
+  EXPECT_EQ(json["data_wait_ms"], 2);
+  EXPECT_EQ(json["training_accuracy"], 0.75);
+  EXPECT_EQ(json["validation_accuracy"], 0);
+  EXPECT_EQ(json["buckets"][0]["operation"], "reduce_scatter");
+  EXPECT_EQ(json["buckets"][0]["block"], "blocks.3");
+  EXPECT_EQ(json["buckets"][0]["steps"], 3);
+  EXPECT_EQ(json["buckets"][0]["wire_bytes"], 4096);
+  EXPECT_EQ(json["buckets"][0]["predicted_ms"], 0.25);
 }
 
 TEST(JsonLine, IsJsonWhateverTheRecordHolds) {

@@ -11,6 +11,7 @@
 #include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <system_error>
 
 namespace lockstep {
@@ -152,6 +153,42 @@ void TraceRecorder::write(const fs::path& folder) const {
       out << dump(part_line(*order[i])) << (i + 1 < order.size() ? ",\n" : "\n");
     out << kClosing << '\n';
   });
+}
+
+std::vector<TimelineSpan> typical_iteration(const fs::path& folder, int world_size) {
+  struct Extent {
+    std::int64_t begin_us = std::numeric_limits<std::int64_t>::max(), end_us = 0;
+    std::set<int> ranks;
+  };
+  std::map<std::string, Extent> extents;
+  for (int rank = 0; rank < world_size; ++rank) {
+    for_each_span(part_of(folder, rank), [&](const TraceSpan& span) {
+      const auto iteration = span.arguments.find("iteration");
+      if (iteration == span.arguments.end()) return;
+      Extent& extent = extents[iteration->second];
+      extent.begin_us = std::min(extent.begin_us, span.begin_us);
+      extent.end_us = std::max(extent.end_us, span.end_us);
+      extent.ranks.insert(rank);
+    });
+  }
+  // The median and not the middle one: that may have stopped for an evaluation.
+  std::vector<std::pair<std::int64_t, std::string>> lengths;
+  for (const auto& [iteration, extent] : extents) {
+    if (extent.ranks.size() != static_cast<std::size_t>(world_size)) continue;
+    lengths.emplace_back(extent.end_us - extent.begin_us, iteration);
+  }
+  if (lengths.empty()) return {};
+  const auto median = lengths.begin() + static_cast<std::ptrdiff_t>((lengths.size() - 1) / 2);
+  std::nth_element(lengths.begin(), median, lengths.end());
+  std::vector<TimelineSpan> spans;
+  for (int rank = 0; rank < world_size; ++rank) {
+    for_each_span(part_of(folder, rank), [&](const TraceSpan& span) {
+      const auto iteration = span.arguments.find("iteration");
+      if (iteration == span.arguments.end() || iteration->second != median->second) return;
+      spans.push_back({rank, span.name, span.category, span.begin_us, span.end_us});
+    });
+  }
+  return spans;
 }
 
 void merge_traces(const fs::path& folder, int world_size, const fs::path& output) {

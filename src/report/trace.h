@@ -1,5 +1,7 @@
 #pragma once
 
+#include "report/record.h"
+
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -33,6 +35,11 @@ class TraceRecorder {
   int rank_;
   std::vector<TraceSpan> spans_;
 };
+
+/// The spans of one iteration of all ranks, from the parts in `folder` (so before merge_traces, which removes them): of
+/// those that every rank recorded the one that took the median time. A span's iteration is its argument "iteration".
+/// Empty where there is none. Throws Error (kIo) as merge_traces does.
+std::vector<TimelineSpan> typical_iteration(const std::filesystem::path& folder, int world_size);
 
 /// Merges the parts of ranks 0..world_size-1 in `folder` into `output`, one row a rank, times from the earliest span,
 /// and removes the parts. Throws Error (kIo) naming a part that is missing or not readable.

@@ -134,6 +134,37 @@ TEST_F(Trace, ArgumentsAreKept) {
   EXPECT_EQ(found, 4);
 }
 
+TEST_F(Trace, TheTypicalIterationIsTheMedianOneThatEveryRankHas) {
+  for (int rank = 0; rank < 2; ++rank) {
+    TraceRecorder recorder(rank);
+    const std::vector<std::int64_t> lengths{900, 100, 120, 5000, 110};  // 0 warms up, 3 evaluates
+    std::int64_t at = 1000;
+    for (std::size_t i = 0; i < lengths.size(); ++i) {
+      const std::map<std::string, std::string> iteration{{"iteration", std::to_string(i)}};
+      recorder.add({"backward", "compute", at, at + lengths[i], iteration});
+      recorder.add({"bucket 0", "communication", at + 10, at + 50, iteration, true});
+      at += lengths[i];
+    }
+    if (rank == 0) recorder.add({"backward", "compute", at, at + 115, {{"iteration", "only rank 0's"}}});
+    recorder.add({"start", "compute", 0, 100000, {}});
+    recorder.write(folder_);
+  }
+  const std::vector<TimelineSpan> spans = typical_iteration(folder_, 2);
+  ASSERT_EQ(spans.size(), 4u);  // iteration 2 took 120 us, the median of 100, 110, 120, 900 and 5000
+  EXPECT_EQ(spans[0].name, "backward");
+  EXPECT_EQ(spans[0].begin_us, 2000);
+  EXPECT_EQ(spans[0].end_us, 2120);
+  EXPECT_EQ(spans[1].category, "communication");
+  EXPECT_EQ(spans[2].rank, 1);
+  EXPECT_EQ(files(), 2) << "the parts stay, to be merged";
+}
+
+TEST_F(Trace, NoIterationHasNoTimeline) {
+  record(0, 5000);
+  EXPECT_TRUE(typical_iteration(folder_, 1).empty());
+  EXPECT_THROW(typical_iteration(folder_, 2), Error) << "rank 1's part is missing";
+}
+
 TEST_F(Trace, ThePartsGoWhenTheyAreMerged) {
   record(0, 5000);
   record(1, 5000);

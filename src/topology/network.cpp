@@ -31,4 +31,12 @@ NetworkDescription first_ranks(NetworkDescription network, int ranks) {
   return network;
 }
 
+std::vector<int> host_of_each_rank(const NetworkDescription& network) {
+  std::vector<int> hosts(static_cast<std::size_t>(network.ranks));
+  for (std::size_t host = 0; host < network.hosts.size(); ++host) {
+    for (const int rank : network.hosts[host].ranks) hosts[static_cast<std::size_t>(rank)] = static_cast<int>(host);
+  }
+  return hosts;
+}
+
 }  // namespace lockstep

@@ -59,4 +59,7 @@ NetworkDescription parse_network(std::string_view text, const std::string& sourc
 /// The first `ranks` of its ranks. Throws Error (kInvalidArgument) if it has fewer.
 NetworkDescription first_ranks(NetworkDescription network, int ranks);
 
+/// The host of each rank, as an index into `hosts`.
+std::vector<int> host_of_each_rank(const NetworkDescription& network);
+
 }  // namespace lockstep

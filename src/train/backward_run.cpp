@@ -1,8 +1,37 @@
 #include "train/backward_run.h"
 
+#include <lockstep/traffic.h>
+
 #include "train/sync_timing.h"
 
 namespace lockstep {
+namespace {
+
+/// What a communication hook asks of the group while this lives is its bucket's. A hook's operations start only when
+/// the hook is called or what it returned is asked how it stands.
+class Counted {
+ public:
+  Counted(const Group& group, const DataParallelOptions& options, BucketTiming& timing)
+      : group_(group), timing_(options.communication_hook ? &timing : nullptr) {
+    if (timing_ != nullptr) before_ = operations_asked(group_);
+  }
+  ~Counted() {
+    if (timing_ == nullptr) return;
+    const OperationTotals after = operations_asked(group_);
+    timing_->steps += static_cast<int>(after.steps - before_.steps);
+    timing_->wire_bytes += after.wire_bytes - before_.wire_bytes;
+  }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+
+ private:
+  const Group& group_;
+  BucketTiming* timing_;
+  OperationTotals before_;
+};
+
+}  // namespace
+
 BackwardRun::BackwardRun(Group group, const DataParallelOptions& options, std::shared_ptr<const BucketSet> buckets,
                          std::size_t parameters)
     : group_(std::move(group)),
@@ -26,9 +55,7 @@ void BackwardRun::advance(std::size_t parameter) {
   Timed exposed(report_.exposed_ms);
   while (flights_.size() < missing_.size() && missing_[flights_.size()] == 0) launch_next();
   group_.progress();
-  for (std::size_t i = 0; i < flights_.size(); ++i) {
-    if (!flights_[i].done && flights_[i].pending.done()) land(i);
-  }
+  for (std::size_t i = 0; i < flights_.size(); ++i) land_if_done(i);
 }
 
 void BackwardRun::complete(Buffer used) {
@@ -37,7 +64,10 @@ void BackwardRun::complete(Buffer used) {
   Pending reached = group_.all_reduce(used, ReduceOp::kMax, {.purpose = "which parameters got a gradient"});
   for (std::size_t i = 0; i < flights_.size(); ++i) {
     if (flights_[i].done) continue;
-    flights_[i].pending.wait();
+    {
+      const Counted counted(group_, options_, report_.buckets[i]);
+      flights_[i].pending.wait();
+    }
     land(i);
   }
   reached.wait();
@@ -46,26 +76,46 @@ void BackwardRun::complete(Buffer used) {
 void BackwardRun::launch_next() {
   const Bucket& bucket = buckets_->buckets()[flights_.size()];
   const Buffer buffer = bucket.buffer();
-  report_.buckets.push_back({.index = bucket.gradient().index,
-                             .parameters = bucket.gradient().parameters,
-                             .bytes = buffer.bytes(),
-                             .algorithm = algorithm_for(buffer.bytes()),
-                             .launched_us = now_us()});
+  BucketTiming& timing = report_.buckets.emplace_back();
+  timing.index = bucket.gradient().index;
+  timing.parameters = bucket.gradient().parameters;
+  timing.bytes = buffer.bytes();
+  timing.operation = to_string(Collective::kAllReduce);
+  timing.phase = kBackwardPhase;
+  timing.launched_us = now_us();
   report_.bytes += buffer.bytes();
-  flights_.push_back({options_.communication_hook
-                          ? options_.communication_hook(bucket.gradient())
-                          : group_.all_reduce(buffer, ReduceOp::kMean,
-                                              {.algorithm = options_.algorithm, .purpose = bucket.purpose()})});
+  if (options_.communication_hook) {
+    timing.algorithm = "communication_hook";
+    timing.begun_us = timing.launched_us;
+    const Counted counted(group_, options_, timing);
+    flights_.push_back({nullptr, options_.communication_hook(bucket.gradient())});
+    return;
+  }
+  timing.predicted_ms = bucket.predicted_ms();
+  const auto record = std::make_shared<OperationRecord>();
+  flights_.push_back(
+      {record, group_.all_reduce(buffer, ReduceOp::kMean,
+                                 {.algorithm = options_.algorithm, .purpose = bucket.purpose(), .record = record})});
 }
 
-std::string BackwardRun::algorithm_for(std::size_t bytes) const {
-  if (options_.communication_hook) return "communication_hook";
-  return group_.algorithm_for(Collective::kAllReduce, bytes, {.algorithm = options_.algorithm});
+void BackwardRun::land_if_done(std::size_t index) {
+  if (flights_[index].done) return;
+  bool done = false;
+  {
+    const Counted counted(group_, options_, report_.buckets[index]);
+    done = flights_[index].pending.done();
+  }
+  if (done) land(index);
 }
 
 void BackwardRun::land(std::size_t index) {
   flights_[index].done = true;
-  report_.buckets[index].completed_us = now_us();
+  BucketTiming& timing = report_.buckets[index];
+  if (flights_[index].record) {
+    take_over(timing, *flights_[index].record);
+  } else {
+    timing.completed_us = now_us();
+  }
 }
 
 SyncReport BackwardRun::report() const { return finished(report_, first_gradient_us_); }

@@ -25,7 +25,10 @@ class BackwardRun {
   const std::vector<std::size_t>& order() const { return order_; }
 
   /// A gradient exists, though in no bucket.
-  void note() { report_.last_gradient_us = now_us(); }
+  void note() {
+    report_.last_gradient_us = now_us();
+    report_.exposed_in_backward_ms = report_.exposed_ms;
+  }
   /// The gradient of `parameter` exists; it need not be in its slot yet.
   void note(std::size_t parameter);
   /// It is in its slot: starts what is full now and moves what is under way, never waiting. With overlap = false does
@@ -38,12 +41,13 @@ class BackwardRun {
 
  private:
   struct Flight {
+    std::shared_ptr<OperationRecord> record;  // not of a hook's
     Pending pending;
     bool done = false;
   };
 
   void launch_next();
-  std::string algorithm_for(std::size_t bytes) const;
+  void land_if_done(std::size_t index);
   void land(std::size_t index);
 
   Group group_;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <lockstep/prediction.h>
 
 #include <algorithm>
 
@@ -37,6 +38,15 @@ Bucket::Bucket(const Group& group, const BucketLayout& layout, const std::vector
 }
 
 Buffer Bucket::buffer() const { return {memory_.data(), layout_.bytes / size_of(layout_.dtype), layout_.dtype}; }
+
+void Bucket::predict(const Group& group, const std::string& algorithm) {
+  predicted_ms_ =
+      lockstep::predicted_ms(group, Collective::kAllReduce, layout_.bytes, {.algorithm = algorithm}, layout_.dtype);
+}
+
+void BucketSet::predict(const Group& group, const std::string& algorithm) {
+  for (Bucket& bucket : buckets_) bucket.predict(group, algorithm);
+}
 
 BucketSet::BucketSet(const Group& group, const std::vector<BucketLayout>& layouts,
                      const std::vector<ModuleTensor>& parameters)

@@ -3,6 +3,7 @@
 #include <lockstep/data_parallel.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,9 @@ class Bucket {
   /// "gradients of a, b, c and 4 more (bucket 2)".
   const std::string& purpose() const { return purpose_; }
   Buffer buffer() const;
+  /// What its all-reduce by `algorithm` is predicted to take.
+  void predict(const Group& group, const std::string& algorithm);
+  std::optional<double> predicted_ms() const { return predicted_ms_; }
 
  private:
   BucketLayout layout_;
@@ -36,6 +40,7 @@ class Bucket {
   std::vector<torch::Tensor> slots_;
   GradientBucket gradient_;
   std::string purpose_;
+  std::optional<double> predicted_ms_;
 };
 
 /// The buckets of all parameters, in the order in which they leave.
@@ -44,6 +49,7 @@ class BucketSet {
   BucketSet(const Group& group, const std::vector<BucketLayout>& layouts, const std::vector<ModuleTensor>& parameters);
 
   const std::vector<Bucket>& buckets() const { return buckets_; }
+  void predict(const Group& group, const std::string& algorithm);
   std::vector<BucketLayout> layouts() const;
   /// The index of the bucket that holds parameter `parameter`, and the gradient's place there.
   std::size_t bucket_of(std::size_t parameter) const { return places_[parameter].bucket; }

@@ -3,8 +3,7 @@
 #include <lockstep/loader.h>
 #include <torch/types.h>
 
-#include <chrono>
-
+#include "base/clock.h"
 #include "train/batch_share.h"
 #include "train/loader_options.h"
 #include "train/prefetch.h"
@@ -95,9 +94,9 @@ Loader::Fetched Loader::next() {
 
 bool Loader::advance() {
   if (position_.batch == batches()) return false;
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = Clock::now();
   Fetched fetched = next();
-  data_wait_ms_ += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  data_wait_ms_ += milliseconds_since(start);
   batch_ = std::move(fetched.batch);
   work_ += fetched.work;
   group_.attribute<BatchShare>() = {batch_.samples, batch_.global_samples};

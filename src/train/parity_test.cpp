@@ -36,6 +36,12 @@ TEST_P(ParityOn, SameWithManySmallBuckets) {
   EXPECT_TRUE(result.bits_equal);
 }
 
+TEST_P(ParityOn, SameWithBucketsOfAPickedSize) {
+  const auto result = parity(GetParam(), {.bucket_bytes = kAuto});
+  EXPECT_LE(result.difference, kTolerance);
+  EXPECT_TRUE(result.bits_equal);
+}
+
 TEST_P(ParityOn, SameWithoutOverlapAndRebuilding) {
   const auto result = parity(GetParam(), {.overlap = false, .rebuild_buckets = false});
   EXPECT_LE(result.difference, kTolerance);

@@ -17,8 +17,7 @@ namespace {
 /// Everything that must be the same on all ranks, for require_equal.
 std::vector<std::pair<std::string, std::string>> contract(const std::vector<ModuleTensor>& tensors,
                                                           const DataParallelOptions& options) {
-  std::vector<std::pair<std::string, std::string>> things;
-  for (const auto& tensor : tensors) things.emplace_back(tensor.name, tensor.description());
+  auto things = descriptions_of(tensors);
   things.emplace_back("option first_bucket_bytes", std::to_string(options.first_bucket_bytes));
   things.emplace_back("option bucket_bytes", std::to_string(options.bucket_bytes));
   things.emplace_back("option rebuild_buckets", options.rebuild_buckets ? "on" : "off");
@@ -32,6 +31,17 @@ std::vector<std::pair<std::string, std::string>> contract(const std::vector<Modu
 
 }  // namespace
 
+namespace {
+
+void require_no_hook(const DataParallelOptions& options) {
+  if (options.bucket_bytes != kAuto || !options.communication_hook) return;
+  throw Error(ErrorCode::kInvalidArgument,
+              "DataParallel cannot pick the size of buckets for a communication hook, of whose cost it knows nothing: "
+              "give bucket_bytes a number.");
+}
+
+}  // namespace
+
 Reducer::Reducer(const Group& group, const std::vector<ModuleTensor>& tensors, std::vector<ModuleTensor> buffers,
                  DataParallelOptions options)
     : group_(group),
@@ -40,13 +50,15 @@ Reducer::Reducer(const Group& group, const std::vector<ModuleTensor>& tensors, s
       sparse_(group_),
       module_buffers_(std::move(buffers)),
       rebuild_pending_(options_.rebuild_buckets) {
+  require_no_hook(options_);
   require_equal(group_, contract(tensors, options_));
   parameters_ = trainable_of(tensors, "DataParallel");
   sparse_.adopt(take_sparse(parameters_, options_.sparse_parameters));
   broadcast_values(group_, tensors);
 
   const std::size_t count = parameters_.size();
-  buckets_ = std::make_shared<BucketSet>(group_, lay_out_in(last_first(count)), parameters_);
+  if (options_.bucket_bytes == kAuto) choice_.emplace(group_, sizes_of(parameters_));
+  buckets_ = make_buckets(lay_out_in(last_first(count)));
   reached_memory_ = group_.allocate(std::max<std::size_t>(count, 1));
   reached_ = static_cast<std::uint8_t*>(reached_memory_.data());
   reached_here_.resize(count);
@@ -66,7 +78,14 @@ Reducer::Reducer(const Group& group, const std::vector<ModuleTensor>& tensors, s
 }
 
 std::vector<BucketLayout> Reducer::lay_out_in(const std::vector<std::size_t>& order) const {
-  return lay_out(sizes_of(parameters_), order, {options_.first_bucket_bytes, options_.bucket_bytes});
+  const std::size_t limit = choice_ ? choice_->bucket_bytes() : options_.bucket_bytes;
+  return lay_out(sizes_of(parameters_), order, {std::min(options_.first_bucket_bytes, limit), limit});
+}
+
+std::shared_ptr<const BucketSet> Reducer::make_buckets(const std::vector<BucketLayout>& layouts) const {
+  auto buckets = std::make_shared<BucketSet>(group_, layouts, parameters_);
+  if (!options_.communication_hook) buckets->predict(group_, options_.algorithm);
+  return buckets;
 }
 
 torch::Tensor Reducer::weighted(std::size_t parameter, const torch::Tensor& gradient) const {
@@ -127,7 +146,9 @@ void Reducer::finish(BackwardRun& run) {
   report_ = run.report();
   report_.bytes += sparse_bytes;
   run_.reset();
-  if (rebuild_pending_) rebuild(run);
+  const bool picked = choice_ && choice_->note(report_);
+  if (rebuild_pending_ || picked) rebuild(run);
+  if (choice_) report_.bucket_choice = choice_->reason();
   synchronise_buffers(group_, module_buffers_, options_.buffers, share_.factor(group_.size()));
   if (options_.non_finite != NonFinite::kIgnore) judge_non_finite();
 }
@@ -176,16 +197,17 @@ void Reducer::take_means() {
 
 void Reducer::rebuild(const BackwardRun& run) {
   rebuild_pending_ = false;
-  std::vector<std::size_t> order = run.order();
+  const bool in_ready_order = options_.rebuild_buckets;
+  std::vector<std::size_t> order = in_ready_order ? run.order() : std::vector<std::size_t>{};
   // Those that did not come stay behind the others, in the order they have now.
   for (const Bucket& bucket : buckets_->buckets()) {
     for (const Slot& slot : bucket.layout().slots) {
-      if (!run.has(slot.parameter)) order.push_back(slot.parameter);
+      if (!in_ready_order || !run.has(slot.parameter)) order.push_back(slot.parameter);
     }
   }
   const auto layouts = lay_out_in(order_of_rank_zero(group_, order));
   if (layouts == buckets_->layouts()) return;
-  const auto next = std::make_shared<BucketSet>(group_, layouts, parameters_);
+  const auto next = make_buckets(layouts);
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     if (!in_slot(i)) continue;
     const auto& slot = next->slot_of(i);

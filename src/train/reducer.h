@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "train/backward_run.h"
 #include "train/batch_share.h"
 #include "train/bucket.h"
+#include "train/bucket_choice.h"
 #include "train/gradient_hook.h"
 #include "train/module_tensors.h"
 #include "train/sparse_gradients.h"
@@ -45,6 +47,7 @@ class Reducer : public std::enable_shared_from_this<Reducer> {
   void take_means();
   void judge_non_finite();
   void rebuild(const BackwardRun& run);
+  std::shared_ptr<const BucketSet> make_buckets(const std::vector<BucketLayout>& layouts) const;
   std::vector<BucketLayout> lay_out_in(const std::vector<std::size_t>& order) const;
 
   Group group_;
@@ -60,6 +63,7 @@ class Reducer : public std::enable_shared_from_this<Reducer> {
   std::uint8_t* reached_;
   std::vector<std::uint8_t> reached_here_;
   bool rebuild_pending_;
+  std::optional<BucketChoice> choice_;  // if bucket_bytes = kAuto
   int pause_depth_ = 0;
   // Owned by the callback that waits in autograd's engine: when a backward throws the engine destroys that, and the run
   // with it.

@@ -88,6 +88,12 @@ std::int64_t fingerprint(std::string_view text) {
   return static_cast<std::int64_t>(hash);
 }
 
+Things descriptions_of(const std::vector<ModuleTensor>& tensors) {
+  Things things;
+  for (const ModuleTensor& tensor : tensors) things.emplace_back(tensor.name, tensor.description());
+  return things;
+}
+
 void require_equal(const Group& group, const Things& things, const Compared& compared) {
   const auto ranks = static_cast<std::size_t>(group.size());
   const auto self = static_cast<std::size_t>(group.rank());

@@ -15,6 +15,9 @@ namespace lockstep {
 /// FNV-1a, 64 bits (Fowler, Noll, Vo): the same on every platform, as std::hash is not.
 std::int64_t fingerprint(std::string_view text);
 
+/// What must be the same of them on all ranks, for require_equal.
+std::vector<std::pair<std::string, std::string>> descriptions_of(const std::vector<ModuleTensor>& tensors);
+
 /// Whose things are compared, as the error says it.
 struct Compared {
   std::string what = "replicas";

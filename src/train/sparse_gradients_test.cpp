@@ -4,11 +4,13 @@
 
 #include <limits>
 
+#include "train/test_errors.h"
 #include "train/test_parity.h"
 
 namespace lockstep {
 namespace {
 
+using test::error_of;
 using test::on_ranks;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -159,16 +161,6 @@ TEST(Sparse, NonFiniteRowsAreFoundAndSkipped) {
     EXPECT_FALSE(model.table->weight.grad().defined());
     EXPECT_FALSE(model.output->bias.grad().defined());
   });
-}
-
-template <class F>
-std::string error_of(const F& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
 }
 
 TEST(Sparse, OfAListItsParametersAreNamed) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <lockstep/uneven.h>
 
+#include "train/test_errors.h"
 #include "train/test_parity.h"
 
 namespace lockstep {
@@ -121,33 +122,30 @@ TEST(Uneven, TellsTheWeightsAndForgetsThem) {
 }
 
 /// What a loop over batches of so many samples ends with, on each rank.
-std::pair<std::optional<ErrorCode>, std::string> error_of(World& world, std::vector<int> batches, Uneven uneven) {
-  try {
+test::Thrown end_of(World& world, std::vector<int> batches, Uneven uneven) {
+  return test::thrown_by([&] {
     for ([[maybe_unused]] const int samples : join_batches(world, batches, uneven, [](int n) { return n; })) {
     }
-  } catch (const Error& error) {
-    return {error.code(), error.what()};
-  }
-  return {std::nullopt, "nothing was thrown"};
+  });
 }
 
 TEST(Uneven, ErrorsAreThrownOnAllRanks) {
   test::on_ranks(3, [](World& world) {
     const bool last = world.rank() == 2;
-    const auto [code, text] = error_of(world, last ? std::vector{2} : std::vector{2, 2}, Uneven::kError);
+    const auto [code, text] = end_of(world, last ? std::vector{2} : std::vector{2, 2}, Uneven::kError);
     EXPECT_EQ(code, ErrorCode::kMismatch);
     EXPECT_THAT(text, HasSubstr("Rank 2 has no batch any more"));
 
-    const auto none = error_of(world, last ? std::vector<int>{} : std::vector{2}, Uneven::kShadow);
-    EXPECT_EQ(none.first, ErrorCode::kInvalidArgument);
-    EXPECT_THAT(none.second, HasSubstr("Rank 2 has no batch at all"));
+    const auto none = end_of(world, last ? std::vector<int>{} : std::vector{2}, Uneven::kShadow);
+    EXPECT_EQ(none.code, ErrorCode::kInvalidArgument);
+    EXPECT_THAT(none.text, HasSubstr("Rank 2 has no batch at all"));
 
-    const auto empty = error_of(world, {0}, Uneven::kShadow);
-    EXPECT_EQ(empty.first, ErrorCode::kInvalidArgument);
-    EXPECT_THAT(empty.second, HasSubstr("No rank's batch has any samples"));
+    const auto empty = end_of(world, {0}, Uneven::kShadow);
+    EXPECT_EQ(empty.code, ErrorCode::kInvalidArgument);
+    EXPECT_THAT(empty.text, HasSubstr("No rank's batch has any samples"));
 
-    EXPECT_EQ(error_of(world, {}, Uneven::kError).second, "nothing was thrown") << "no epoch at all";
-    EXPECT_EQ(error_of(world, {2, 3}, Uneven::kError).second, "nothing was thrown");
+    EXPECT_EQ(end_of(world, {}, Uneven::kError).text, "no error") << "no epoch at all";
+    EXPECT_EQ(end_of(world, {2, 3}, Uneven::kError).text, "no error");
   });
 }
 

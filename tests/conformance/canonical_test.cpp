@@ -6,6 +6,7 @@
 #include "tests/conformance/member_memory.h"
 #include "tests/conformance/on_every_setting.h"
 #include "tests/conformance/shared_array.h"
+#include "tests/conformance/transfer_hash.h"
 
 #include <gtest/gtest.h>
 #include <lockstep/error.h>
@@ -120,28 +121,6 @@ TEST_P(CanonicalConformance, WhateverTheSegments) {
   });
   EXPECT_GE(ran[0], 2 * ranks) << "direct is always admitted";
 }
-
-namespace {
-
-std::uint64_t hash_of(int step, const Transfer& transfer) {
-  std::uint64_t hash = 0;
-  for (const int part : {step, static_cast<int>(transfer.kind), transfer.chunk, transfer.from, transfer.to}) {
-    hash = (hash ^ static_cast<std::uint64_t>(part)) * 0x9e3779b97f4a7c15U;
-    hash ^= hash >> 29U;
-  }
-  return hash;
-}
-
-/// The same for a schedule and for what ranks record of it, in whatever order.
-std::uint64_t hash_of(const Schedule& schedule) {
-  std::uint64_t sum = 0;
-  for (std::size_t step = 0; step < schedule.steps.size(); ++step) {
-    for (const Transfer& transfer : schedule.steps[step]) sum += hash_of(static_cast<int>(step), transfer);
-  }
-  return sum;
-}
-
-}  // namespace
 
 /// What ran is what `algorithm_for` names: for each algorithm, and for what stands for "auto" in either mode, at a size
 /// that goes as letters and at one that does not.

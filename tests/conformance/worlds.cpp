@@ -1,5 +1,6 @@
 #include "tests/conformance/worlds.h"
 
+#include "group/placement.h"
 #include "group/thread_world.h"
 #include "tests/conformance/forked_ranks.h"
 #include "transport/shm/thread_host.h"
@@ -44,8 +45,11 @@ std::vector<Setting> every_setting() {
 }
 
 std::string name_of(const Setting& setting) {
-  return std::string(setting.medium == Medium::kSharedMemory ? "shm" : "tcp") +
-         (setting.home == Home::kThreads ? "_threads_" : "_processes_") + std::to_string(setting.ranks);
+  std::string name = std::string(setting.medium == Medium::kSharedMemory ? "shm" : "tcp") +
+                     (setting.home == Home::kThreads ? "_threads_" : "_processes_") + std::to_string(setting.ranks);
+  if (!setting.hosts.empty()) name += "_on";
+  for (const int host : setting.hosts) name += "_" + std::to_string(host);
+  return name;
 }
 
 std::ostream& operator<<(std::ostream& out, const Setting& setting) { return out << name_of(setting); }
@@ -55,10 +59,15 @@ std::string why_not(const Setting& setting) {
   return needs_hmac && !tcp::hmac_is_built_in() ? "built without OpenSSL" : "";
 }
 
-int run_rank(std::unique_ptr<detail::Engine> engine, const std::function<void(Member&)>& body) {
+int run_rank(std::unique_ptr<detail::Engine> engine, const std::function<void(Member&)>& body,
+             const std::vector<int>& hosts) {
   Identity identity{.rank = engine->rank(), .size = engine->size(), .job = {}};
   identity.local_rank = identity.rank;
   identity.local_size = identity.size;
+  if (!hosts.empty()) {
+    const std::string host = "host" + std::to_string(hosts[static_cast<std::size_t>(identity.rank)]);
+    identity.hosts = detail::tell_hosts(*engine, host, std::chrono::seconds(30));
+  }
   const auto state = std::make_shared<detail::GroupState>(identity, std::move(engine));
   World world = detail::WorldMaker::make(state);
   Member member{world, *state};
@@ -80,12 +89,12 @@ void run_world(const Setting& setting, const std::function<void(Member&)>& body)
   if (setting.home == Home::kThreads) {
     std::vector<std::jthread> threads;
     for (auto& engine : engines_of_threads(setting.medium, setting.ranks)) {
-      threads.emplace_back([&body, own = std::move(engine)]() mutable { run_rank(std::move(own), body); });
+      threads.emplace_back([&, own = std::move(engine)]() mutable { run_rank(std::move(own), body, setting.hosts); });
     }
     return;
   }
   const Meeting meeting(setting.medium, setting.ranks);
-  ForkedRanks ranks(setting.ranks, [&](int rank) { return run_rank(meeting.engine(rank), body); });
+  ForkedRanks ranks(setting.ranks, [&](int rank) { return run_rank(meeting.engine(rank), body, setting.hosts); });
   for (int rank = 0; rank < setting.ranks; ++rank) {
     EXPECT_EQ(ranks.wait(rank), 0) << "exit code of the process of rank " << rank;
   }

@@ -21,6 +21,7 @@ struct Setting {
   Medium medium;
   Home home;
   int ranks;
+  std::vector<int> hosts = {};  ///< that the ranks pretend to be on; empty: they tell nobody, and share one
 };
 
 /// Every medium, home and number of ranks that the suite knows.
@@ -42,6 +43,7 @@ struct Member {
 void run_world(const Setting& setting, const std::function<void(Member&)>& body);
 
 /// The same of one rank, over an engine that is its own: 0, or 1 if the test has failed here.
-int run_rank(std::unique_ptr<detail::Engine> engine, const std::function<void(Member&)>& body);
+int run_rank(std::unique_ptr<detail::Engine> engine, const std::function<void(Member&)>& body,
+             const std::vector<int>& hosts = {});
 
 }  // namespace lockstep::conformance

@@ -26,7 +26,8 @@ class Command {
   Command(const Command&) = delete;
   Command& operator=(const Command&) = delete;
 
-  /// Waits for its end: its exit code, or 1000 + the signal that ended it, or -1 after a minute.
+  /// Waits for its end: its exit code, or 1000 + the signal that ended it, or -1 after five minutes, which a
+  /// training on a busy machine may well take.
   int wait();
   void send(int signal) const;
   /// Both streams so far.
@@ -39,7 +40,7 @@ class Command {
   pid_t pid_ = -1;
 };
 
-/// Whether `condition` became true within a minute.
+/// Whether `condition` became true within five minutes.
 bool eventually(const std::function<bool()>& condition);
 
 /// Whether the process runs (a zombie does not).

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <lockstep/comm.h>
 
 #include <chrono>
@@ -63,11 +64,19 @@ void disagree(World& world) {
   world.all_reduce(buffer_of(values)).wait();
 }
 
+/// Says where all are and what that makes of an all_reduce, and does one.
+void hosts(World& world) {
+  std::vector<float> values(100, 1.0F);
+  world.all_reduce(buffer_of(values), lockstep::ReduceOp::kSum, {.algorithm = "hierarchical:direct,ring"}).wait();
+  fmt::print("rank {} of hosts {}: {} by {}\n", world.rank(), fmt::join(world.hosts(), " "), values[99],
+             world.algorithm_for(lockstep::Collective::kAllReduce, 4));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::map<std::string, void (*)(World&)> acts{
-      {"sum", sum}, {"die", die}, {"freeze", freeze}, {"vanish", vanish}, {"disagree", disagree}};
+  const std::map<std::string, void (*)(World&)> acts{{"sum", sum},       {"die", die},           {"freeze", freeze},
+                                                     {"vanish", vanish}, {"disagree", disagree}, {"hosts", hosts}};
   try {
     World world = World::from_env();
     acts.at(argc > 1 ? argv[1] : "")(world);

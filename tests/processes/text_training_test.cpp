@@ -79,7 +79,7 @@ TEST_F(TextTraining, EndsWithACheckpointAReportATraceAndASample) {
   }
   EXPECT_THAT(result.output, AllOf(Not(HasSubstr("iteration 2 ")), Not(HasSubstr("\x1b"))));
   EXPECT_THAT(result.errors, IsEmpty());
-  EXPECT_EQ(files(), (std::set<std::string>{"checkpoint.pt", "report.html", "trace.json"}));
+  EXPECT_EQ(files(), (std::set<std::string>{"checkpoint.pt", "report.html", "summary.json", "trace.json"}));
   EXPECT_THAT(read(out_ / "report.html"), HasSubstr("</html>"));
 }
 
@@ -199,7 +199,7 @@ TEST_F(TextTraining, AReportThatCannotBeWrittenIsAnErrorThatNamesIt) {
   const Result result = train(2, {"--iterations=2"});
   EXPECT_EQ(result.code, 1) << result.output;
   EXPECT_THAT(result.errors, HasSubstr("report.html failed: Is a directory"));
-  EXPECT_EQ(files(), (std::set<std::string>{"checkpoint.pt", "report.html", "trace.json"}));
+  EXPECT_EQ(files(), (std::set<std::string>{"checkpoint.pt", "report.html", "summary.json", "trace.json"}));
 }
 
 }  // namespace lockstep

@@ -135,6 +135,19 @@ TEST(Processes, LeaveNothingInSharedMemoryFolders) {
   }
 }
 
+/// Ranks 0 and 2 say they are on one host, 1 and 3 on another, by their environment.
+TEST(Processes, LearnWhichHostEachSaysItIsOn) {
+  const std::string say = std::string("LOCKSTEP_HOST=host$((RANK % 2)) exec ") + LOCKSTEP_RANK_PROGRAM + " hosts";
+  Command apart({LOCKSTEP_PROGRAM, "run", "-n", "4", "sh", "-c", say});
+  EXPECT_EQ(apart.wait(), 0) << apart.errors();
+  for (int rank = 0; rank < 4; ++rank) {
+    EXPECT_THAT(apart.output(), HasSubstr("rank " + std::to_string(rank) + " of hosts 0 1 0 1: 4 by hierarchical:"));
+  }
+  Ranks together(2, "hosts", job_of("hosts"));
+  EXPECT_THAT(together.wait(), testing::Each(0));
+  EXPECT_THAT(together.output(1), HasSubstr("rank 1 of hosts 0 0: 2 by naive"));
+}
+
 class OverTcp : public tcp::WithHmac {};
 
 TEST_F(OverTcp, Sum) {
@@ -175,7 +188,7 @@ TEST_F(OverTcp, AStoppedPeerIsNamedAtTheDeadline) {
 TEST_F(OverTcp, AWrongTransportIsSaid) {
   Ranks ranks(2, "sum", job_of("tcp-wrong"), {"LOCKSTEP_TRANSPORT=pigeon"});
   EXPECT_THAT(ranks.wait(), testing::Each(3));
-  EXPECT_THAT(ranks.output(0), HasSubstr("LOCKSTEP_TRANSPORT is 'pigeon'; it takes auto, shm or tcp"));
+  EXPECT_THAT(ranks.output(0), HasSubstr("LOCKSTEP_TRANSPORT is 'pigeon'; it takes auto, shm, tcp or mpi"));
 }
 
 TEST_F(OverTcp, UnderOurLauncherRanksHaveASecretThatNoListShows) {

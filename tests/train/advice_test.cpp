@@ -53,5 +53,17 @@ TEST(Advice, OnALinkOf100MbitItPays) {
   EXPECT_LE(values_after("us a message, ", command.output()).front(), 7) << command.output();
 }
 
+TEST(Advice, OnALinkOf100MbitTrainingIsBoundByTheNetwork) {
+  Command shaped(on_a_slow_link({"true"}));
+  if (shaped.wait() != 0)
+    GTEST_SKIP() << "no link can be shaped here (a network namespace with tc): " << shaped.errors();
+  Command command(on_a_slow_link({LOCKSTEP_PROGRAM, "run", "-n", "2", LOCKSTEP_EXAMPLES "bottleneck"}),
+                  {.environment = {"LOCKSTEP_TRANSPORT=tcp"}});
+  ASSERT_EQ(command.wait(), 0) << command.output() << command.errors();
+  EXPECT_THAT(command.output(), HasSubstr("It is network-bound: "));
+  EXPECT_THAT(command.output(), HasSubstr("so the link does not keep up"));
+  EXPECT_LT(value_after("against one rank: ", command.output()), 50) << command.output();
+}
+
 }  // namespace
 }  // namespace lockstep

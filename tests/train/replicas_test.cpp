@@ -32,6 +32,16 @@ TEST_P(Replicas, ProcessesTrainAsOneDoes) {
   EXPECT_THAT(command.output(), HasSubstr("bits equal"));
 }
 
+TEST_P(Replicas, ThreadsOfOneProcessTrainAsProcessesToTheBit) {
+  const std::string ranks = std::to_string(GetParam());
+  Command processes({LOCKSTEP_PROGRAM, "run", "-n", ranks, LOCKSTEP_MIRRORED_PROGRAM});
+  ASSERT_EQ(processes.wait(), 0) << processes.output() << processes.errors();
+  Command threads({LOCKSTEP_MIRRORED_PROGRAM, "mirrored", ranks});
+  ASSERT_EQ(threads.wait(), 0) << threads.output() << threads.errors();
+  EXPECT_THAT(threads.output(), HasSubstr("parameters "));
+  EXPECT_THAT(processes.output(), HasSubstr(threads.output()));
+}
+
 #ifdef LOCKSTEP_EXAMPLES
 /// What an example prints on `ranks` ranks.
 std::string output_of(const std::string& example, int ranks) {
@@ -45,6 +55,15 @@ TEST(Example, MlpLearnsAloneAndOnTwoRanks) {
     const auto losses = values_after(" loss ", output_of("train_mlp", ranks));
     ASSERT_EQ(losses.size(), 5u);
     EXPECT_LT(losses.back(), 0.3);
+  }
+}
+
+TEST(Example, MirroredLearnsAloneAndInThreads) {
+  for (const std::string replicas : {"1", "2"}) {
+    Command command({LOCKSTEP_EXAMPLES + std::string("mirrored"), replicas});
+    ASSERT_EQ(command.wait(), 0) << command.output() << command.errors();
+    EXPECT_LT(values_after(" loss ", command.output()).back(), 0.3);
+    EXPECT_GT(values_after("accuracy ", command.output()).back(), 0.9);
   }
 }
 
@@ -103,6 +122,19 @@ TEST(Example, UnevenGoesOnUntilTheLastRankHasRunOut) {
   const auto output = output_of("uneven", 3);
   EXPECT_THAT(values_after(": ", output), testing::Each(32)) << "batches of rank 2; rank 0 has 16";
   EXPECT_LT(values_after(" loss ", output).back(), 0.3) << output;
+}
+
+TEST(Example, BottleneckSaysWhatLimitsIt) {
+  for (const int ranks : {1, 2}) {
+    const auto output = output_of("bottleneck", ranks);
+    EXPECT_THAT(output, testing::ContainsRegex("It is (compute|memory)-bound: ")) << output;
+    const auto efficiency = values_after("against one rank: ", output);
+    ASSERT_EQ(efficiency.size(), 1u) << output;
+    EXPECT_GT(efficiency.front(), 0) << output;
+    EXPECT_LE(efficiency.front(), 100) << output;
+    if (ranks == 1) continue;
+    EXPECT_THAT(output, testing::HasSubstr("bucket_bytes = kAuto: buckets of ")) << output;
+  }
 }
 
 TEST(Example, GanFindsTheWholeCircleAloneAndOnTwoRanks) {

@@ -1,7 +1,7 @@
 #include "lab/sst2/distilbert.h"
 
 #include <torch/nn/functional/activation.h>
-#include <torch/nn/init.h>
+#include <torch/nn/modules/container/modulelist.h>
 #include <torch/types.h>
 #include <torch/utils.h>
 
@@ -14,6 +14,19 @@ namespace {
 
 torch::nn::LayerNorm layer_norm(std::int64_t width) {
   return torch::nn::LayerNorm(torch::nn::LayerNormOptions({width}).eps(1e-12));
+}
+
+/// Draws the weights of a module's parts.
+void initialise(const torch::nn::Module& module, double deviation) {
+  const torch::NoGradGuard no_grad;
+  for (const auto& part : module.modules(/*include_self=*/false)) {
+    if (auto* const linear = part->as<torch::nn::Linear>()) {
+      linear->weight.normal_(0, deviation);
+      linear->bias.zero_();
+    } else if (auto* const embedding = part->as<torch::nn::Embedding>()) {
+      embedding->weight.normal_(0, deviation);
+    }
+  }
 }
 
 /// A module that has only a name, for those of its parts.
@@ -58,7 +71,7 @@ torch::Tensor DistilBertLayerImpl::forward(torch::Tensor x, const torch::Tensor&
   return output_norm_(x + dropout_(projection_(torch::gelu(expansion_(x)))));
 }
 
-DistilBertImpl::DistilBertImpl(const DistilBertConfig& config)
+DistilBertImpl::DistilBertImpl(const DistilBertConfig& config, Sharded* sharded)
     : config_(config), pre_classifier_(nullptr), classifier_(nullptr), classifier_dropout_(nullptr) {
   const auto body = part_of(*this, "distilbert");
   const auto embeddings = part_of(*body, "embeddings");
@@ -68,25 +81,28 @@ DistilBertImpl::DistilBertImpl(const DistilBertConfig& config)
   positions_ = embeddings->register_module("position_embeddings", torch::nn::Embedding(config.positions, config.width));
   embedding_norm_ = embeddings->register_module("LayerNorm", layer_norm(config.width));
   dropout_ = embeddings->register_module("dropout", torch::nn::Dropout(config.dropout));
-  layers_ = part_of(*body, "transformer")->register_module("layer", torch::nn::ModuleList());
-  for (std::int64_t i = 0; i < config.layers; ++i) layers_->push_back(DistilBertLayer(config));
   pre_classifier_ = register_module("pre_classifier", torch::nn::Linear(config.width, config.width));
   classifier_ = register_module("classifier", torch::nn::Linear(config.width, config.labels));
   classifier_dropout_ = register_module("dropout", torch::nn::Dropout(config.classifier_dropout));
-  initialise();
-}
-
-void DistilBertImpl::initialise() {
-  const torch::NoGradGuard no_grad;
-  for (const auto& part : modules(/*include_self=*/false)) {
-    if (auto* const linear = part->as<torch::nn::Linear>()) {
-      linear->weight.normal_(0, config_.initial_deviation);
-      linear->bias.zero_();
-    } else if (auto* const embedding = part->as<torch::nn::Embedding>()) {
-      embedding->weight.normal_(0, config_.initial_deviation);
+  initialise(*this, config.initial_deviation);
+  {
+    const torch::NoGradGuard no_grad;
+    words_->weight[config.padding].zero_();
+  }
+  torch::nn::ModuleList layers;
+  for (std::int64_t i = 0; i < config.layers; ++i) {
+    const DistilBertLayer layer(config);
+    initialise(*layer, config.initial_deviation);  // while its values are whole
+    if (sharded != nullptr) {
+      const auto block = sharded->wrap(layer);
+      layers->push_back(block);
+      layers_.emplace_back(block);
+    } else {
+      layers->push_back(layer);
+      layers_.emplace_back(layer);
     }
   }
-  words_->weight[config_.padding].zero_();
+  part_of(*body, "transformer")->register_module("layer", layers);
 }
 
 torch::Tensor DistilBertImpl::forward(const torch::Tensor& tokens, const torch::Tensor& is_token) {
@@ -96,7 +112,7 @@ torch::Tensor DistilBertImpl::forward(const torch::Tensor& tokens, const torch::
                                  .masked_fill(is_token.logical_not(), -std::numeric_limits<float>::infinity())
                                  .unsqueeze(1)
                                  .unsqueeze(1);
-  for (const auto& layer : *layers_) x = layer->as<DistilBertLayer>()->forward(x, bias);
+  for (torch::nn::AnyModule& layer : layers_) x = layer.forward(x, bias);
   const torch::Tensor first = torch::relu(pre_classifier_(x.select(1, 0)));
   return classifier_(classifier_dropout_(first));
 }

@@ -2,13 +2,16 @@
 
 #include "lab/sst2/distilbert_config.h"
 
+#include <lockstep/sharded.h>
 #include <torch/nn/module.h>
-#include <torch/nn/modules/container/modulelist.h>
+#include <torch/nn/modules/container/any.h>
 #include <torch/nn/modules/dropout.h>
 #include <torch/nn/modules/embedding.h>
 #include <torch/nn/modules/linear.h>
 #include <torch/nn/modules/normalization.h>
 #include <torch/nn/pimpl.h>
+
+#include <vector>
 
 namespace lockstep::lab {
 
@@ -50,8 +53,9 @@ TORCH_MODULE(DistilBertLayer);
 /// DistilBertForSequenceClassification.
 class DistilBertImpl : public torch::nn::Module {
  public:
-  /// Initial weights are drawn from torch's generator as Hugging Face draws them.
-  explicit DistilBertImpl(const DistilBertConfig& config);
+  /// Initial weights are drawn from torch's generator as Hugging Face draws them. Each layer is a block of `sharded`,
+  /// if there is one: the same on all ranks then, and construction is collective; attach() is left to the caller.
+  explicit DistilBertImpl(const DistilBertConfig& config, Sharded* sharded = nullptr);
 
   /// Tokens {batch, time}, int64, and where they are no padding {batch, time}, bool, to logits {batch, labels}.
   torch::Tensor forward(const torch::Tensor& tokens, const torch::Tensor& is_token);
@@ -59,14 +63,12 @@ class DistilBertImpl : public torch::nn::Module {
   const DistilBertConfig& config() const { return config_; }
 
  private:
-  void initialise();
-
   DistilBertConfig config_;
   torch::nn::Embedding words_ = nullptr;
   torch::nn::Embedding positions_ = nullptr;
   torch::nn::LayerNorm embedding_norm_ = nullptr;
   torch::nn::Dropout dropout_ = nullptr;
-  torch::nn::ModuleList layers_ = nullptr;
+  std::vector<torch::nn::AnyModule> layers_;
   torch::nn::Linear pre_classifier_;
   torch::nn::Linear classifier_;
   torch::nn::Dropout classifier_dropout_;

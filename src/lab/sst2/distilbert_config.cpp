@@ -1,9 +1,9 @@
 #include "lab/sst2/distilbert_config.h"
 
 #include "base/atomic_file.h"
+#include "lab/input_file.h"
 
 #include <fmt/format.h>
-#include <lockstep/error.h>
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -20,13 +20,7 @@ class ConfigFile {
   explicit ConfigFile(const std::filesystem::path& file) : file_(file) {}
 
   DistilBertConfig read() const {
-    std::string content;
-    try {
-      content = read_file(file_);
-    } catch (const Error& error) {
-      throw Error(ErrorCode::kInvalidArgument, error.what());
-    }
-    const json said = json::parse(content, nullptr, /*allow_exceptions=*/false);
+    const json said = json::parse(file_.content(), nullptr, /*allow_exceptions=*/false);
     if (!said.is_object()) refuse("it is not a JSON object.");
     const DistilBertConfig config = config_of(said);
     require_sensible(config);
@@ -34,9 +28,7 @@ class ConfigFile {
   }
 
  private:
-  [[noreturn]] void refuse(const std::string& why) const {
-    throw Error(ErrorCode::kInvalidArgument, fmt::format("{}: {}", file_.string(), why));
-  }
+  [[noreturn]] void refuse(const std::string& why) const { file_.refuse(why); }
 
   DistilBertConfig config_of(const json& said) const {
     const std::string type = text(said, "model_type", "");
@@ -104,7 +96,7 @@ class ConfigFile {
     }
   }
 
-  const std::filesystem::path& file_;
+  InputFile file_;
 };
 
 }  // namespace
@@ -118,5 +110,27 @@ std::int64_t parameter_count(const DistilBertConfig& c) {
 }
 
 DistilBertConfig read_config(const std::filesystem::path& file) { return ConfigFile(file).read(); }
+
+void write_config(const DistilBertConfig& config, const std::filesystem::path& file) {
+  json labels = json::object();
+  for (std::int64_t i = 0; i < config.labels; ++i) labels[std::to_string(i)] = fmt::format("LABEL_{}", i);
+  const json said = {{"architectures", {"DistilBertForSequenceClassification"}},
+                     {"model_type", "distilbert"},
+                     {"vocab_size", config.vocabulary},
+                     {"max_position_embeddings", config.positions},
+                     {"sinusoidal_pos_embds", false},
+                     {"dim", config.width},
+                     {"n_layers", config.layers},
+                     {"n_heads", config.heads},
+                     {"hidden_dim", config.feed_forward},
+                     {"activation", "gelu"},
+                     {"dropout", config.dropout},
+                     {"attention_dropout", config.attention_dropout},
+                     {"seq_classif_dropout", config.classifier_dropout},
+                     {"initializer_range", config.initial_deviation},
+                     {"pad_token_id", config.padding},
+                     {"id2label", labels}};
+  write_file_atomically(file, said.dump(2) + "\n");
+}
 
 }  // namespace lockstep::lab

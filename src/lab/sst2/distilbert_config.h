@@ -29,4 +29,7 @@ std::int64_t parameter_count(const DistilBertConfig& config);
 /// cannot be.
 DistilBertConfig read_config(const std::filesystem::path& file);
 
+/// Writes a `config.json` that read_config and Hugging Face's library read. Throws Error (kIo).
+void write_config(const DistilBertConfig& config, const std::filesystem::path& file);
+
 }  // namespace lockstep::lab

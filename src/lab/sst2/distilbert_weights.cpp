@@ -1,8 +1,9 @@
 #include "lab/sst2/distilbert_weights.h"
 
+#include "lab/input_file.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <lockstep/error.h>
 #include <lockstep/safetensors.h>
 #include <torch/types.h>
 #include <torch/utils.h>
@@ -53,12 +54,10 @@ std::string name_of_layer_part(const std::string& name) {
 /// A file's tensors by the names of our model.
 class Weights {
  public:
-  explicit Weights(const std::filesystem::path& path) : path_(path), file_(path) {
-    for (const std::string& name : file_.names()) sort_in(name);
-  }
-
-  [[noreturn]] void refuse(const std::string& why) const {
-    throw Error(ErrorCode::kInvalidArgument, fmt::format("{}: {}", path_.string(), why));
+  explicit Weights(const std::filesystem::path& path) : input_(path), file_(path) {
+    const char* const query = "encoder.layer.0.attention.self.query.weight";
+    const bool bert = file_.contains(query) || file_.contains(std::string("bert.") + query);
+    for (const std::string& name : file_.names()) sort_in(name, bert ? "bert." : "distilbert.");
   }
 
   /// In float32, of this shape; undefined where a parameter of the classifier is missing.
@@ -88,12 +87,12 @@ class Weights {
   }
 
  private:
-  void sort_in(const std::string& name) {
-    // Files of a bare encoder name its parts without "bert." or "distilbert.".
-    const bool bert = file_.contains("encoder.layer.0.attention.self.query.weight") ||
-                      file_.contains("bert.encoder.layer.0.attention.self.query.weight");
+  [[noreturn]] void refuse(const std::string& why) const { input_.refuse(why); }
+
+  /// Files of a bare encoder name its parts without the `prefix`.
+  void sort_in(const std::string& name, const std::string& prefix) {
     const bool bare = begins_with_any(name, {"embeddings.", "encoder.", "transformer.", "pooler."});
-    std::string full = bare ? (bert ? "bert." : "distilbert.") + name : name;
+    std::string full = bare ? prefix + name : name;
     if (begins_with_any(full, {"vocab_", "cls.", "bert.pooler.", "qa_outputs."}) ||
         full == "bert.embeddings.position_ids") {
       unused_.push_back(name);
@@ -116,7 +115,7 @@ class Weights {
     return file_.tensor(name).to(torch::kFloat32);
   }
 
-  std::filesystem::path path_;
+  InputFile input_;
   SafetensorsFile file_;
   std::map<std::string, std::string> names_;  // ours: theirs
   std::string types_;                         // theirs; empty if there are none

@@ -1,11 +1,11 @@
 #include "lab/sst2/sentences.h"
 
-#include "base/atomic_file.h"
+#include "lab/input_file.h"
 #include "lab/utf8.h"
 
 #include <fmt/format.h>
-#include <lockstep/error.h>
 
+#include <algorithm>
 #include <string_view>
 
 namespace lockstep::lab {
@@ -14,13 +14,11 @@ namespace {
 
 /// A line of a file, for sentences about it.
 struct Line {
-  const std::filesystem::path& file;
+  const InputFile& file;
   std::size_t number;  ///< from 1
   std::string_view text;
 
-  [[noreturn]] void refuse(const std::string& why) const {
-    throw Error(ErrorCode::kInvalidArgument, fmt::format("{}, line {}: {}", file.string(), number, why));
-  }
+  [[noreturn]] void refuse(const std::string& why) const { file.refuse(fmt::format("line {}: {}", number, why)); }
 };
 
 void require_utf8(const Line& line) {
@@ -51,18 +49,11 @@ Sentence parse(const Line& line) {
   return {std::string(line.text.substr(0, tab)), label == "1" ? 1 : 0};
 }
 
-std::string content_of(const std::filesystem::path& file) {
-  try {
-    return read_file(file);
-  } catch (const Error& error) {
-    throw Error(ErrorCode::kInvalidArgument, error.what());
-  }
-}
-
 }  // namespace
 
-std::vector<Sentence> read_sst2(const std::filesystem::path& file) {
-  const std::string content = content_of(file);
+std::vector<Sentence> read_sst2(const std::filesystem::path& path) {
+  const InputFile file(path);
+  const std::string content = file.content();
   std::vector<Sentence> sentences;
   std::size_t number = 0;
   for (std::size_t begin = 0; begin < content.size();) {
@@ -75,10 +66,7 @@ std::vector<Sentence> read_sst2(const std::filesystem::path& file) {
     }
     begin = end + 1;
   }
-  if (sentences.empty()) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{} holds no sentences: is it GLUE's train.tsv or dev.tsv of SST-2?", file.string()));
-  }
+  if (sentences.empty()) file.refuse("it holds no sentences: is it GLUE's train.tsv or dev.tsv of SST-2?");
   return sentences;
 }
 

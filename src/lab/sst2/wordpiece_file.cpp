@@ -1,10 +1,10 @@
-#include "base/atomic_file.h"
+#include "lab/input_file.h"
 #include "lab/sst2/wordpiece.h"
 #include "lab/utf8.h"
 
 #include <fmt/format.h>
-#include <lockstep/error.h>
 
+#include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <unordered_set>
@@ -20,23 +20,16 @@ class VocabularyFile {
  public:
   explicit VocabularyFile(const std::filesystem::path& file) : file_(file) {}
 
-  [[noreturn]] void refuse(const std::string& why) const {
-    throw Error(ErrorCode::kInvalidArgument, fmt::format("{}: {}", file_.string(), why));
-  }
-
   WordPieceModel read() const {
-    std::string content;
-    try {
-      content = read_file(file_);
-    } catch (const Error& error) {
-      throw Error(ErrorCode::kInvalidArgument, error.what());
-    }
-    WordPieceModel model = file_.extension() == ".json" ? read_json(content) : read_lines(content);
+    const std::string content = file_.content();
+    WordPieceModel model = file_.path().extension() == ".json" ? read_json(content) : read_lines(content);
     require_tokens(model);
     return model;
   }
 
  private:
+  [[noreturn]] void refuse(const std::string& why) const { file_.refuse(why); }
+
   WordPieceModel read_lines(const std::string& content) const {
     WordPieceModel model;
     for (std::size_t begin = 0; begin < content.size();) {
@@ -110,7 +103,7 @@ class VocabularyFile {
     }
   }
 
-  const std::filesystem::path& file_;
+  InputFile file_;
 };
 
 }  // namespace

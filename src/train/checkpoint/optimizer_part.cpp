@@ -15,11 +15,13 @@ namespace {
 using torch::optim::OptimizerParamState;
 
 TensorSlice slice_like(const TensorSlice& parameter, const std::string& name, torch::Tensor data) {
-  return {name, parameter.shape, parameter.begin, std::move(data), parameter.replicated};
+  return {name, parameter.shape, parameter.begin, std::move(data), parameter.replicated, parameter.is_copy};
 }
 
 /// A number of a parameter that is cut over ranks is written by the rank that has its first element.
-bool writes_numbers(const TensorSlice& parameter) { return parameter.replicated || parameter.begin == 0; }
+bool writes_numbers(const TensorSlice& parameter) {
+  return parameter.replicated || (parameter.begin == 0 && !parameter.is_copy);
+}
 
 }  // namespace
 

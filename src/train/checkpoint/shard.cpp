@@ -84,7 +84,7 @@ std::vector<Piece> pieces_of(const std::vector<TensorSlice>& slices, int rank, i
     std::int64_t first = 0, last = slice.data.numel();
     if (slice.replicated) std::tie(first, last) = shares.next(slice.data);
     const bool empty = elements_of(slice.shape) == 0 && rank == 0;  // somebody has to say that it is there
-    if (first == last && !empty) continue;
+    if ((first == last && !empty) || slice.is_copy) continue;
     pieces.push_back({slice.name, slice.shape, slice.begin + first, flat(slice.data).slice(0, first, last)});
   }
   return pieces;

@@ -47,6 +47,10 @@ TEST(Pieces, OfASliceAreItsOwn) {
   EXPECT_TRUE(torch::equal(pieces[0].data, torch::arange(3)));
 }
 
+TEST(Pieces, ThatAnotherRankHasTooAreNotWritten) {
+  EXPECT_TRUE(pieces_of({{"w", {10}, 4, torch::arange(3), false, /*is_copy=*/true}}, 1, 2).empty());
+}
+
 TEST(Pieces, BeyondTheirTensorAreRefused) {
   EXPECT_THROW(pieces_of({{"w", {10}, 8, torch::arange(3), false}}, 0, 1), Error);
   EXPECT_THROW(pieces_of({{"w", {10}, -1, torch::arange(3), false}}, 0, 1), Error);

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "train/test_errors.h"
 #include "train/test_model.h"
 
 namespace lockstep::test {
@@ -48,16 +49,5 @@ struct Training {
   std::int64_t iteration = 0;
   TrainingState state;
 };
-
-/// The error that `work` throws; "no error" if none.
-template <class Work>
-std::string error_of(const Work& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 }  // namespace lockstep::test

@@ -30,7 +30,7 @@ std::vector<TensorSlice> slices_of(const Sharded& sharded) {
   for (const ParameterPiece& piece : sharded.pieces()) {
     torch::Tensor data = whole ? piece.parameter : piece.values;
     if (!data.defined()) data = torch::empty({0}, torch::TensorOptions(piece.parameter.scalar_type()));
-    slices.push_back({piece.name, piece.shape, whole ? 0 : piece.begin, data, whole, piece.parameter});
+    slices.push_back({piece.name, piece.shape, whole ? 0 : piece.begin, data, whole, piece.is_copy, piece.parameter});
   }
   return slices;
 }

@@ -2,11 +2,12 @@
 
 #include <lockstep/hooks.h>
 
-#include <chrono>
 #include <functional>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "train/sync_timing.h"
 
 namespace lockstep {
 
@@ -21,12 +22,16 @@ class TrafficCount {
   void all_reduce(std::size_t bytes) { sent(all_reduced(bytes), 2 * others_); }
   void all_gather(std::size_t own_block) { sent(others_ * static_cast<double>(own_block), others_); }
   void all_to_all(std::size_t bytes) { sent(others_ * static_cast<double>(bytes) / ranks_, others_); }
-  const HookTraffic& traffic() const { return traffic_; }
+  HookTraffic traffic() const {
+    HookTraffic all = traffic_;
+    all.hook_seconds = own_ms_ / 1000;
+    return all;
+  }
 
   /// What `f` gives; the time it takes is the hook's.
   template <class F>
   auto time(F&& f) {
-    const OwnTime own(traffic_.hook_seconds);
+    const Timed own(own_ms_);
     return f();
   }
   /// `f`, timed whenever it runs, which is while this lives.
@@ -36,20 +41,6 @@ class TrafficCount {
   }
 
  private:
-  /// Adds to `seconds` what passes while it lives.
-  class OwnTime {
-   public:
-    explicit OwnTime(double& seconds) : seconds_(seconds) {}
-    ~OwnTime() { seconds_ += std::chrono::duration<double>(Clock::now() - begin_).count(); }
-    OwnTime(const OwnTime&) = delete;
-    OwnTime& operator=(const OwnTime&) = delete;
-
-   private:
-    using Clock = std::chrono::steady_clock;
-    double& seconds_;
-    Clock::time_point begin_ = Clock::now();
-  };
-
   void sent(double bytes, double messages) {
     traffic_.sent_bytes += bytes;
     traffic_.messages += messages;
@@ -57,7 +48,8 @@ class TrafficCount {
   double all_reduced(std::size_t bytes) const { return 2.0 * others_ * static_cast<double>(bytes) / ranks_; }
   double others_;
   double ranks_;
-  HookTraffic traffic_;
+  double own_ms_ = 0;
+  HookTraffic traffic_;  // but for the time
 };
 
 /// A hook that compresses float32 and ends its chain.

@@ -2,38 +2,12 @@
 #include <fmt/format.h>
 
 #include "train/hooks/hook_base.h"
+#include "train/hooks/int8_code.h"
 #include "train/hooks/sign_code.h"
 #include "train/tensor.h"
 
 namespace lockstep {
 namespace {
-
-/// Rows of `values` numbers, each coded as 8-bit numbers followed by the blocks' scales.
-class Int8Code {
- public:
-  Int8Code(std::int64_t values, std::int64_t block) : values_(values), blocks_(values / block), block_(block) {}
-  std::int64_t row_bytes() const { return values_ + blocks_ * static_cast<std::int64_t>(sizeof(float)); }
-
-  /// [rows, values] of float32 -> [rows, row_bytes()].
-  torch::Tensor encode(const torch::Tensor& numbers) const {
-    const auto blocks = numbers.reshape({-1, blocks_, block_});
-    const auto scales = blocks.abs().amax(2, /*keepdim=*/true) / 127;
-    const auto codes = (blocks / scales.clamp_min(1e-37)).round().to(torch::kInt8);
-    return torch::cat({codes.reshape({-1, values_}).view(torch::kUInt8),
-                       scales.reshape({-1, blocks_}).contiguous().view(torch::kUInt8)},
-                      1);
-  }
-  torch::Tensor decode(const torch::Tensor& rows) const {
-    const auto codes = rows.narrow(1, 0, values_).contiguous().view(torch::kInt8).to(torch::kFloat32);
-    const auto scales = rows.narrow(1, values_, row_bytes() - values_).contiguous().view(torch::kFloat32);
-    return (codes.view({-1, blocks_, block_}) * scales.unsqueeze(2)).view({-1, values_});
-  }
-
- private:
-  std::int64_t values_;
-  std::int64_t blocks_;
-  std::int64_t block_;
-};
 
 class Int8 : public CompressingHook {
  public:

@@ -36,8 +36,7 @@ void require_sensible(const Group& group, const InvariantOptions& options) {
 
 std::vector<std::pair<std::string, std::string>> contract(const std::vector<ModuleTensor>& tensors,
                                                           const InvariantOptions& options) {
-  std::vector<std::pair<std::string, std::string>> things;
-  for (const auto& tensor : tensors) things.emplace_back(tensor.name, tensor.description());
+  auto things = descriptions_of(tensors);
   things.emplace_back("option micro_batches", std::to_string(options.micro_batches));
   things.emplace_back("option threads", std::to_string(options.threads));
   things.emplace_back("option seed", std::to_string(options.seed));
@@ -72,7 +71,7 @@ class InvariantParallel::Implementation {
                  const InvariantOptions& options)
       : group_(group), options_(options), buffers_(std::move(buffers)) {
     require_sensible(group_, options_);
-    require_equal(group_, contract(tensors, options_));
+    require_equal(group_, contract(tensors, options_), {.operation = kOwner});
     parameters_ = parameters_in(tensors);
     broadcast_values(group_, tensors);
     const auto layouts =

@@ -3,13 +3,16 @@
 #include <gtest/gtest.h>
 #include <lockstep/invariant.h>
 
+#include "train/test_errors.h"
 #include "train/test_model.h"
 
 namespace lockstep {
 namespace {
 
+using test::error_of;
 using test::make_net;
 using test::SmallNet;
+using test::thrown_by;
 using testing::HasSubstr;
 
 constexpr int kMicroBatches = 8;
@@ -109,20 +112,9 @@ TEST(Invariant, UnreachedParametersStayWithoutGradient) {
   });
 }
 
-/// The code and text of the Error that `f` throws.
-template <class F>
-std::pair<std::optional<ErrorCode>, std::string> error_of(const F& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return {error.code(), error.what()};
-  }
-  return {std::nullopt, "nothing was thrown"};
-}
-
 TEST(Invariant, RefusesNumbersThatCannotBe) {
   const auto made = [](World& world, const InvariantOptions& options) {
-    return error_of([&] {
+    return thrown_by([&] {
       test::Vectors model({"a"});
       const InvariantParallel replica(world, model, options);
     });
@@ -133,9 +125,9 @@ TEST(Invariant, RefusesNumbersThatCannotBe) {
     EXPECT_THAT(text, HasSubstr("up to 8 ranks, not on 3"));
   });
   test::on_ranks(2, [&](World& world) {
-    EXPECT_THAT(made(world, {.micro_batches = 1}).second, HasSubstr("up to 1 ranks, not on 2"));
-    EXPECT_THAT(made(world, {.micro_batches = 6}).second, HasSubstr("a power of two"));
-    EXPECT_THAT(made(world, {.threads = 0}).second, HasSubstr("at least one thread, not 8 and 0"));
+    EXPECT_THAT(made(world, {.micro_batches = 1}).text, HasSubstr("up to 1 ranks, not on 2"));
+    EXPECT_THAT(made(world, {.micro_batches = 6}).text, HasSubstr("a power of two"));
+    EXPECT_THAT(made(world, {.threads = 0}).text, HasSubstr("at least one thread, not 8 and 0"));
     const auto [code, text] = made(world, {.seed = static_cast<std::uint64_t>(world.rank())});
     EXPECT_EQ(code, ErrorCode::kMismatch);
     EXPECT_THAT(text, HasSubstr("option seed"));
@@ -147,32 +139,32 @@ TEST(Invariant, RefusesWhatWouldDependOnTheRanks) {
   at::set_num_threads(1);
   test::Vectors half({"a"});
   half.to(torch::kBFloat16);
-  EXPECT_THAT(error_of([&] { InvariantParallel(world, half); }).second, HasSubstr("'a' of type BFloat16"));
+  EXPECT_THAT(error_of([&] { InvariantParallel(world, half); }), HasSubstr("'a' of type BFloat16"));
 
   test::Vectors model({"a"});
   InvariantParallel replica(world, model);
   const auto backward = [&] { replica.backward(8, [&](std::int64_t, std::int64_t) { return model.loss({"a"}, 1); }); };
   at::set_num_threads(2);
-  const auto threads = error_of(backward);
+  const auto threads = thrown_by(backward);
   at::set_num_threads(1);
-  EXPECT_EQ(threads.first, ErrorCode::kInvalidArgument);
-  EXPECT_THAT(threads.second, HasSubstr("with 2 threads now, and InvariantParallel was made for 1"));
-  EXPECT_THAT(error_of([&] { replica.backward(0, nullptr); }).second, HasSubstr("without samples"));
+  EXPECT_EQ(threads.code, ErrorCode::kInvalidArgument);
+  EXPECT_THAT(threads.text, HasSubstr("with 2 threads now, and InvariantParallel was made for 1"));
+  EXPECT_THAT(error_of([&] { replica.backward(0, nullptr); }), HasSubstr("without samples"));
   backward();
   EXPECT_EQ(model.gradient("a"), 1);
 
   Batch uneven;
   uneven.samples = 3;
   uneven.global_samples = 8;
-  EXPECT_THAT(error_of([&] { replica.backward(uneven, nullptr); }).second, HasSubstr("3 of 8 on rank 0 of 1"));
+  EXPECT_THAT(error_of([&] { replica.backward(uneven, nullptr); }), HasSubstr("3 of 8 on rank 0 of 1"));
   Batch by_length;
   by_length.samples = by_length.global_samples = 8;
   by_length.lengths = torch::ones({8}, torch::kInt64);
-  EXPECT_THAT(error_of([&] { replica.backward(by_length, nullptr); }).second, HasSubstr("without lengths"));
+  EXPECT_THAT(error_of([&] { replica.backward(by_length, nullptr); }), HasSubstr("without lengths"));
 
   torch::nn::Sequential normalised(torch::nn::Linear(3, 3), torch::nn::BatchNorm1d(3));
   InvariantParallel refused(world, *normalised);
-  const auto [code, text] = error_of([&] {
+  const auto [code, text] = thrown_by([&] {
     refused.backward(16, [&](std::int64_t begin, std::int64_t end) {
       return normalised->forward(torch::ones({end - begin, 3})).sum();
     });

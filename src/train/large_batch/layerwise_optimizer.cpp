@@ -56,7 +56,7 @@ torch::Tensor LayerwiseOptimizer::step(LossClosure closure) {
     loss = closure();
   }
   const torch::NoGradGuard no_grad;
-  std::vector<Direction> waiting;
+  std::vector<std::pair<Direction, std::size_t>> waiting;  // and where their squares are
   std::vector<double> squares;
   const auto finish = [this](const Direction& direction, const double* pair) {
     const bool scaled = is_layerwise(*direction.options) && pair[0] > 0 && pair[1] > 0;
@@ -64,21 +64,24 @@ torch::Tensor LayerwiseOptimizer::step(LossClosure closure) {
   };
   for (auto& group : param_groups()) {
     for (const torch::Tensor& parameter : group.params()) {
-      if (!parameter.grad().defined()) continue;
-      const Direction direction = direction_of(parameter, group.options());
-      const double pair[] = {sum_of_squares(parameter), sum_of_squares(direction.measured)};
-      if (!sum_) {
-        finish(direction, pair);
-        continue;
+      double pair[] = {0, 0};
+      if (parameter.grad().defined()) {
+        const Direction direction = direction_of(parameter, group.options());
+        pair[0] = sum_of_squares(parameter);
+        pair[1] = sum_of_squares(direction.measured);
+        if (sum_) {
+          waiting.emplace_back(direction, squares.size());
+        } else {
+          finish(direction, pair);
+        }
       }
-      waiting.push_back(direction);
       squares.insert(squares.end(), std::begin(pair), std::end(pair));
     }
   }
-  if (waiting.empty()) return loss;
+  if (!sum_) return loss;
   torch::Tensor sums = torch::tensor(squares, torch::kFloat64);
-  sum_(sums);
-  for (std::size_t i = 0; i < waiting.size(); ++i) finish(waiting[i], sums.data_ptr<double>() + 2 * i);
+  sum_(sums);  // a rank that has no gradient at all has its part in it too
+  for (const auto& [direction, at] : waiting) finish(direction, sums.data_ptr<double>() + at);
   return loss;
 }
 

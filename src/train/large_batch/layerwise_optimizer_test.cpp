@@ -180,6 +180,22 @@ TEST(LayerwiseOptimizer, OfSlicesScalesByTheNormOfTheWhole) {
   EXPECT_GT(difference(run_on_slices<Lamb>(lamb_options(), false), reference_run(lamb(true))), 1e-3);
 }
 
+TEST(LayerwiseOptimizer, OfSlicesSumsOnceAStepAlsoWhereItHasNoGradient) {
+  torch::Tensor moved = torch::ones(3), without = torch::ones(2);
+  Lamb optimizer({without, moved}, LambOptions(0.1));
+  std::vector<Vector> sums;
+  optimizer.sum_norms_by([&sums](torch::Tensor& squares) { sums.push_back(to_vector(squares)); });
+  optimizer.step();
+  moved.mutable_grad() = torch::ones(3);
+  optimizer.step();
+  ASSERT_EQ(sums.size(), 2u);
+  EXPECT_EQ(sums[0], Vector(4, 0.0));
+  EXPECT_EQ(sums[1][1], 0);
+  EXPECT_EQ(sums[1][2], 3);
+  EXPECT_GT(sums[1][3], 0);
+  EXPECT_TRUE(optimizer.sum_norms_by(nullptr)) << "it says what was set";
+}
+
 TEST(LayerwiseOptimizer, OptionsThatMakeNoSenseAreRefused) {
   const auto refusal = [](const auto& make) -> std::string {
     try {

@@ -34,10 +34,10 @@ LocalSgdOptions checked(const LocalSgdOptions& options) {
 /// What all ranks must agree on.
 std::vector<std::pair<std::string, std::string>> contract(const std::vector<ModuleTensor>& tensors,
                                                           const LocalSgdOptions& options) {
-  std::vector<std::pair<std::string, std::string>> things = {
-      {"options", fmt::format("period {}, outer rate {}, outer momentum {}, buffers {}", options.period,
-                              options.outer_rate, options.outer_momentum, static_cast<int>(options.buffers))}};
-  for (const auto& one : tensors) things.emplace_back(one.name, one.description());
+  auto things = descriptions_of(tensors);
+  things.emplace_back("options",
+                      fmt::format("period {}, outer rate {}, outer momentum {}, buffers {}", options.period,
+                                  options.outer_rate, options.outer_momentum, static_cast<int>(options.buffers)));
   return things;
 }
 
@@ -53,7 +53,7 @@ class LocalReplicas {
         share_(group_.attribute<BatchShare>()),
         buffers_(std::move(buffers)),
         count_(group.size()) {
-    require_equal(group_, contract(tensors, options_));
+    require_equal(group_, contract(tensors, options_), {.operation = "LocalSgd"});
     std::map<torch::ScalarType, std::vector<torch::Tensor>> by_type;
     for (const auto& one : trainable_of(tensors, "LocalSgd")) by_type[one.tensor.scalar_type()].push_back(one.tensor);
     broadcast_values(group_, tensors);

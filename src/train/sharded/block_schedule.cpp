@@ -60,7 +60,10 @@ void BlockSchedule::end_backward() {
 
 void BlockSchedule::hold_whole(bool on) {
   if (on) {
-    for (std::size_t block = 0; block < blocks_.size(); ++block) begin_gather(block);
+    for (const Block& block : blocks_) {
+      for (ShardedFlat* flat : block.trained) flat->begin_exact_gather();
+      for (ShardedFlat* flat : block.fixed) flat->begin_exact_gather();
+    }
     for (std::size_t block = 0; block < blocks_.size(); ++block) gather(block);
   }
   held_ = on;

@@ -3,6 +3,7 @@
 #include <lockstep/group.h>
 #include <torch/types.h>
 
+#include <optional>
 #include <vector>
 
 #include "train/sharded/sharded_flat.h"
@@ -30,6 +31,10 @@ class PieceGradients {
   /// number of ranks, and zero elsewhere.
   torch::Tensor spread(std::size_t i) const;
 
+  /// What reducing them takes is predicted to be this.
+  void set_predicted_ms(std::optional<double> predicted) { predicted_ms_ = predicted; }
+  std::optional<double> predicted_ms() const { return predicted_ms_; }
+
  private:
   torch::Tensor& gradient(std::size_t i) const { return flat_.parameter(i).tensor.mutable_grad(); }
   void allocate();
@@ -37,6 +42,7 @@ class PieceGradients {
   ShardedFlat& flat_;
   std::vector<torch::Tensor> pieces_;  // empty until the first gradient is reduced
   std::vector<bool> hidden_;
+  std::optional<double> predicted_ms_;
 };
 
 }  // namespace lockstep

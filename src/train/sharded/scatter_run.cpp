@@ -13,9 +13,9 @@ constexpr std::size_t kMostInFlight = 1;
 
 }  // namespace
 
-ScatterRun::ScatterRun(Group group, std::shared_ptr<BufferPool> pool, ScatterOptions options,
+ScatterRun::ScatterRun(ShardGroups groups, std::shared_ptr<BufferPool> pool, ScatterOptions options,
                        std::vector<std::shared_ptr<PieceGradients>> flats)
-    : group_(std::move(group)),
+    : groups_(std::move(groups)),
       pool_(std::move(pool)),
       options_(std::move(options)),
       flats_(std::move(flats)),
@@ -54,19 +54,29 @@ void ScatterRun::prepare(std::size_t flat) {
 }
 
 void ScatterRun::take(std::size_t flat, std::size_t parameter, const torch::Tensor& gradient) {
-  prepare(flat);
+  {
+    const Timed exposed(report_.exposed_ms);
+    prepare(flat);
+  }
   Load& load = loads_[flat];
   slot(flat, parameter).copy_(gradient);
   load.has[parameter] = true;
   if (--load.missing == 0) full_.push_back(flat);
   report_.last_gradient_us = now_us();
+  report_.exposed_in_backward_ms = report_.exposed_ms;
 }
 
 void ScatterRun::advance() {
   if (!options_.overlap) return;
   const Timed exposed(report_.exposed_ms);
   launch_full();
-  group_.progress();
+  groups_.shards.progress();
+  if (groups_.copies) groups_.copies->progress();
+  for (const std::size_t flat : in_flight_) {  // in this order on all ranks
+    if (loads_[flat].between) continue;
+    if (!loads_[flat].pending.done()) break;
+    begin_between(flat);
+  }
   while (!in_flight_.empty() && loads_[in_flight_.front()].pending.done()) land_oldest();
 }
 
@@ -80,27 +90,50 @@ void ScatterRun::launch(std::size_t flat) {
   const ShardedFlat& values = flats_[flat]->flat();
   const BucketLayout& bucket = values.layout().bucket;
   load.left = true;
-  load.timing = report_.buckets.size();
-  BucketTiming timing{.index = static_cast<int>(flat), .bytes = bucket.bytes, .launched_us = now_us()};
-  for (std::size_t i = 0; i < values.size(); ++i) timing.parameters.push_back(values.parameter(i).name);
-  timing.algorithm = group_.algorithm_for(Collective::kReduceScatter, bucket.bytes, {.algorithm = options_.algorithm});
-  report_.buckets.push_back(std::move(timing));
+  begin_timing(flat, Collective::kReduceScatter).predicted_ms = flats_[flat]->predicted_ms();
   report_.bytes += bucket.bytes;
-  load.pending =
-      group_.reduce_scatter({load.buffer.data(), bucket.bytes / size_of(bucket.dtype), bucket.dtype}, ReduceOp::kMean,
-                            {.algorithm = options_.algorithm, .purpose = "gradients of " + values.names()});
+  load.pending = groups_.shards.reduce_scatter(
+      {load.buffer.data(), bucket.bytes / size_of(bucket.dtype), bucket.dtype}, ReduceOp::kMean,
+      {.algorithm = options_.algorithm, .purpose = "gradients of " + values.names(), .record = load.record});
   in_flight_.push_back(flat);
+}
+
+BucketTiming& ScatterRun::begin_timing(std::size_t flat, Collective collective) {
+  loads_[flat].timing = report_.buckets.size();
+  loads_[flat].record = std::make_shared<OperationRecord>();
+  BucketTiming& timing = report_.buckets.emplace_back(flats_[flat]->flat().described(collective));
+  timing.index = static_cast<int>(flat);
+  timing.phase = kBackwardPhase;
+  timing.launched_us = now_us();
+  return timing;
+}
+
+void ScatterRun::begin_between(std::size_t flat) {
+  Load& load = loads_[flat];
+  if (load.between || !groups_.copies) return;
+  load.between = true;
+  take_over(report_.buckets[load.timing], *load.record);
+  const FlatLayout& layout = flats_[flat]->flat().layout();
+  const ByteRange own = layout.piece(static_cast<std::size_t>(groups_.shards.rank()));
+  begin_timing(flat, Collective::kAllReduce).bytes = own.size();
+  load.pending = groups_.copies->all_reduce(
+      {static_cast<std::byte*>(load.buffer.data()) + own.begin, own.size() / size_of(layout.bucket.dtype),
+       layout.bucket.dtype},
+      ReduceOp::kMean,
+      {.purpose = "gradients, between hosts, of " + flats_[flat]->flat().names(), .record = load.record});
 }
 
 void ScatterRun::land_oldest() {
   const std::size_t flat = in_flight_.front();
-  in_flight_.pop_front();
   Load& load = loads_[flat];
   load.pending.wait();
+  begin_between(flat);
+  load.pending.wait();
+  in_flight_.pop_front();
   flats_[flat]->add(load.buffer);
   pool_->give_back(std::move(load.buffer));
   load.buffer = {};
-  report_.buckets[load.timing].completed_us = now_us();
+  take_over(report_.buckets[load.timing], *load.record);
 }
 
 void ScatterRun::complete() {

@@ -10,6 +10,7 @@
 
 #include "train/sharded/buffer_pool.h"
 #include "train/sharded/piece_gradients.h"
+#include "train/sharded/shard_groups.h"
 
 namespace lockstep {
 
@@ -22,10 +23,11 @@ struct ScatterOptions {
 };
 
 /// The communication of one synchronised backward of sharded gradients: a flat whose gradients are all there is
-/// reduce-scattered, this rank's piece of the mean is added to its PieceGradients, and the buffer is free for the next.
+/// reduce-scattered, its piece reduced between the copies if there are several, this rank's piece of the mean is added
+/// to its PieceGradients, and the buffer is free for the next.
 class ScatterRun {
  public:
-  ScatterRun(Group group, std::shared_ptr<BufferPool> pool, ScatterOptions options,
+  ScatterRun(ShardGroups groups, std::shared_ptr<BufferPool> pool, ScatterOptions options,
              std::vector<std::shared_ptr<PieceGradients>> flats);
   ~ScatterRun();
   ScatterRun(const ScatterRun&) = delete;
@@ -48,7 +50,9 @@ class ScatterRun {
     std::vector<bool> has;
     std::size_t missing = 0;
     bool left = false;
+    bool between = false;  ///< scattered, and on its way between the copies
     std::size_t timing = 0;
+    std::shared_ptr<OperationRecord> record;
     Pending pending;
   };
 
@@ -56,9 +60,12 @@ class ScatterRun {
   void prepare(std::size_t flat);
   void launch(std::size_t flat);
   void launch_full();
+  /// The time of what `load` does next, which its record is for.
+  BucketTiming& begin_timing(std::size_t flat, Collective collective);
+  void begin_between(std::size_t flat);
   void land_oldest();
 
-  Group group_;
+  ShardGroups groups_;
   std::shared_ptr<BufferPool> pool_;
   ScatterOptions options_;
   std::vector<std::shared_ptr<PieceGradients>> flats_;

@@ -12,7 +12,7 @@ using ::testing::ElementsAre;
 
 /// Flats of two parameters of 32 floats each.
 struct Flats {
-  Flats(World& world, int count) : pool(std::make_shared<BufferPool>(world)) {
+  Flats(const Group& world, int count) : pool(std::make_shared<BufferPool>(world)) {
     for (int f = 0; f < count; ++f) {
       std::vector<ModuleTensor> parameters;
       for (const char* name : {"a", "b"}) {
@@ -39,7 +39,7 @@ struct Flats {
 TEST(ScatterRun, LeavesInTheAgreedOrderWhateverComesFirst) {
   test::on_ranks(2, [](World& world) {
     Flats flats(world, 3);
-    ScatterRun run(world, flats.pool, {.order = {2, 0, 1}}, flats.gradients);
+    ScatterRun run({world, std::nullopt}, flats.pool, {.order = {2, 0, 1}}, flats.gradients);
     const std::vector<std::size_t> mine =
         world.rank() == 0 ? std::vector<std::size_t>{0, 1, 2} : std::vector<std::size_t>{2, 1, 0};
     for (const std::size_t flat : mine) {
@@ -63,7 +63,7 @@ TEST(ScatterRun, LeavesInTheAgreedOrderWhateverComesFirst) {
 TEST(ScatterRun, WhatARankHasNotCountsAsZero) {
   test::on_ranks(2, [](World& world) {
     Flats flats(world, 2);
-    ScatterRun run(world, flats.pool, {.order = {0, 1}}, flats.gradients);
+    ScatterRun run({world, std::nullopt}, flats.pool, {.order = {0, 1}}, flats.gradients);
     if (world.rank() == 0) run.take(1, 0, torch::full(32, 4.0));
     run.complete();
     if (world.rank() == 0) {
@@ -75,7 +75,7 @@ TEST(ScatterRun, WhatARankHasNotCountsAsZero) {
 TEST(ScatterRun, HoldsFewBuffersAtATime) {
   test::on_ranks(2, [](World& world) {
     Flats flats(world, 12);
-    ScatterRun run(world, flats.pool, {}, flats.gradients);
+    ScatterRun run({world, std::nullopt}, flats.pool, {}, flats.gradients);
     for (std::size_t flat = 0; flat < 12; ++flat) {
       for (const std::size_t parameter : {0, 1}) run.take(flat, parameter, torch::ones(32));
       run.advance();
@@ -85,11 +85,32 @@ TEST(ScatterRun, HoldsFewBuffersAtATime) {
   });
 }
 
+TEST(ScatterRun, OfSeveralCopiesIsTheMeanOverAll) {
+  test::on_ranks(4, [](World& world) {
+    const ShardGroups groups{world.split(world.rank() / 2), world.split(world.rank() % 2)};
+    Flats flats(groups.shards, 5);
+    ScatterRun run(groups, flats.pool, {}, flats.gradients);
+    for (std::size_t flat = 0; flat < 5; ++flat) {
+      for (const std::size_t parameter : {0, 1}) run.take(flat, parameter, torch::full(32, 4.0 * world.rank()));
+      run.advance();
+    }
+    run.complete();
+    for (std::size_t flat = 0; flat < 5; ++flat) {
+      EXPECT_EQ(flats.gradient(flat, static_cast<std::size_t>(groups.shards.rank())), 6);
+    }
+    const auto& buckets = run.report().buckets;
+    ASSERT_EQ(buckets.size(), 10u);
+    const auto between = [](const BucketTiming& bucket) { return bucket.operation == "all_reduce"; };
+    EXPECT_EQ(std::count_if(buckets.begin(), buckets.end(), between), 5);
+    for (const auto& bucket : buckets) EXPECT_EQ(bucket.bytes, between(bucket) ? 128u : 256u);
+  });
+}
+
 TEST(ScatterRun, GivesItsBuffersBackWhenABackwardIsDropped) {
   test::on_ranks(2, [](World& world) {
     Flats flats(world, 1);
     for (int round = 0; round < 3; ++round) {
-      ScatterRun run(world, flats.pool, {}, flats.gradients);
+      ScatterRun run({world, std::nullopt}, flats.pool, {}, flats.gradients);
       run.take(0, 0, torch::ones(32));
     }
     EXPECT_EQ(flats.pool->bytes(), 256u);

@@ -5,6 +5,16 @@
 
 namespace lockstep {
 
+double predicted_bytes_per_parameter(int stage, int ranks) {
+  const double n = ranks;
+  switch (stage) {
+    case 0: return 16;
+    case 1: return 8 + 8 / n;
+    case 2: return 4 + 12 / n;
+    default: return 16 / n;
+  }
+}
+
 Sharded::Sharded(const Group& group, torch::nn::Module& module, ShardedOptions options)
     : Sharded(group, std::move(options)) {
   attach(module);
@@ -25,6 +35,7 @@ void Sharded::step(torch::optim::Optimizer& optimizer) { sharder_->step(optimize
 double Sharded::clip_grad_norm(double max_norm) { return sharder_->clip_grad_norm(max_norm); }
 void Sharded::samples(std::int64_t count) { agree_on_samples(sharder_->group(), count); }
 Sharded::Pause Sharded::pause() { return Pause(sharder_->pause()); }
+std::size_t Sharded::registered_bytes() const { return sharder_->registered_bytes(); }
 int Sharded::stage() const { return sharder_->stage(); }
 std::vector<ParameterPiece> Sharded::pieces() const { return sharder_->pieces(); }
 const SyncReport& Sharded::report() const { return sharder_->report(); }

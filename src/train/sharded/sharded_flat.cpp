@@ -1,6 +1,7 @@
 #include "train/sharded/sharded_flat.h"
 
 #include <fmt/format.h>
+#include <lockstep/prediction.h>
 
 #include <algorithm>
 #include <cstring>
@@ -23,8 +24,11 @@ std::vector<std::string> names_of(const std::vector<ModuleTensor>& parameters) {
 }  // namespace
 
 ShardedFlat::ShardedFlat(const Group& group, std::shared_ptr<BufferPool> pool, const FlatLayout& layout,
-                         const std::vector<ModuleTensor>& parameters, Keep keep)
-    : group_(group), pool_(std::move(pool)), layout_(layout), keep_(keep) {
+                         const std::vector<ModuleTensor>& parameters, FlatOptions options)
+    : group_(group), pool_(std::move(pool)), layout_(layout), keep_(options.keep), wires_(std::move(options.wires)) {
+  if (options.gather_as != GatherAs::kFloat32 && layout_.bucket.dtype == DataType::kFloat32) {
+    code_.emplace(options.gather_as, static_cast<std::int64_t>(layout_.piece_bytes() / sizeof(float)));
+  }
   for (const Slot& slot : layout_.bucket.slots) parameters_.push_back(parameters[slot.parameter]);
   names_ = some_of(names_of(parameters_));
   torch::NoGradGuard no_grad;
@@ -36,6 +40,7 @@ ShardedFlat::ShardedFlat(const Group& group, std::shared_ptr<BufferPool> pool, c
     parameters_[i].tensor.set_data(wholes_[i]);
   }
   own_holders_ = flat_.storage().use_count();
+  if (code_ && keep_ == Keep::kWhole) store();
 }
 
 void ShardedFlat::make_tensors(torch::ScalarType type) {
@@ -43,8 +48,8 @@ void ShardedFlat::make_tensors(torch::ScalarType type) {
   const ByteRange own = layout_.piece(static_cast<std::size_t>(group_.rank()));
   const auto at = [element](std::size_t bytes) { return static_cast<std::int64_t>(bytes) / element; };
   flat_ = tensor_over(first_bytes(buffer_, layout_.bucket.bytes), type);
-  piece_flat_ =
-      keep_ == Keep::kWhole ? flat_.narrow(0, at(own.begin), at(own.size())) : torch::zeros(at(own.size()), type);
+  piece_flat_ = keep_ == Keep::kWhole && !code_ ? flat_.narrow(0, at(own.begin), at(own.size()))
+                                                : torch::zeros(at(own.size()), type);
   const std::size_t piece_starts_at = own.begin;
   for (std::size_t i = 0; i < size(); ++i) {
     const torch::Tensor& tensor = parameters_[i].tensor;
@@ -72,25 +77,95 @@ void ShardedFlat::rename(std::size_t i, const std::string& name) {
   names_ = some_of(names_of(parameters_));
 }
 
-void ShardedFlat::begin_gather() {
+void ShardedFlat::begin_gather() { start(is_coded()); }
+
+void ShardedFlat::begin_exact_gather() {
+  if (is_coded() && keep_ == Keep::kPiece) release();
+  start(/*coded=*/false);
+}
+
+std::byte* ShardedFlat::own_piece() const {
+  return static_cast<std::byte*>(buffer_.data()) + layout_.piece(static_cast<std::size_t>(group_.rank())).begin;
+}
+
+torch::Tensor ShardedFlat::wire_rows() const {
+  const std::size_t bytes = code_->row_bytes();
+  return tensor_over(first_bytes(wire_, bytes * layout_.pieces), torch::kUInt8)
+      .view({static_cast<std::int64_t>(layout_.pieces), static_cast<std::int64_t>(bytes)});
+}
+
+void ShardedFlat::start(bool coded) {
   if (gathering_ || (whole_ && keep_ == Keep::kPiece)) return;
-  if (keep_ == Keep::kPiece) {
-    buffer_ = pool_->take(layout_.bucket.bytes);
-    const ByteRange own = layout_.piece(static_cast<std::size_t>(group_.rank()));
-    std::memcpy(static_cast<std::byte*>(buffer_.data()) + own.begin, piece_flat_.data_ptr(), own.size());
+  double unheeded_ms = 0;
+  const Timed exposed(log_ != nullptr ? log_->exposed_ms() : unheeded_ms);
+  Buffer sent{nullptr, layout_.bucket.bytes / size_of(layout_.bucket.dtype), layout_.bucket.dtype};
+  if (coded) {
+    const torch::NoGradGuard no_grad;
+    wire_ = wires_->take(code_->row_bytes() * layout_.pieces);
+    code_->encode(piece_flat_, wire_rows()[group_.rank()]);
+    sent = {nullptr, code_->row_bytes() * layout_.pieces, DataType::kUInt8};
+  } else {
+    if (keep_ == Keep::kPiece) buffer_ = pool_->take(layout_.bucket.bytes);
+    if (has_own_piece()) std::memcpy(own_piece(), piece_flat_.data_ptr(), layout_.piece_bytes());
   }
+  sent.data = coded ? wire_.data() : buffer_.data();
   gathering_ = true;
-  gather_ =
-      group_.all_gather({buffer_.data(), layout_.bucket.bytes / size_of(layout_.bucket.dtype), layout_.bucket.dtype},
-                        {.purpose = "values of " + names_});
+  record_ = nullptr;
+  if (log_ != nullptr && !log_->phase().empty()) {
+    record_ = std::make_shared<OperationRecord>();
+    gather_timing_ = described(Collective::kAllGather);
+    gather_timing_.phase = log_->phase();
+    gather_timing_.predicted_ms = predicted_ms_;
+    gather_timing_.launched_us = now_us();
+  }
+  gather_ = group_.all_gather(sent, {.purpose = "values of " + names_, .record = record_});
 }
 
 void ShardedFlat::finish_gather() {
   if (!gathering_) return;
   gathering_ = false;
-  gather_.wait();
+  await_gather();
+  if (wire_.data() != nullptr) decode();
   if (keep_ == Keep::kPiece) give_storage(buffer_);
   show_whole();
+}
+
+void ShardedFlat::decode() {
+  const torch::NoGradGuard no_grad;
+  if (keep_ == Keep::kPiece) buffer_ = pool_->take(layout_.bucket.bytes);
+  code_->decode(wire_rows(), tensor_over(first_bytes(buffer_, layout_.bucket.bytes), torch::kFloat32));
+  wires_->give_back(std::move(wire_));
+  wire_ = {};
+}
+
+void ShardedFlat::await_gather() {
+  const auto needed_us = now_us();
+  {
+    double unheeded_ms = 0;
+    const Timed exposed(record_ ? log_->exposed_ms() : unheeded_ms);
+    gather_.wait();
+  }
+  if (!record_) return;
+  take_over(gather_timing_, *record_);
+  gather_timing_.hidden = gather_timing_.completed_us <= needed_us;
+  log_->add(std::move(gather_timing_));
+  record_ = nullptr;
+}
+
+BucketTiming ShardedFlat::described(Collective collective) const {
+  return {.index = index_,
+          .parameters = names_of(parameters_),
+          .bytes = layout_.bucket.bytes,
+          .operation = std::string(to_string(collective)),
+          .block = block_};
+}
+
+void ShardedFlat::log_gathers(GatherLog& log, int index) {
+  log_ = &log;
+  index_ = index;
+  predicted_ms_ =
+      code_ ? predicted_ms(group_, Collective::kAllGather, code_->row_bytes() * layout_.pieces, {}, DataType::kUInt8)
+            : predicted_ms(group_, Collective::kAllGather, layout_.bucket.bytes, {}, layout_.bucket.dtype);
 }
 
 void ShardedFlat::store() {
@@ -100,9 +175,7 @@ void ShardedFlat::store() {
     wholes_[i].copy_(parameters_[i].tensor);  // reading an archive replaces the memory
     parameters_[i].tensor.set_data(wholes_[i]);
   }
-  if (keep_ == Keep::kWhole) return;  // the piece lies in the buffer
-  const ByteRange own = layout_.piece(static_cast<std::size_t>(group_.rank()));
-  std::memcpy(piece_flat_.data_ptr(), static_cast<const std::byte*>(buffer_.data()) + own.begin, own.size());
+  if (has_own_piece()) std::memcpy(piece_flat_.data_ptr(), own_piece(), layout_.piece_bytes());
 }
 
 void ShardedFlat::show_whole() {

@@ -160,7 +160,15 @@ TEST(Sharded, StateIsOfThisRanksPieces) {
       elements += static_cast<torch::optim::AdamParamState&>(*state).exp_avg().numel();
     }
     EXPECT_EQ(elements, kCount);
+    EXPECT_EQ(shard.registered_bytes(), 2u * 2 * kCount * 4) << "values, and the buffer that gradients passed through";
   });
+}
+
+TEST(Sharded, PredictsWhatTrainingTakes) {
+  EXPECT_DOUBLE_EQ(predicted_bytes_per_parameter(0, 4), 16);
+  EXPECT_DOUBLE_EQ(predicted_bytes_per_parameter(1, 4), 10);
+  EXPECT_DOUBLE_EQ(predicted_bytes_per_parameter(2, 4), 7);
+  EXPECT_DOUBLE_EQ(predicted_bytes_per_parameter(3, 4), 4);
 }
 
 TEST(Sharded, RefusesWhatItCannotDo) {

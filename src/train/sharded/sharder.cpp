@@ -1,39 +1,42 @@
 #include "train/sharded/sharder.h"
 
 #include <fmt/format.h>
-#include <torch/optim/adagrad.h>
-#include <torch/optim/lbfgs.h>
+#include <lockstep/prediction.h>
 
 #include <algorithm>
-#include <cmath>
 
-#include "train/gradient_norm.h"
 #include "train/local_gradient.h"
-#include "train/optimizer_fields.h"
 #include "train/replicate.h"
-#include "train/tensor.h"
 
 namespace lockstep::detail {
 namespace {
 
 std::vector<std::pair<std::string, std::string>> contract(const std::vector<ModuleTensor>& tensors,
                                                           const ShardedOptions& options) {
-  std::vector<std::pair<std::string, std::string>> things;
-  for (const auto& tensor : tensors) things.emplace_back(tensor.name, tensor.description());
+  auto things = descriptions_of(tensors);
   things.emplace_back("option stage", std::to_string(options.stage));
   things.emplace_back("option first_bucket_bytes", std::to_string(options.first_bucket_bytes));
   things.emplace_back("option bucket_bytes", std::to_string(options.bucket_bytes));
   things.emplace_back("option algorithm", options.algorithm);
+  things.emplace_back("option gather_as", std::to_string(static_cast<int>(options.gather_as)));
+  things.emplace_back("option sharding", options.sharding == Sharding::kHost ? "kHost" : "kWorld");
   return things;
 }
 
-void require_stage(int stage) {
-  if (stage >= 0 && stage <= 3) return;
-  throw Error(
-      ErrorCode::kInvalidArgument,
-      fmt::format("Sharded has no stage {}: 0 shards nothing, 1 the optimizer's state, 2 the gradients too, 3 the "
-                  "parameters of wrapped blocks too.",
-                  stage));
+ShardedOptions checked(ShardedOptions options) {
+  if (options.stage < 0 || options.stage > 3) {
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("Sharded has no stage {}: 0 shards nothing, 1 the optimizer's state, 2 the gradients too, 3 the "
+                    "parameters of wrapped blocks too.",
+                    options.stage));
+  }
+  if (options.stage > 0 && options.bucket_bytes == kAuto) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "Sharded picks no size of buckets at stages 1 to 3, where they are laid out once, with the parameters: "
+                "give bucket_bytes a number.");
+  }
+  return options;
 }
 
 }  // namespace
@@ -46,40 +49,14 @@ std::vector<FlatLayout> flat_layouts(const std::vector<ModuleTensor>& parameters
   return layouts;
 }
 
-/// While it lives, parameters and their gradients are this rank's pieces.
-class Sharder::InPieces {
- public:
-  explicit InPieces(Sharder& sharder) : sharder_(sharder) {
-    for (const auto& flat : sharder_.flats_) flat->release();
-    if (sharder_.scatters()) return;
-    for (std::size_t i = 0; i < sharder_.places_.size(); ++i) {
-      auto& gradient = sharder_.parameters_[i].tensor.mutable_grad();
-      wholes_.push_back(gradient);
-      if (gradient.defined()) gradient = sharder_.part_of(gradient, i);
-    }
-  }
-  ~InPieces() {
-    for (const auto& flat : sharder_.flats_) {
-      if (flat->keep() == Keep::kWhole) flat->show_whole();
-    }
-    for (std::size_t i = 0; i < wholes_.size(); ++i) sharder_.parameters_[i].tensor.mutable_grad() = wholes_[i];
-  }
-  InPieces(const InPieces&) = delete;
-  InPieces& operator=(const InPieces&) = delete;
-
- private:
-  Sharder& sharder_;
-  std::vector<torch::Tensor> wholes_;  // stage 1: the gradients, by parameter
-};
-
 Sharder::Sharder(const Group& group, ShardedOptions options)
     : group_(group),
-      options_(std::move(options)),
+      options_(checked(std::move(options))),
+      groups_(shard_groups(group_, options_.stage == 0 ? Sharding::kWorld : options_.sharding)),
       share_(group_.attribute<BatchShare>()),
-      pool_(std::make_shared<BufferPool>(group_)),
-      schedule_({.prefetch = options_.prefetch, .reshard_after_forward = options_.reshard_after_forward}) {
-  require_stage(options_.stage);
-}
+      pool_(std::make_shared<BufferPool>(groups_.shards)),
+      wires_(std::make_shared<BufferPool>(groups_.shards)),
+      schedule_({.prefetch = options_.prefetch, .reshard_after_forward = options_.reshard_after_forward}) {}
 
 Sharder::~Sharder() = default;
 
@@ -103,9 +80,21 @@ void Sharder::attach(torch::nn::Module& module) {
     add_flats(trainable_of(rest, "Sharded"), {options_.first_bucket_bytes, options_.bucket_bytes}, Keep::kWhole);
   }
   take_names(tensors);
+  name_blocks(module);
   reached_.resize(parameters_.size());
   reached_here_.resize(parameters_.size());
   attached_ = true;
+  gather_wholes(/*exact=*/false);  // ranks compute with what came through from the first forward on
+}
+
+void Sharder::gather_wholes(bool exact) {
+  for (const auto& flat : flats_) {
+    if (flat->keep() != Keep::kWhole || !flat->is_coded()) continue;
+    exact ? flat->begin_exact_gather() : flat->begin_gather();
+  }
+  for (const auto& flat : flats_) {
+    if (flat->keep() == Keep::kWhole) flat->finish_gather();
+  }
 }
 
 void Sharder::require_attached() const {
@@ -121,11 +110,13 @@ std::vector<std::size_t> Sharder::add_flats(const std::vector<ModuleTensor>& par
   if (options_.stage == 0) return {};
   places_.resize(parameters_.size());
   std::vector<std::size_t> added;
-  for (const FlatLayout& layout : flat_layouts(parameters, limits, group_.size())) {
+  for (const FlatLayout& layout : flat_layouts(parameters, limits, groups_.shards.size())) {
     const std::size_t index = flats_.size();
     const auto& slots = layout.bucket.slots;
     for (std::size_t slot = 0; slot < slots.size(); ++slot) places_[first + slots[slot].parameter] = {index, slot};
-    flats_.push_back(std::make_unique<ShardedFlat>(group_, pool_, layout, parameters, keep));
+    flats_.push_back(std::make_unique<ShardedFlat>(groups_.shards, pool_, layout, parameters,
+                                                   FlatOptions(keep, options_.gather_as, wires_)));
+    flats_.back()->log_gathers(gathers_, static_cast<int>(index));
     order_.push_back(index);
     block_of_flat_.emplace_back();
     added.push_back(index);
@@ -135,7 +126,12 @@ std::vector<std::size_t> Sharder::add_flats(const std::vector<ModuleTensor>& par
 }
 
 void Sharder::add_hooks(std::size_t first, const std::vector<std::size_t>& flats) {
-  for (const std::size_t flat : flats) gradients_.push_back(std::make_shared<PieceGradients>(*flats_[flat]));
+  for (const std::size_t flat : flats) {
+    gradients_.push_back(std::make_shared<PieceGradients>(*flats_[flat]));
+    const BucketLayout& bucket = flats_[flat]->layout().bucket;
+    gradients_.back()->set_predicted_ms(predicted_ms(groups_.shards, Collective::kReduceScatter, bucket.bytes,
+                                                     {.algorithm = options_.algorithm}, bucket.dtype));
+  }
   for (std::size_t i = first; i < parameters_.size(); ++i) {
     hooks_.emplace_back(
         parameters_[i].tensor, [this, i](const torch::Tensor& gradient) { return before_gradient(i, gradient); },
@@ -179,12 +175,13 @@ std::shared_ptr<ScatterRun> Sharder::current_run() {
     require_attached();
     std::fill(reached_here_.begin(), reached_here_.end(), std::uint8_t{0});
     run = std::make_shared<ScatterRun>(
-        group_, pool_,
+        groups_, pool_,
         ScatterOptions{.algorithm = options_.algorithm,
                        .overlap = options_.overlap,
                        .order = schedule_.size() == 0 ? order_ : std::vector<std::size_t>{}},
         gradients_);
     run_ = run;
+    gathers_.begin_gradients();
     at_end_of_backward([self = weak_from_this(), run] {
       if (const auto sharder = self.lock()) sharder->finish(*run);
     });
@@ -209,6 +206,7 @@ void Sharder::finish(ScatterRun& run) {
     if (reached_[i]) gradients_[places_[i].flat]->show(places_[i].slot);
   }
   report_ = run.report();
+  gathers_.take_into(report_);
   run_.reset();
   if (!order_agreed_ && schedule_.size() == 0) agree_on_order(run);
 }
@@ -216,87 +214,6 @@ void Sharder::finish(ScatterRun& run) {
 void Sharder::agree_on_order(const ScatterRun& run) {
   order_agreed_ = true;
   order_ = order_of_rank_zero(group_, run.order());
-}
-
-torch::Tensor Sharder::part_of(const torch::Tensor& gradient, std::size_t parameter) const {
-  const auto [flat, slot] = places_[parameter];
-  const ShardedFlat& values = *flats_[flat];
-  if (values.piece(slot).numel() == 0) return {};
-  torch::Tensor dense = gradient;
-  if (gradient.strides() != values.whole(slot).strides()) {
-    dense = torch::empty_strided(values.whole(slot).sizes(), values.whole(slot).strides(), gradient.options());
-    dense.copy_(gradient);
-  }
-  return dense.as_strided({dense.numel()}, {1}).narrow(0, values.begin(slot), values.piece(slot).numel()).detach();
-}
-
-void Sharder::require_reduced() const {
-  if (!scatters()) return;
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    const auto& gradient = parameters_[i].tensor.grad();
-    if (!gradient.defined() || gradients_[places_[i].flat]->is_shown(places_[i].slot)) continue;
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("The gradient of '{}' was not reduced over the ranks: run the last backward before step() "
-                            "and clip_grad_norm() outside pause().",
-                            parameters_[i].name),
-                {.rank = group_.rank(), .operation = "Sharded"});
-  }
-}
-
-void Sharder::step(torch::optim::Optimizer& optimizer) {
-  if (dynamic_cast<torch::optim::LBFGS*>(&optimizer) != nullptr) {
-    throw Error(
-        ErrorCode::kUnsupported,
-        "Sharded does not take LBFGS, which looks at all parameters at once: use an optimizer that works element "
-        "by element, or DataParallel.");
-  }
-  require_attached();
-  require_reduced();
-  cut_eager_state(optimizer);
-  {
-    const InPieces in_pieces(*this);
-    optimizer.step();
-  }
-  // What a graph saved of the old values must not pass for them. (Where this rank has no part nothing was written, and
-  // SGD writes in a way that autograd does not see.)
-  for (const auto& parameter : parameters_) parameter.tensor.unsafeGetTensorImpl()->bump_version();
-  for (const auto& flat : flats_) {
-    if (flat->keep() == Keep::kWhole) flat->begin_gather();
-  }
-  for (const auto& flat : flats_) flat->finish_gather();
-}
-
-void Sharder::cut_eager_state(torch::optim::Optimizer& optimizer) const {
-  if (flats_.empty() || dynamic_cast<torch::optim::Adagrad*>(&optimizer) == nullptr) return;
-  torch::NoGradGuard no_grad;
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    auto* const found = find_state(optimizer, parameters_[i].tensor);
-    if (found == nullptr) continue;
-    auto& state = static_cast<torch::optim::AdagradParamState&>(*found);
-    const auto [flat, slot] = places_[i];
-    if (state.sum().sizes() != flats_[flat]->whole(slot).sizes() ||
-        state.sum().sizes() == flats_[flat]->piece(slot).sizes())
-      continue;
-    const auto part = part_of(state.sum(), i);
-    state.sum(part.defined() ? part.clone() : torch::empty({0}, state.sum().options()));
-  }
-}
-
-double Sharder::clip_grad_norm(double max_norm) {
-  if (replica_) return replica_->clip_grad_norm(max_norm);
-  require_norm(max_norm);
-  require_reduced();
-  torch::NoGradGuard no_grad;
-  std::vector<torch::Tensor> parameters;
-  std::vector<double> sum{0};
-  for (const auto& parameter : parameters_) {
-    parameters.push_back(parameter.tensor);
-    if (parameter.tensor.grad().defined()) sum[0] += sum_of_squares(parameter.tensor.grad());
-  }
-  group_.all_reduce(buffer_of(sum), ReduceOp::kSum, {.purpose = "norm of the gradients"}).wait();
-  const double norm = std::sqrt(sum[0]);
-  clip(parameters, norm, max_norm);
-  return norm;
 }
 
 std::shared_ptr<void> Sharder::pause() {
@@ -320,12 +237,22 @@ std::vector<ParameterPiece> Sharder::pieces() const {
     const ShardedFlat& values = *flats_[flat];
     const std::int64_t begin = values.begin(slot);
     result.push_back({name, tensor, values.piece(slot), values.whole(slot).sizes().vec(), begin,
-                      begin + values.piece(slot).numel()});
+                      begin + values.piece(slot).numel(), groups_.copy() > 0});
   }
   return result;
 }
 
-const SyncReport& Sharder::report() const { return replica_ ? replica_->report() : report_; }
+std::size_t Sharder::registered_bytes() const {
+  std::size_t bytes = pool_->bytes() + wires_->bytes();
+  for (const auto& flat : flats_) bytes += flat->keep() == Keep::kWhole ? flat->layout().bucket.bytes : 0;
+  return bytes + (replica_ ? replica_->report().bytes : 0);
+}
+
+const SyncReport& Sharder::report() const {
+  // Stage 1's own is the replica's, and the gathers of the step after it.
+  const bool own = !replica_ || (!flats_.empty() && report_.last_gradient_us == replica_->report().last_gradient_us);
+  return own ? report_ : replica_->report();
+}
 
 std::vector<std::string> Sharder::unreached() const {
   if (replica_) return replica_->parameters_without_gradient();

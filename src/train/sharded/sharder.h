@@ -17,6 +17,7 @@
 #include "train/sharded/buffer_pool.h"
 #include "train/sharded/piece_gradients.h"
 #include "train/sharded/scatter_run.h"
+#include "train/sharded/shard_groups.h"
 #include "train/sharded/sharded_flat.h"
 
 namespace lockstep::detail {
@@ -41,6 +42,7 @@ class Sharder : public std::enable_shared_from_this<Sharder> {
   void step(torch::optim::Optimizer& optimizer);
   double clip_grad_norm(double max_norm);
   std::shared_ptr<void> pause();
+  std::size_t registered_bytes() const;
   std::vector<ParameterPiece> pieces() const;
   const SyncReport& report() const;
   std::vector<std::string> unreached() const;
@@ -62,6 +64,11 @@ class Sharder : public std::enable_shared_from_this<Sharder> {
   std::vector<ModuleTensor> own_tensors(const torch::nn::Module& block) const;
   /// Parameters of blocks are called as the module calls them from here on.
   void take_names(const std::vector<ModuleTensor>& tensors);
+  /// And so are blocks.
+  void name_blocks(const torch::nn::Module& module);
+  /// Flats that are kept whole and hold what came through hold that of now, or the values themselves.
+  void gather_wholes(bool exact);
+  void begin_forward();
   void before_backward(std::size_t block);
   void open_backward();
   torch::Tensor before_gradient(std::size_t parameter, const torch::Tensor& gradient);
@@ -75,12 +82,18 @@ class Sharder : public std::enable_shared_from_this<Sharder> {
   /// Adagrad makes its state when it is made, of whole parameters: leaves this rank's part of it.
   void cut_eager_state(torch::optim::Optimizer& optimizer) const;
 
+  /// Adds up float64s over the ranks of one copy: the same bits on all ranks of all copies. Blocking.
+  void sum_over_shards(Buffer sums, const char* purpose) const;
+
   Group group_;
   ShardedOptions options_;
+  ShardGroups groups_;
   BatchShare& share_;
   std::vector<ModuleTensor> parameters_;   // the trainable ones, each once
   std::unique_ptr<DataParallel> replica_;  // stages 0 and 1
   std::shared_ptr<BufferPool> pool_;
+  std::shared_ptr<BufferPool> wires_;  // for what is gathered in fewer bits
+  GatherLog gathers_;                  // before those who write to it
   std::vector<std::unique_ptr<ShardedFlat>> flats_;
   std::vector<std::shared_ptr<PieceGradients>> gradients_;  // by flat
   std::vector<Place> places_;                               // by parameter
@@ -88,8 +101,9 @@ class Sharder : public std::enable_shared_from_this<Sharder> {
   std::vector<std::unique_ptr<ShardedFlat>> fixed_;         // of blocks: what is not trained
   BlockSchedule schedule_;
   std::vector<std::optional<std::size_t>> block_of_flat_;
-  std::unordered_map<const void*, std::size_t> owners_;  // blocks, by parameter's or buffer's TensorImpl
-  std::weak_ptr<int> backward_;                          // there while a backward of blocks runs, as run_ is
+  std::vector<std::vector<ShardedFlat*>> flats_of_block_;  // fixed ones too
+  std::unordered_map<const void*, std::size_t> owners_;    // blocks, by parameter's or buffer's TensorImpl
+  std::weak_ptr<int> backward_;                            // there while a backward of blocks runs, as run_ is
   bool attached_ = false;
   std::vector<std::size_t> order_;  // in which flats leave
   bool order_agreed_ = false;

@@ -22,7 +22,11 @@ class Sharder::Block final : public BlockHooks {
       : sharder_(std::move(sharder)), index_(index), name_(std::move(name)) {}
 
   std::size_t index() const { return index_; }
-  void before_forward() override { living()->schedule_.before_forward(index_, torch::GradMode::is_enabled()); }
+  void before_forward() override {
+    const auto sharder = living();
+    sharder->begin_forward();
+    sharder->schedule_.before_forward(index_, torch::GradMode::is_enabled());
+  }
   void after_forward(const std::vector<torch::Tensor>& outputs) override {
     bool records_graph = false;
     for (const torch::Tensor& output : outputs) {
@@ -113,8 +117,10 @@ std::shared_ptr<BlockHooks> Sharder::wrap(const torch::nn::Module& block) {
     block_of_flat_[flat] = index;
     trained_flats.push_back(flats_[flat].get());
   }
-  for (const FlatLayout& layout : flat_layouts(fixed, kOneFlat, group_.size())) {
-    fixed_.push_back(std::make_unique<ShardedFlat>(group_, pool_, layout, fixed, Keep::kPiece));
+  for (const FlatLayout& layout : flat_layouts(fixed, kOneFlat, groups_.shards.size())) {
+    fixed_.push_back(std::make_unique<ShardedFlat>(groups_.shards, pool_, layout, fixed,
+                                                   FlatOptions(Keep::kPiece, options_.gather_as, wires_)));
+    fixed_.back()->log_gathers(gathers_, -1);
     fixed_flats.push_back(fixed_.back().get());
   }
   for (auto* flats : {&trained_flats, &fixed_flats}) {
@@ -124,7 +130,11 @@ std::shared_ptr<BlockHooks> Sharder::wrap(const torch::nn::Module& block) {
     }
   }
   schedule_.add(trained_flats, fixed_flats);
-  return std::make_shared<Block>(weak_from_this(), index, fmt::format("Block {} ({})", index, block.name()));
+  flats_of_block_.push_back(trained_flats);
+  flats_of_block_.back().insert(flats_of_block_.back().end(), fixed_flats.begin(), fixed_flats.end());
+  const std::string name = fmt::format("Block {} ({})", index, block.name());
+  for (ShardedFlat* flat : flats_of_block_.back()) flat->set_block(name);
+  return std::make_shared<Block>(weak_from_this(), index, name);
 }
 
 void Sharder::take_names(const std::vector<ModuleTensor>& tensors) {
@@ -146,6 +156,20 @@ void Sharder::take_names(const std::vector<ModuleTensor>& tensors) {
                   module_order_.size(), parameters_.size()));
 }
 
+void Sharder::name_blocks(const torch::nn::Module& module) {
+  for (const auto& named : module.named_modules("", /*include_self=*/false)) {
+    const auto* wrapped = dynamic_cast<const WrappedModule*>(named.value().get());
+    if (wrapped == nullptr || !wrapped->hooks()) continue;
+    const auto index = static_cast<const Block&>(*wrapped->hooks()).index();
+    for (ShardedFlat* flat : flats_of_block_[index]) flat->set_block(named.key());
+  }
+}
+
+void Sharder::begin_forward() {
+  if (!backward_.expired()) return;  // computed once more, for a backward that needs it
+  gathers_.enter(torch::GradMode::is_enabled() ? kForwardPhase : "");
+}
+
 void Sharder::before_backward(std::size_t block) {
   if (torch::GradMode::is_enabled()) {
     throw Error(
@@ -163,21 +187,25 @@ void Sharder::open_backward() {
   if (!backward_.expired()) return;
   const auto token = std::make_shared<int>();
   backward_ = token;
+  gathers_.enter(kBackwardPhase);
   schedule_.begin_backward();
   at_end_of_backward([self = weak_from_this(), token] {
     if (const auto sharder = self.lock()) {
       sharder->backward_.reset();
       sharder->schedule_.end_backward();
+      sharder->gathers_.enter("");
     }
   });
 }
 
 void Sharder::hold_whole(bool on) {
+  gathers_.enter("");
   schedule_.hold_whole(on);
-  if (on) return;
+  if (on) return gather_wholes(/*exact=*/true);
   for (const auto& flat : flats_) {
     if (flat->keep() == Keep::kWhole) flat->store();
   }
+  gather_wholes(/*exact=*/false);
 }
 
 }  // namespace lockstep::detail

@@ -137,5 +137,13 @@ TEST_P(ShardingFault, ShowsWhenNormsAreOfOnePieceOnly) {
   EXPECT_GT(difference(changes[0], expected), 100 * kTolerance);
 }
 
+TEST_P(ShardingFault, ShowsWhenLayersAreMeasuredByOnePieceOnly) {
+  for (const std::string optimizer : {"LARS", "LAMB"}) {
+    const auto expected = alone({.optimizer = optimizer});
+    EXPECT_GT(difference(sharded(3, GetParam(), {.optimizer = optimizer, .disguised = true})[0], expected),
+              100 * kTolerance);
+  }
+}
+
 }  // namespace
 }  // namespace lockstep

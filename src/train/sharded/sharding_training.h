@@ -2,10 +2,12 @@
 
 /// What the tests of sharding train: the network of train/test_model.h with any optimizer, alone and sharded.
 
+#include <lockstep/optim.h>
 #include <lockstep/sharded.h>
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "train/test_model.h"
@@ -29,7 +31,7 @@ struct BlockNet : torch::nn::Module {
   torch::nn::Linear output;
 };
 
-/// Two parameter groups of every element-wise optimizer of libtorch, with the options that add state.
+/// Two parameter groups of every optimizer that Sharded takes, with the options that add state.
 template <class Net>
 std::unique_ptr<torch::optim::Optimizer> optimizer_named(const std::string& name, Net& net) {
   const auto in_groups = [&net](auto first, auto second) {
@@ -60,20 +62,65 @@ std::unique_ptr<torch::optim::Optimizer> optimizer_named(const std::string& name
     return std::make_unique<RMSprop>(
         in_groups(RMSpropOptions(0.003), RMSpropOptions(0.001).momentum(0.9).centered(true)));
   }
+  if (name == "LARS") {
+    return std::make_unique<Lars>(
+        in_groups(LarsOptions(1).trust(0.05).weight_decay(0.01), LarsOptions(0.1).momentum(0).layerwise(false)),
+        LarsOptions(1));
+  }
+  if (name == "LAMB") {
+    return std::make_unique<Lamb>(in_groups(LambOptions(0.02).weight_decay(0.1), LambOptions(0.01).layerwise(false)),
+                                  LambOptions());
+  }
   return std::make_unique<Adagrad>(in_groups(AdagradOptions(0.02), AdagradOptions(0.01).lr_decay(0.1)));
 }
 
 inline const std::vector<std::string>& optimizer_names() {
-  static const std::vector<std::string> kNames{"SGD", "Adam", "AdamW", "RMSprop", "Adagrad"};
+  static const std::vector<std::string> kNames{"SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "LARS", "LAMB"};
   return kNames;
 }
 
+/// One that nothing is known of, which steps another one: so the norms of LARS and LAMB are of what lies here.
+class Disguised : public torch::optim::Optimizer {
+ public:
+  explicit Disguised(std::unique_ptr<torch::optim::Optimizer> inner)
+      : Optimizer(inner->param_groups(), std::make_unique<LambOptions>()), inner_(std::move(inner)) {}
+  torch::Tensor step(LossClosure) override { return inner_->step(); }
+
+ private:
+  std::unique_ptr<torch::optim::Optimizer> inner_;
+};
+
 struct ShardedTraining {
   std::string optimizer = "Adam";
+  bool disguised = false;  ///< a planted mistake
+  Sharding sharding = Sharding::kWorld;
+  GatherAs gather_as = GatherAs::kFloat32;
   double max_norm = 0;      ///< clips if above 0
   bool accumulate = false;  ///< two batches an update, the first of them under pause()
   /// Called before each step: for planting mistakes.
   std::function<void(const std::vector<torch::Tensor>& parameters)> tamper;
+};
+
+/// What gathers as bfloat16 are to one process: it computes with rounded parameters, and its optimizer with others.
+class Rounded {
+ public:
+  explicit Rounded(const torch::nn::Module& module) : parameters_(module.parameters()) { round(); }
+  void round() {
+    const torch::NoGradGuard no_grad;
+    exact_.clear();
+    for (auto& parameter : parameters_) {
+      exact_.push_back(parameter.detach().clone());
+      parameter.copy_(parameter.to(torch::kBFloat16));
+    }
+  }
+  void restore() {
+    const torch::NoGradGuard no_grad;
+    for (std::size_t i = 0; i < exact_.size(); ++i) parameters_[i].copy_(exact_[i]);
+  }
+
+ private:
+  std::vector<torch::Tensor> parameters_;
+  std::vector<torch::Tensor> exact_;
 };
 
 /// Trains for 15 iterations and returns the change of the parameters, which are whole before and after. Without a
@@ -86,11 +133,14 @@ torch::Tensor train_sharded(Net& net, const Group& group, Sharded* shard, const 
     return flat_parameters(net).clone();
   };
   const auto start = values();
-  const auto optimizer = optimizer_named(what.optimizer, net);
+  auto optimizer = optimizer_named(what.optimizer, net);
+  if (what.disguised) optimizer = std::make_unique<Disguised>(std::move(optimizer));
   const auto loader = make_loader(spots(), group, spots_options());
   const auto backward = [&net](Batch& batch) {
     torch::nn::functional::cross_entropy(net.forward(batch.data), batch.target).backward();
   };
+  std::optional<Rounded> rounded;
+  if (!shard && what.gather_as == GatherAs::kBfloat16) rounded.emplace(net);
   int iteration = 0;
   int batches = 0;
   while (iteration < kIterations) {
@@ -109,10 +159,13 @@ torch::Tensor train_sharded(Net& net, const Group& group, Sharded* shard, const 
         shard ? shard->clip_grad_norm(what.max_norm)
               : torch::nn::utils::clip_grad_norm_(net.parameters(), what.max_norm);
       }
+      if (rounded) rounded->restore();
       shard ? shard->step(*optimizer) : (void)optimizer->step();
+      if (rounded) rounded->round();
       if (++iteration == kIterations) break;
     }
   }
+  if (rounded) rounded->restore();
   return values() - start;
 }
 
@@ -120,7 +173,11 @@ torch::Tensor train_sharded(Net& net, const Group& group, Sharded* shard, const 
 /// parameter, and trains it.
 inline torch::Tensor train_sharded(const Group& group, int stage, std::uint64_t seed, const ShardedTraining& what) {
   const auto net = make_net(seed);
-  Sharded shard(group, {.stage = stage, .first_bucket_bytes = 1024, .bucket_bytes = 4096});
+  Sharded shard(group, {.stage = stage,
+                        .sharding = what.sharding,
+                        .gather_as = what.gather_as,
+                        .first_bucket_bytes = 1024,
+                        .bucket_bytes = 4096});
   if (stage < 3) {
     shard.attach(*net);
     return train_sharded(*net, group, &shard, what);

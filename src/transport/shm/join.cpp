@@ -1,6 +1,6 @@
 #include "transport/shm/join.h"
 
-#include "base/atomic_file.h"
+#include "topology/host_id.h"
 #include "transport/shm/unix_socket.h"
 
 #include <fmt/format.h>
@@ -45,9 +45,9 @@ struct Member {
   FileDescriptor watch_end;
 };
 
-std::array<char, 40> boot_id() {
+std::array<char, 40> id_of_boot() {
   std::array<char, 40> id{};
-  const std::string text = read_file("/proc/sys/kernel/random/boot_id");
+  const std::string text = boot_id();
   std::copy_n(text.begin(), std::min(text.size(), id.size() - 1), id.begin());
   return id;
 }
@@ -100,7 +100,7 @@ Self introduce(const JoinRequest& request) {
   self.hello.rank = request.rank;
   self.hello.size = request.size;
   self.hello.arena_bytes = self.arena->mapping().bytes();
-  self.hello.boot_id = boot_id();
+  self.hello.boot_id = id_of_boot();
   return self;
 }
 

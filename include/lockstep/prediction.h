@@ -1,0 +1,26 @@
+#pragma once
+
+#include <lockstep/group.h>
+#include <lockstep/link.h>
+
+#include <cstddef>
+#include <optional>
+
+namespace lockstep {
+
+/// What one operation on registered memory of so many bytes is predicted to take here, from when all ranks have come to
+/// it, by the algorithm that would run. Where ranks share memory, by what `lockstep calibrate` stored for this machine;
+/// where they do not, by the link that predict_by() was given. None where neither is known (or what is stored cannot be
+/// read), in a group of one, and for a schedule too large to be priced at once. The first time an algorithm is asked
+/// about takes milliseconds, then each size microseconds. Throws Error (kInvalidArgument) for a name that no algorithm
+/// has. Local.
+std::optional<double> predicted_ms(const Group& group, Collective collective, std::size_t bytes,
+                                   const OperationOptions& options = {}, DataType dtype = DataType::kFloat32);
+
+/// From here on predicted_ms() on this rank follows this link: each message of a step takes alpha + bytes * beta, and
+/// all that a rank sends goes through one port. With measured_link() for a network that nobody calibrated.
+void predict_by(const Group& group, const Link& link);
+/// That link; none if it was given none.
+std::optional<Link> given_link(const Group& group);
+
+}  // namespace lockstep

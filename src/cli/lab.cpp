@@ -1,0 +1,207 @@
+#include "algorithms/catalog.h"
+#include "base/units.h"
+#include "cli/command.h"
+#include "cli/ranks.h"
+#include "cli/training_program.h"
+#include "study/measure.h"
+#include "topology/cpus.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <lockstep/error.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <vector>
+
+namespace lockstep::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What was typed, as it was typed.
+struct LabOptions {
+  std::string ranks;
+  std::string training;
+  std::vector<std::string> sizes;
+  std::vector<std::string> algorithms;
+  std::string rate = "1Gbit/s";
+  std::string page;
+  int iterations = 12;
+  int rounds = 3;
+  bool no_link = false;
+};
+
+[[noreturn]] void bad_usage(const std::string& sentence) { throw Error(ErrorCode::kInvalidArgument, sentence); }
+
+std::vector<std::uint64_t> parse_sizes(const std::vector<std::string>& typed) {
+  std::vector<std::uint64_t> sizes;
+  for (const std::string& text : typed) {
+    sizes.push_back(parse_bytes(text));
+    if (sizes.back() < sizeof(float)) bad_usage(fmt::format("--sizes are at least 4 bytes; '{}' is not.", text));
+  }
+  std::sort(sizes.begin(), sizes.end());
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  return sizes;
+}
+
+/// The page can be written, once there is something to write.
+void check_page(const fs::path& page) {
+  const fs::path folder = page.has_parent_path() ? page.parent_path() : ".";
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (!error && ::access(folder.c_str(), W_OK) != 0) error = std::error_code(errno, std::generic_category());
+  if (!error && fs::is_directory(page)) error = std::make_error_code(std::errc::is_a_directory);
+  if (error)
+    bad_usage(fmt::format("--out {} cannot be written: {}; name another file.", page.string(), error.message()));
+}
+
+study::StudyOptions parse(const LabOptions& typed, const std::vector<std::string>& flags, const Program& program) {
+  if (!flags.empty() && !flags.front().starts_with('-')) {
+    bad_usage(fmt::format("'{}' is no flag of the training {}; `lockstep train {} --help` shows them.", flags.front(),
+                          typed.training, typed.training));
+  }
+  check_training(typed.training);
+  study::StudyOptions options{.command = fmt::format("lockstep {}", fmt::join(program.words, " ")),
+                              .training = typed.training,
+                              .flags = flags,
+                              .ranks = parse_ranks(typed.ranks),
+                              .iterations = typed.iterations,
+                              .rounds = typed.rounds,
+                              .bytes_per_second = typed.no_link ? 0 : parse_bandwidth(typed.rate),
+                              .sizes = parse_sizes(typed.sizes),
+                              .algorithms = typed.algorithms,
+                              .page = typed.page};
+  if (options.ranks < 2) bad_usage("A study of communication takes 2 ranks or more, as in: -n 2");
+  if (options.iterations < 1) bad_usage(fmt::format("--iterations is at least 1, not {}.", options.iterations));
+  if (options.rounds < 1) bad_usage(fmt::format("--rounds is at least 1, not {}.", options.rounds));
+  for (const std::string& name : options.algorithms) {
+    if (!find_algorithm(name).supports(Collective::kAllReduce)) bad_usage(fmt::format("{} does no all_reduce.", name));
+  }
+  check_page(options.page);
+  return options;
+}
+
+/// Words for the terminal, and the page.
+void show(const LabPage& page, const study::StudyOptions& options) {
+  write_lab_page(page, options.page);
+  for (const std::string& paragraph : page.paragraphs) fmt::print("{}\n\n", paragraph);
+  for (const LabChart& chart : page.charts) fmt::print("{}: {}\n\n", chart.title, chart.words);
+  fmt::print("page  {}\n", options.page.string());
+}
+
+/// Measures with `measure` and writes what page_of says of it.
+template <class Measure>
+int run(const study::StudyOptions& options, const Measure& measure) {
+  const study::Programs programs{.lockstep = fs::read_symlink("/proc/self/exe").string(),
+                                 .training = find_training_program()};
+  try {
+    study::Workbench workbench(programs, [](const std::string& line) { fmt::print(stderr, "{}\n", line); });
+    show(page_of(measure(workbench, options)), options);
+    return 0;
+  } catch (const study::Interrupted& interrupted) {
+    fmt::print(stderr, "lockstep: interrupted; no page was written.\n");
+    return 128 + interrupted.signal();
+  }
+}
+
+/// A study and its defaults.
+struct Study {
+  const char* name;
+  const char* description;
+  LabOptions defaults;
+  bool has_sizes;
+  bool has_algorithms;
+  bool has_link;
+  int (*run)(const study::StudyOptions& options);
+};
+
+std::vector<Study> studies() {
+  const std::string most = std::to_string(std::max(4, available_cpus().cores));
+  return {
+      {"buckets",
+       "Sweep bucket sizes: iteration time against bucket size, and the model's",
+       {.ranks = "2",
+        .training = "text",
+        .sizes = {"64KiB", "256KiB", "1MiB", "4MiB", "16MiB"},
+        .page = "runs/lab-buckets.html"},
+       true,
+       false,
+       true,
+       [](const study::StudyOptions& options) { return run(options, study::measure_buckets); }},
+      {"scaling",
+       "Sweep ranks and algorithms: measured against predicted, and the scaling efficiency",
+       {.ranks = most,
+        .training = "text",
+        .sizes = {"256", "3KiB", "24KiB", "192KiB", "1536KiB"},
+        .algorithms = {"ring", "direct", "recursive_doubling", "tree"},
+        .page = "runs/lab-scaling.html"},
+       true,
+       true,
+       true,
+       [](const study::StudyOptions& options) { return run(options, study::measure_scaling); }},
+      {"sharding",
+       "Sweep stages 0 to 3: memory by kind, bytes and time against the formulas",
+       {.ranks = "2", .training = "sst2", .page = "runs/lab-sharding.html"},
+       false,
+       false,
+       false,
+       [](const study::StudyOptions& options) { return run(options, study::measure_sharding); }},
+  };
+}
+
+void add_study(CLI::App& lab, const Study& study, Program& program) {
+  CLI::App* command = lab.add_subcommand(study.name, study.description);
+  auto typed = std::make_shared<LabOptions>(study.defaults);
+  command->add_option("-n,--ranks", typed->ranks, study.has_algorithms ? "The most ranks" : "Ranks")
+      ->type_name("N")
+      ->capture_default_str();
+  command->add_option("--training", typed->training, "text, sst2 or digits, as `lockstep train` has them")
+      ->capture_default_str();
+  if (study.has_sizes) {
+    command
+        ->add_option("--sizes", typed->sizes,
+                     study.has_algorithms ? "Bytes of a message, with commas" : "Bytes of a bucket, with commas")
+        ->delimiter(',')
+        ->type_name("BYTES")
+        ->capture_default_str();
+  }
+  if (study.has_algorithms) {
+    command->add_option("--algorithms", typed->algorithms, "Algorithms, with commas")
+        ->delimiter(',')
+        ->type_name("NAMES")
+        ->capture_default_str();
+  }
+  if (study.has_link) {
+    command->add_option("--rate", typed->rate, "Of each rank's card on the shaped TCP link")->capture_default_str();
+    command->add_flag("--no-link", typed->no_link, "Shared memory only");
+  }
+  command->add_option("--iterations", typed->iterations, "Of a training, after its warm-up")->capture_default_str();
+  command->add_option("--rounds", typed->rounds, "How often each point is measured, all points in turn")
+      ->capture_default_str();
+  command->add_option("--out", typed->page, "The page")->type_name("FILE")->capture_default_str();
+  command->footer(
+      "All other flags go to the training; `lockstep train WHAT --help` shows them. The shaped link takes network\n"
+      "namespaces (root, or a user who may make user namespaces) and iproute2; without them it is left out.");
+  command->allow_extras();
+  command->callback([&program, command, typed, run = study.run] {
+    program.exit_code = run(parse(*typed, command->remaining(), program));
+  });
+}
+
+}  // namespace
+
+void add_lab(Program& program) {
+  CLI::App* command = program.app.add_subcommand(
+      "lab", "Run an experiment on this host, and draw what was measured beside what the model predicts");
+  command->require_subcommand(1);
+  for (const Study& study : studies()) add_study(*command, study, program);
+}
+
+}  // namespace lockstep::cli

@@ -1,0 +1,84 @@
+#include "group/stored_calibration_for_tests.h"
+#include "group/tcp_threads_for_tests.h"
+#include "planner/price.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <lockstep/error.h>
+#include <lockstep/prediction.h>
+
+#include <cstdlib>
+
+namespace lockstep {
+namespace {
+
+constexpr std::size_t kBytes = std::size_t{4} << 20;
+
+/// No calibration, whatever this machine has.
+class Uncalibrated {
+ public:
+  Uncalibrated() { ::setenv("XDG_CACHE_HOME", "/nonexistent", 1); }
+  ~Uncalibrated() { ::unsetenv("XDG_CACHE_HOME"); }
+};
+
+TEST(Prediction, IsNoneWhereNothingIsKnown) {
+  const Uncalibrated none;
+  run_threads(2, [](World& world) { EXPECT_EQ(predicted_ms(world, Collective::kAllReduce, kBytes), std::nullopt); });
+  EXPECT_EQ(predicted_ms(World::alone(), Collective::kAllReduce, kBytes), std::nullopt);
+}
+
+TEST(Prediction, IsNoneOverANetworkThatNobodyMeasured) {
+  const StoredCalibration stored(1e-10);  // of this host's memory
+  on_tcp(2, [](World& world) { EXPECT_EQ(predicted_ms(world, Collective::kAllReduce, kBytes), std::nullopt); });
+}
+
+TEST(Prediction, IsNoneForAFileThatIsNoCalibration) {
+  const StoredCalibration stored(1e-10);
+  std::ofstream(*calibration_file()) << "{";
+  run_threads(2, [](World& world) { EXPECT_EQ(predicted_ms(world, Collective::kAllReduce, kBytes), std::nullopt); });
+}
+
+TEST(Prediction, IsWhatTheCalibrationOfThisMachineSays) {
+  const StoredCalibration stored(1e-10);
+  const auto calibration = stored_calibration(this_machine());
+  ASSERT_TRUE(calibration.has_value());
+  run_threads(3, [&](World& world) {
+    for (const auto collective : {Collective::kAllReduce, Collective::kReduceScatter, Collective::kAllGather}) {
+      for (const std::size_t bytes : {kBytes, kBytes / 4}) {
+        const HostJob job(schedule_for("ring", {.collective = collective, .ranks = 3}), calibration->machine);
+        const double expected = 1000 * predicted_seconds(*calibration, job, static_cast<double>(bytes));
+        EXPECT_DOUBLE_EQ(predicted_ms(world, collective, bytes, {.algorithm = "ring"}).value(), expected);
+      }
+    }
+    const auto automatic = world.algorithm_for(Collective::kAllReduce, kBytes);
+    EXPECT_EQ(predicted_ms(world, Collective::kAllReduce, kBytes),
+              predicted_ms(world, Collective::kAllReduce, kBytes, {.algorithm = automatic}));
+    EXPECT_GT(predicted_ms(world, Collective::kAllReduce, kBytes).value(), 0);
+  });
+}
+
+/// The field's formulas: 2 (p-1) alpha + 2 (p-1)/p n beta for a ring, half of it for its halves.
+TEST(Prediction, FollowsTheLinkThatItIsGiven) {
+  for (const int ranks : {2, 3, 4}) {
+    on_tcp(ranks, [](World& world) {
+      const Link link{.alpha_s = 50e-6, .beta_s = 8 / 100e6, .source = "by hand"};
+      predict_by(world, link);
+      const double p = world.size();
+      const double expected_ms = 1000 * ((p - 1) * link.alpha_s + (p - 1) / p * kBytes * link.beta_s);
+      const OperationOptions ring{.algorithm = "ring"};
+      EXPECT_NEAR(predicted_ms(world, Collective::kAllReduce, kBytes, ring).value(), 2 * expected_ms,
+                  0.01 * expected_ms);
+      EXPECT_NEAR(predicted_ms(world, Collective::kAllGather, kBytes, ring).value(), expected_ms, 0.01 * expected_ms);
+      EXPECT_NEAR(predicted_ms(world, Collective::kReduceScatter, kBytes, ring).value(), expected_ms,
+                  0.01 * expected_ms);
+    });
+  }
+}
+
+TEST(Prediction, RefusesAnUnknownAlgorithm) {
+  const World alone = World::alone();
+  EXPECT_THROW(static_cast<void>(predicted_ms(alone, Collective::kAllReduce, kBytes, {.algorithm = "rinng"})), Error);
+}
+
+}  // namespace
+}  // namespace lockstep

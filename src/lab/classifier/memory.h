@@ -1,0 +1,16 @@
+#pragma once
+
+#include "report/record.h"
+
+#include <lockstep/sharded.h>
+#include <torch/optim/optimizer.h>
+
+#include <vector>
+
+namespace lockstep::lab {
+
+/// What this rank's tensors hold between updates, by kind: parameters, gradients, optimizer state; beside what ZeRO's
+/// formula says for `ranks` ranks and all parameters in blocks (Rajbhandari et al. 2020). After an update.
+std::vector<MemoryRecord> memory_of(const Sharded& sharded, const torch::optim::Optimizer& optimizer, int ranks);
+
+}  // namespace lockstep::lab

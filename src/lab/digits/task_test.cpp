@@ -1,0 +1,95 @@
+#include "lab/digits/task.h"
+
+#include "lab/classifier/training.h"
+#include "lab/digits/test_digits.h"
+
+#include <gmock/gmock.h>
+#include <lockstep/safetensors.h>
+#include <lockstep/world.h>
+#include <torch/utils.h>
+
+#include <algorithm>
+#include <mutex>
+
+namespace lockstep::lab {
+
+/// Threads share torch's generator: each draws its weights with nobody in between.
+class SeededTask : public DigitsTask {
+ public:
+  using DigitsTask::DigitsTask;
+  std::shared_ptr<torch::nn::Module> make_model(const Group& group, Sharded& sharded) override {
+    static std::mutex drawing;
+    group.barrier().wait();  // the trainings have all seeded it
+    const std::scoped_lock lock(drawing);
+    torch::manual_seed(1);
+    return DigitsTask::make_model(group, sharded);
+  }
+};
+
+class DigitsTraining : public DigitsTest {
+ protected:
+  struct Trained {
+    ClassifierOutcome outcome;
+    std::vector<torch::Tensor> parameters;
+  };
+  Trained train(int ranks, const std::vector<std::string>& more = {}) const {
+    Trained trained;
+    run_threads(ranks, [&](World& world) {
+      at::set_num_threads(1);
+      SeededTask task(parse_digits(arguments(more)));
+      ClassifierTraining training(world, task);
+      TrainingTrace trace(world.rank());
+      const ClassifierOutcome outcome = training.run(trace, nullptr);
+      const auto whole = training.whole();
+      if (world.rank() != 0) return;
+      trained.outcome = outcome;
+      for (const auto& parameter : training.model().parameters()) {
+        trained.parameters.push_back(parameter.detach().clone());
+      }
+    });
+    return trained;
+  }
+  static double distance(const Trained& a, const Trained& b) {
+    double largest = 0;
+    for (std::size_t i = 0; i < a.parameters.size(); ++i) {
+      largest = std::max(largest, (a.parameters[i] - b.parameters[i]).abs().max().item<double>());
+    }
+    return largest;
+  }
+};
+
+TEST_F(DigitsTraining, IsTheSameOnAnyNumberOfRanksUnlessNormalisationSeesTheRank) {
+  for (const std::string norm : {"sync", "group"}) {
+    const Trained alone = train(1, {"--norm", norm});
+    for (const int ranks : {2, 3, 4}) {
+      EXPECT_LT(distance(alone, train(ranks, {"--norm", norm})), 1e-4) << norm << ", " << ranks << " ranks";
+    }
+    EXPECT_LT(distance(alone, train(2, {"--norm", norm, "--stage", "2"})), 1e-4) << norm;
+  }
+  EXPECT_GT(distance(train(1, {"--norm", "batch"}), train(2, {"--norm", "batch"})), 1e-3);
+}
+
+TEST_F(DigitsTraining, LearnsAndKeepsTheModel) {
+  for (const std::string norm : {"batch", "sync", "group"}) {
+    const Trained trained = train(2, {"--norm", norm, "--iterations", "40"});
+    EXPECT_EQ(trained.outcome.best.correct, 23) << norm;
+    EXPECT_EQ(trained.outcome.best.examples, 23);
+    const SafetensorsFile kept(folder_ / "out" / "best" / "model.safetensors");
+    EXPECT_EQ(kept.contains("1.running_mean"), norm != "group");
+    EXPECT_TRUE(kept.contains("0.weight"));
+  }
+}
+
+TEST_F(DigitsTraining, RunningStatisticsBecomeOneBeforeAnEvaluation) {
+  run_threads(2, [&](World& world) {
+    DigitsTask task(parse_digits(arguments({"--norm", "batch"})));
+    Sharded sharded(world, {.stage = 0});
+    const auto model = task.make_model(world, sharded);
+    torch::Tensor mean = model->named_buffers()["1.running_mean"];
+    mean.fill_(world.rank() + 1.0);
+    task.before_evaluation(world);
+    EXPECT_EQ(mean[0].item<double>(), 1.5);
+  });
+}
+
+}  // namespace lockstep::lab

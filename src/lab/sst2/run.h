@@ -1,0 +1,14 @@
+#pragma once
+
+#include <lockstep/world.h>
+
+#include <string>
+#include <vector>
+
+namespace lockstep::lab {
+
+/// `lockstep-train sst2` with these arguments, from reading the input to the report, as one rank of the world. Throws
+/// Error, CLI::ParseError, FailedElsewhere. Collective.
+void run_sst2(const World& world, const std::vector<std::string>& arguments);
+
+}  // namespace lockstep::lab

@@ -1,0 +1,137 @@
+#include "lab/sst2/task.h"
+
+#include "base/units.h"
+#include "lab/classifier/adamw.h"
+#include "lab/require.h"
+#include "lab/sst2/sentences.h"
+
+#include <fmt/format.h>
+#include <lockstep/padding.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace lockstep::lab {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+DistilBertConfig config_of(const Sst2Settings& settings) {
+  if (!settings.weights.empty()) return read_config(fs::path(settings.weights) / "config.json");
+  const auto& presets = sst2_presets();
+  return std::find_if(presets.begin(), presets.end(),
+                      [&](const Sst2Preset& one) { return one.name == settings.preset; })
+      ->config;
+}
+
+/// Embeddings of no token that comes are not trained: a vocabulary that the model has no room for is an error.
+void require_room(const DistilBertConfig& config, const WordPiece& wordpiece, const fs::path& vocabulary) {
+  require(wordpiece.size() <= config.vocabulary,
+          fmt::format("{} has {} tokens, and the model has embeddings for {}: give the model's own --vocabulary.",
+                      vocabulary.string(), wordpiece.size(), config.vocabulary));
+}
+
+}  // namespace
+
+fs::path find_vocabulary(const Sst2Settings& settings) {
+  if (!settings.vocabulary.empty()) return settings.vocabulary;
+  std::vector<fs::path> folders;
+  if (!settings.weights.empty()) folders.emplace_back(settings.weights);
+  folders.emplace_back(settings.data);
+  folders.push_back(fs::path(settings.data) / ".." / "bert-base-uncased");
+  for (const fs::path& folder : folders) {
+    for (const char* name : {"vocab.txt", "tokenizer.json"}) {
+      if (fs::exists(folder / name)) return (folder / name).lexically_normal();
+    }
+  }
+  require(false, fmt::format("--vocabulary is needed: there is neither vocab.txt nor tokenizer.json in {}.",
+                             settings.weights.empty() ? settings.data : settings.weights));
+  return {};
+}
+
+Sst2Task::Sst2Task(Sst2Options options)
+    : options_(std::move(options)),
+      config_(config_of(options_.settings)),
+      vocabulary_(find_vocabulary(options_.settings)) {
+  const fs::path data = options_.settings.data;
+  const WordPiece wordpiece(vocabulary_);
+  require(config_.labels == 2, fmt::format("The model in --weights {} tells {} classes apart, and SST-2 has 2.",
+                                           options_.settings.weights, config_.labels));
+  require_room(config_, wordpiece, vocabulary_);
+  if (options_.settings.weights.empty()) config_.vocabulary = wordpiece.size();
+  const std::int64_t longest = std::min(options_.settings.max_tokens, config_.positions);
+  training_ = std::make_shared<Examples>(read_sst2(data / "train.tsv"), wordpiece, longest);
+  auto evaluation = std::make_shared<Examples>(read_sst2(data / "dev.tsv"), wordpiece, longest);
+  evaluation->sort_by_length();
+  evaluation_ = std::move(evaluation);
+}
+
+RunRecord Sst2Task::describe() const {
+  RunRecord run;
+  run.title = fmt::format("sst2: DistilBERT, {} layer{}, {} wide", config_.layers, config_.layers == 1 ? "" : "s",
+                          config_.width);
+  run.item = "sentences";
+  return run;
+}
+
+std::string Sst2Task::announcement() const {
+  const auto count = [](std::int64_t value) { return format_count(static_cast<std::uint64_t>(value)); };
+  std::string said = fmt::format("{} sentences to learn from, {} to judge by, {} tokens", count(training_->size()),
+                                 count(evaluation_->size()), count(config_.vocabulary));
+  if (const std::int64_t cut = training_->cut() + evaluation_->cut(); cut > 0) {
+    said += fmt::format("; {} sentences cut to --max-tokens {}", count(cut), options_.settings.max_tokens);
+  }
+  return said;
+}
+
+std::shared_ptr<torch::nn::Module> Sst2Task::make_model(const Group& /*group*/, Sharded& sharded) {
+  model_ = DistilBert(config_, &sharded);
+  return model_.ptr();
+}
+
+void Sst2Task::load_weights() {
+  if (options_.settings.weights.empty()) return;
+  lab::load_weights(*model_, fs::path(options_.settings.weights) / "model.safetensors");
+}
+
+std::unique_ptr<torch::optim::Optimizer> Sst2Task::make_optimizer(const Sharded& sharded) {
+  return make_adamw(sharded, options_.common.recipe.weight_decay);
+}
+
+torch::Tensor Sst2Task::logits(const Batch& batch) {
+  return model_->forward(batch.data, padding_mask(batch.lengths).logical_not());
+}
+
+std::unique_ptr<Loader> Sst2Task::training_loader(const Group& group, std::int64_t batch) {
+  const auto fetch = [examples = training_](const std::vector<std::size_t>& indices) {
+    return examples->fetch(indices);
+  };
+  return std::make_unique<Loader>(
+      group, training_->size(), fetch,
+      LoaderOptions{
+          .global_batch = batch, .seed = options_.common.recipe.seed, .lengths = training_->lengths(), .workers = 1});
+}
+
+std::unique_ptr<Loader> Sst2Task::evaluation_loader(const Group& group) {
+  constexpr std::int64_t kBatch = 128;
+  const auto fetch = [examples = evaluation_](const std::vector<std::size_t>& indices) {
+    return examples->fetch(indices);
+  };
+  return std::make_unique<Loader>(
+      group, evaluation_->size(), fetch,
+      LoaderOptions{.global_batch = kBatch, .shuffle = false, .lengths = evaluation_->lengths()});
+}
+
+void Sst2Task::save(const fs::path& folder) const {
+  fs::create_directories(folder);
+  write_config(config_, folder / "config.json");
+  const fs::path vocabulary = folder / vocabulary_.filename();
+  if (!fs::exists(vocabulary) || !fs::equivalent(vocabulary, vocabulary_)) {  // it may go on from what it keeps
+    fs::copy_file(vocabulary_, vocabulary, fs::copy_options::overwrite_existing);
+  }
+  save_weights(*model_, folder / "model.safetensors");
+}
+
+}  // namespace lockstep::lab

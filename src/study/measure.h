@@ -1,0 +1,26 @@
+#pragma once
+
+#include "study/buckets.h"
+#include "study/options.h"
+#include "study/scaling.h"
+#include "study/sharding.h"
+#include "study/workbench.h"
+
+namespace lockstep::study {
+
+// Each runs what its page is about, some minutes long. They throw as Workbench.
+
+BucketStudy measure_buckets(Workbench& workbench, const StudyOptions& options);
+ScalingStudy measure_scaling(Workbench& workbench, const StudyOptions& options);
+ShardingStudy measure_sharding(Workbench& workbench, const StudyOptions& options);
+
+/// The flags of the training that a study runs: what was asked for, after what suits a study.
+std::vector<std::string> training_flags(const Workbench& workbench, const StudyOptions& options);
+/// Of the rounds of a point: what other programs take away makes it longer and never shorter.
+double least(const std::vector<double>& rounds);
+/// "text: GPT, 6 layers, 192 wide, 2,668,800 parameters".
+std::string describe_training(const TrainingRun& run);
+/// "Measured on 2 cores of ..., one thread a rank: each point is ..."
+std::string describe_rounds(const StudyOptions& options);
+
+}  // namespace lockstep::study

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstddef>
+
+/// What Lockstep asks of an MPI library, as plain functions: the border between lockstep::comm, which knows no MPI, and
+/// liblockstep-mpi.so, which knows nothing else and is opened only by those who use it (docs/design/mpi.md).
+namespace lockstep::mpi {
+
+/// Room for an MPI_Request of any MPI.
+struct Request {
+  void* value = nullptr;
+};
+
+/// A message to a rank of Lockstep's communicator.
+struct Outgoing {
+  const void* data = nullptr;
+  std::size_t bytes = 0;
+  int to = 0;
+  int tag = 0;
+  int synchronous = 0;
+};
+
+struct Started {
+  int rank = 0;
+  int size = 0;
+  int most_tag = 0;
+};
+
+/// Ranks are MPI_COMM_WORLD's, in a communicator of our own. What returns a text gives a null pointer, or what went
+/// wrong, to be read before the next call. One call at a time: a lock inside sees to it.
+struct Calls {
+  /// Initialises MPI (MPI_THREAD_SERIALIZED) unless somebody has, and sees that others' initialisation has that level.
+  /// The process's end finalises what was initialised here. Waits for all ranks at most so long.
+  const char* (*start)(Started* started, long timeout_ms);
+  /// Begins to send; complete once a receive has begun to take it, if it is synchronous.
+  const char* (*send)(Request* request, const Outgoing* message);
+  /// Begins to receive at most so many bytes; from anybody where `from` is -1.
+  const char* (*receive)(Request* request, void* data, std::size_t bytes, int from, int tag);
+  /// Whether it is complete; then how much came, and from whom.
+  const char* (*test)(Request* request, int* complete, std::size_t* bytes, int* from);
+  /// Gives up a receive: nothing is written to its memory any more.
+  void (*cancel_receive)(Request* request);
+  /// Forgets a send, whose memory stays MPI's for ever.
+  void (*forget_send)(Request* request);
+  /// Counts what has to be left in good order. With anything left open the process's end waits for nobody for long.
+  void (*count_open)(int change);
+};
+
+/// The one symbol of liblockstep-mpi.so. The number changes with this struct.
+inline constexpr const char* kCallsSymbol = "lockstep_mpi_calls_1";
+
+}  // namespace lockstep::mpi

@@ -1,0 +1,78 @@
+#include "transport/mpi/control.h"
+
+#include <algorithm>
+#include <string>
+
+namespace lockstep::mpi {
+
+namespace {
+
+enum Kind : std::uint32_t { kLeft = 1, kFailed, kAsk, kWaits };
+
+}  // namespace
+
+Control::Control(const Process& process, int world_rank, int tag)
+    : process_(process), world_rank_(world_rank), tag_(tag) {
+  process_.receive(receive_, std::as_writable_bytes(std::span(&word_, 1)), world_rank_, tag_);
+}
+
+Control::~Control() {
+  if (state_ == State::kActive) process_.cancel_receive(receive_);
+}
+
+void Control::listen() {
+  while (state_ == State::kActive && process_.test(receive_)) take_word();
+}
+
+/// After the last word of a peer nothing more is expected of it.
+void Control::take_word() {
+  if (word_.kind == kLeft) state_ = State::kLeft;
+  if (word_.kind == kFailed) state_ = State::kFailed;
+  if (state_ != State::kActive) return;
+  waits_ |= word_.kind == kWaits;
+  if (word_.kind == kAsk) say({.kind = kWaits, .code = 0, .about = 0, .sent = {}, .text = {}});
+  process_.receive(receive_, std::as_writable_bytes(std::span(&word_, 1)), world_rank_, tag_);
+}
+
+Error Control::failure() const {
+  return {static_cast<ErrorCode>(word_.code), word_.text.data(), {.peer = static_cast<int>(word_.about)}};
+}
+
+void Control::ask() {
+  waits_ = false;
+  say({.kind = kAsk, .code = 0, .about = 0, .sent = {}, .text = {}});
+}
+
+void Control::say_left(const Sent& sent) noexcept {
+  try {
+    say({.kind = kLeft, .code = 0, .about = 0, .sent = sent, .text = {}});
+  } catch (const Error&) {  // NOLINT(bugprone-empty-catch): it will be missed, at the others' deadlines
+  }
+}
+
+void Control::say_failed(const Error& error) noexcept {
+  try {
+    Word word{.kind = kFailed,
+              .code = static_cast<std::uint32_t>(error.code()),
+              .about = error.peer(),
+              .sent = {},
+              .text = {}};
+    const std::string text = error.what();
+    text.copy(word.text.data(), word.text.size() - 1);
+    say(word);
+  } catch (const Error&) {  // NOLINT(bugprone-empty-catch): as above
+  }
+}
+
+/// A word is small enough for MPI to take it at once; one that it has not taken stays its own.
+void Control::say(const Word& word) {
+  if (state_ != State::kActive) return;
+  auto kept = std::make_unique<Word>(word);
+  Request request;
+  process_.send(request, std::as_bytes(std::span(kept.get(), 1)), world_rank_, tag_, false);
+  if (process_.test(request)) return;
+  process_.forget_send(request);
+  (void)kept.release();
+}
+
+}  // namespace lockstep::mpi

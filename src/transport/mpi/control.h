@@ -1,0 +1,60 @@
+#pragma once
+
+#include "transport/mpi/process.h"
+
+#include <lockstep/error.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+
+namespace lockstep::mpi {
+
+/// What one peer says beside the data: that it leaves, and how many bytes it sent before, or has failed and why, or,
+/// when asked, that it waits itself. That its process ends nobody says: MPI's launcher ends the job.
+class Control {
+ public:
+  enum class State : std::uint8_t { kActive, kLeft, kFailed };
+  /// Bytes of each of the two streams.
+  using Sent = std::array<std::uint64_t, 2>;
+
+  Control(const Process& process, int world_rank, int tag);
+  ~Control();
+  Control(const Control&) = delete;
+  Control& operator=(const Control&) = delete;
+
+  /// Reads what is there, and answers a question, since whoever listens is one that waits. Never waits.
+  void listen();
+  State state() const { return state_; }
+  /// What it failed of. Only in state kFailed.
+  Error failure() const;
+  /// What it had sent when it left. Only in state kLeft.
+  const Sent& sent() const { return word_.sent; }
+
+  void ask();
+  bool says_it_waits() const { return waits_; }
+  void say_left(const Sent& sent) noexcept;
+  void say_failed(const Error& error) noexcept;
+
+ private:
+  struct Word {
+    std::uint32_t kind;
+    std::uint32_t code;
+    std::int64_t about;
+    Sent sent;
+    std::array<char, 992> text;
+  };
+
+  void say(const Word& word);
+  void take_word();
+
+  const Process& process_;
+  int world_rank_;
+  int tag_;
+  State state_ = State::kActive;
+  bool waits_ = false;
+  Request receive_;
+  Word word_{};
+};
+
+}  // namespace lockstep::mpi

@@ -1,0 +1,105 @@
+#include "transport/mpi/join.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <lockstep/error.h>
+
+#include <algorithm>
+#include <cstring>
+#include <thread>
+
+namespace lockstep::mpi {
+
+namespace {
+
+using Deadline = std::chrono::steady_clock::time_point;
+
+constexpr int kMeetingTag = 3;  ///< of a group's
+constexpr int kNobody = -1;
+
+template <class T>
+std::span<std::byte> bytes_of(std::vector<T>& values) {
+  return std::as_writable_bytes(std::span(values));
+}
+
+/// What came, once it has; none if the deadline passed first.
+std::optional<Process::Came> await(const Process& process, Request& request, Deadline deadline) {
+  while (true) {
+    if (const auto came = process.test(request)) return came;
+    if (std::chrono::steady_clock::now() >= deadline) return std::nullopt;
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+}
+
+/// The leader's side: hears from all others who they are. By rank: its number in the world.
+std::vector<int> gather(const Process& process, int tag, int size, Deadline deadline) {
+  std::vector<int> world_ranks(static_cast<std::size_t>(size), kNobody);
+  world_ranks[0] = process.rank();
+  for (int i = 1; i < size; ++i) {
+    std::vector<int> rank(1, kNobody);
+    Request request;
+    process.receive(request, bytes_of(rank), -1, tag);
+    const auto came = await(process, request, deadline);
+    if (!came) {
+      process.cancel_receive(request);
+      break;
+    }
+    world_ranks.at(static_cast<std::size_t>(rank[0])) = came->from;
+  }
+  return world_ranks;
+}
+
+void send(const Process& process, std::vector<int>& words, int to, int tag) {
+  Request request;
+  process.send(request, bytes_of(words), to, tag, false);
+  (void)await(process, request, Deadline::max());  // small: MPI takes it at once
+}
+
+}  // namespace
+
+std::string Place::to_bytes() const { return {reinterpret_cast<const char*>(this), sizeof *this}; }
+
+Place Place::from_bytes(const std::string& bytes) {
+  Place place;
+  std::memcpy(&place, bytes.data(), std::min(bytes.size(), sizeof place));
+  return place;
+}
+
+Joined join(const Process& process, const Place& place, int rank, int size, std::chrono::milliseconds timeout) {
+  const Deadline deadline = std::chrono::steady_clock::now() + timeout;
+  const int tag = place.tag + kMeetingTag;
+  const double seconds = static_cast<double>(timeout.count()) / 1000;
+  if (rank == 0) {
+    std::vector<int> answer = gather(process, tag, size, deadline);
+    std::vector<int> missing;
+    for (int other = 0; other < size; ++other) {
+      if (answer[static_cast<std::size_t>(other)] == kNobody) missing.push_back(other);
+    }
+    if (!missing.empty()) {
+      throw Error(ErrorCode::kTimeout,
+                  fmt::format("Rank 0 waited {} s for rank{} {} to join over MPI.", seconds,
+                              missing.size() == 1 ? "" : "s", fmt::join(missing, ", ")),
+                  {.rank = 0, .peer = missing.front()});
+    }
+    answer.push_back(place.tag > 0 ? place.tag : process.next_group());
+    for (int other = 1; other < size; ++other) send(process, answer, answer[static_cast<std::size_t>(other)], tag);
+    const int own_tag = answer.back();
+    answer.pop_back();
+    return {std::move(answer), own_tag};
+  }
+  std::vector<int> own{rank};
+  send(process, own, place.leader, tag);
+  std::vector<int> answer(static_cast<std::size_t>(size) + 1);
+  Request request;
+  process.receive(request, bytes_of(answer), place.leader, tag);
+  if (!await(process, request, deadline)) {
+    process.cancel_receive(request);
+    throw Error(ErrorCode::kTimeout, fmt::format("Rank {} waited {} s for rank 0's answer over MPI.", rank, seconds),
+                {.rank = rank, .peer = 0});
+  }
+  const int own_tag = answer.back();
+  answer.pop_back();
+  return {std::move(answer), own_tag};
+}
+
+}  // namespace lockstep::mpi

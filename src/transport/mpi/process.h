@@ -1,0 +1,50 @@
+#pragma once
+
+#include "transport/mpi/calls.h"
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+
+namespace lockstep::mpi {
+
+/// MPI as this process has it: what `Calls` offers, with Errors.
+class Process {
+ public:
+  /// Throws Error: kUnsupported without the library, kTransport if MPI does not start or another one started it
+  /// otherwise than we need it.
+  explicit Process(std::chrono::milliseconds timeout);
+
+  int rank() const { return started_.rank; }  ///< in MPI_COMM_WORLD
+  int size() const { return started_.size; }
+  int most_tag() const { return started_.most_tag; }
+
+  void send(Request& request, std::span<const std::byte> data, int to, int tag, bool synchronous) const;
+  void receive(Request& request, std::span<std::byte> room, int from, int tag) const;
+
+  struct Came {
+    std::size_t bytes;
+    int from;
+  };
+  /// What came, or went, once it has.
+  std::optional<Came> test(Request& request) const;
+  void cancel_receive(Request& request) const noexcept { calls_.cancel_receive(&request); }
+  void forget_send(Request& request) const noexcept { calls_.forget_send(&request); }
+  /// What is opened and not closed, since it failed or the process ended first, is not waited for at the process's end.
+  void open() const noexcept { calls_.count_open(1); }
+  void close() const noexcept { calls_.count_open(-1); }
+
+  /// A number for a group that this rank leads, which no other group has; its tags are kTagsAGroup from there on.
+  /// Throws Error (kTransport) once MPI has no tags left.
+  int next_group() const;
+  static constexpr int kTagsAGroup = 4;
+
+ private:
+  const Calls& calls_;
+  Started started_;
+};
+
+}  // namespace lockstep::mpi

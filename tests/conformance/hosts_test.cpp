@@ -1,0 +1,146 @@
+// Ranks on several hosts, pretended, on every kind of world: what they know of each other, which schedules run, and
+// that results are right.
+#include "algorithms/catalog.h"
+#include "algorithms/every_request_for_tests.h"
+#include "tests/conformance/cases.h"
+#include "tests/conformance/member_memory.h"
+#include "tests/conformance/on_every_setting.h"
+#include "tests/conformance/shared_array.h"
+#include "tests/conformance/transfer_hash.h"
+#include "transport/tcp/hmac.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <string>
+#include <vector>
+
+namespace lockstep::conformance {
+
+namespace {
+
+/// Alike, apart in rank, uneven (3 and 1), three of different sizes, one rank a host, and all on one.
+std::vector<Setting> settings_on_hosts() {
+  std::vector<Setting> settings;
+  for (const Medium medium : {Medium::kSharedMemory, Medium::kTcp}) {
+    for (const Home home : {Home::kThreads, Home::kProcesses}) {
+      for (const std::vector<int>& hosts : std::vector<std::vector<int>>{
+               {0, 0, 1, 1}, {0, 1, 0, 1}, {0, 0, 0, 1}, {0, 1, 0, 2, 1, 0}, {0, 1, 2}, {0, 0, 0}}) {
+        settings.push_back({medium, home, static_cast<int>(hosts.size()), hosts});
+      }
+    }
+  }
+  return settings;
+}
+
+class Hosts : public OnEverySetting {};
+INSTANTIATE_TEST_SUITE_P(On, Hosts, testing::ValuesIn(settings_on_hosts()), testing::PrintToStringParamName());
+
+/// The algorithms that a placement changes, and some that it does not.
+std::vector<std::string> names_to_try(Collective collective) {
+  std::vector<std::string> names = names_for(collective);
+  std::erase_if(names, [](const std::string& name) {
+    return name.find("ring") == std::string::npos && name.find(':') == std::string::npos && name != "direct";
+  });
+  names.emplace_back("auto");
+  return names;
+}
+
+}  // namespace
+
+TEST_P(Hosts, EveryRankKnowsWhereAllAre) {
+  run_world(GetParam(), [](Member& member) { EXPECT_EQ(member.world.hosts(), GetParam().hosts); });
+}
+
+/// Of what sums and of what copies, from whichever root.
+TEST_P(Hosts, WhatRunsIsTheScheduleOfThePlacement) {
+  constexpr std::size_t kCount = 600;
+  for (const Collective collective : {Collective::kAllReduce, Collective::kAllGather, Collective::kBroadcast}) {
+    const std::vector<std::string> names = names_to_try(collective);
+    const SharedArray<std::atomic<std::uint64_t>> recorded(names.size());
+    const SharedArray<std::uint64_t> planned(names.size());
+    run_world(GetParam(), [&](Member& member) {
+      const World& world = member.world;
+      const Facts& facts = facts_of(collective);
+      Case one{.collective = collective, .root = world.size() - 1, .blocks = {}};
+      std::vector<float> values(kCount);
+      for (std::size_t i = 0; i < names.size(); ++i) {
+        member.state.record_transfers(
+            [&](const ExecutedTransfer& done) { recorded[i] += hash_of(done.step, done.transfer); });
+        facts.start(world, one, values.data(), buffer_of(values), {.algorithm = names[i]}).wait();
+        if (world.rank() > 0) continue;
+        const std::string name = world.algorithm_for(collective, kCount * sizeof(float), {.algorithm = names[i]});
+        planned[i] = hash_of(find_algorithm(name).build(
+            {.collective = collective, .ranks = world.size(), .root = one.root, .hosts = GetParam().hosts}));
+      }
+    });
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      EXPECT_EQ(recorded[i], planned[i]) << names[i] << " " << to_string(collective);
+    }
+  }
+}
+
+TEST_P(Hosts, ResultsAreTheOracles) {
+  std::vector<Case> cases;
+  for (const Collective collective : {Collective::kAllReduce, Collective::kReduceScatter, Collective::kBroadcast}) {
+    const std::vector<std::string> names = names_to_try(collective);
+    for (Case& one : small_cases(facts_of(collective), GetParam().ranks, has_registered())) {
+      const bool tried = std::find(names.begin(), names.end(), one.algorithm) != names.end();
+      const bool kind = one.dtype == DataType::kFloat32 || one.dtype == DataType::kBFloat16;
+      if (tried && kind && (one.op == ReduceOp::kSum || one.op == ReduceOp::kMean)) cases.push_back(std::move(one));
+    }
+  }
+  ASSERT_GT(cases.size(), 100U);
+  const Inputs inputs(GetParam().ranks);
+  run_world(GetParam(), [&](Member& member) {
+    MemberMemory memory(member.world, cases);
+    for (const Case& one : cases) {
+      Trial trial(member.world, inputs, one, memory.of(one));
+      trial.start();
+      trial.finish();
+    }
+  });
+}
+
+/// Hosts alike are composed; others run flat.
+TEST_P(Hosts, AutoKnowsThem) {
+  run_world(GetParam(), [](Member& member) {
+    const World& world = member.world;
+    const std::vector<int>& hosts = GetParam().hosts;
+    const auto shared_with_rank_0 = std::count(hosts.begin(), hosts.end(), hosts.front());
+    const std::string name = world.algorithm_for(Collective::kAllReduce, 1024);
+    if (world.size() == 4 && shared_with_rank_0 == 2) {
+      EXPECT_EQ(name, "hierarchical:recursive_doubling,recursive_doubling");
+    } else if (shared_with_rank_0 < world.size()) {
+      EXPECT_EQ(name, "recursive_doubling");
+    } else {
+      EXPECT_EQ(name.find(':'), std::string::npos) << "all on one";
+    }
+  });
+}
+
+TEST_P(Hosts, PartsKnowTheirs) {
+  if (GetParam().medium == Medium::kTcp && !tcp::hmac_is_built_in()) GTEST_SKIP() << "built without OpenSSL";
+  run_world(GetParam(), [](Member& member) {
+    const World& world = member.world;
+    const std::vector<int> hosts = world.hosts();
+    const auto rank = static_cast<std::size_t>(world.rank());
+    const Group here = world.split(hosts[rank]);
+    EXPECT_THAT(here.hosts(), testing::Each(0)) << "of one host";
+    EXPECT_EQ(here.size(), std::count(hosts.begin(), hosts.end(), hosts[rank]));
+
+    const Group backwards = world.split(0, -world.rank());
+    const std::vector<int> theirs = backwards.hosts();
+    for (int place = 0; place < world.size(); ++place) {
+      const auto member_of = static_cast<std::size_t>(backwards.world_ranks()[static_cast<std::size_t>(place)]);
+      EXPECT_EQ(theirs[static_cast<std::size_t>(place)] == theirs[0], hosts[member_of] == hosts.back());
+    }
+    std::vector<std::int64_t> values(100, world.rank());
+    backwards.all_reduce(buffer_of(values), ReduceOp::kSum, {.algorithm = "hierarchical:direct,ring"}).wait();
+    EXPECT_THAT(values, testing::Each(world.size() * (world.size() - 1) / 2));
+  });
+}
+
+}  // namespace lockstep::conformance

@@ -1,0 +1,184 @@
+// `lockstep lab` as a person uses it, at the smallest settings: real trainings, real pages.
+#include "tests/processes/command.h"
+#include "tests/processes/temporary_folder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace lockstep {
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing_support::Command;
+
+namespace fs = std::filesystem;
+
+class LabCommand : public testing_support::TemporaryFolder {
+ protected:
+  struct Result {
+    int code;
+    std::string output;
+    std::string errors;
+  };
+  using Arguments = std::vector<std::string>;
+
+  /// One calibration for all of them.
+  static void SetUpTestSuite() {
+    cache_ = fs::temp_directory_path() / ("lockstep-test-cache-" + std::to_string(::getpid()));
+    Command command({LOCKSTEP_PROGRAM, "calibrate", "--fast", "-n", "2"}, {.environment = environment()});
+    ASSERT_EQ(command.wait(), 0) << command.errors();
+  }
+  static void TearDownTestSuite() { fs::remove_all(cache_); }
+  static Arguments environment() { return {"XDG_CACHE_HOME=" + cache_.string()}; }
+
+  Result lab(const Arguments& arguments) {
+    Arguments all = {LOCKSTEP_PROGRAM, "lab"};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    all.insert(all.end(), {"--out", page_, "--iterations", "2", "--rounds", "1"});
+    Command command(all, {.environment = environment()});
+    const int code = command.wait();
+    return {code, command.output(), command.errors()};
+  }
+  /// The training processes that write into this test's folder.
+  int trainings() const {
+    int count = 0;
+    for (const auto& entry : fs::directory_iterator("/proc")) {
+      const std::string command = read(entry.path() / "cmdline");
+      if (command.find("lockstep-train") != std::string::npos && command.find(folder_) != std::string::npos) ++count;
+    }
+    return count;
+  }
+  /// What the page shows.
+  json page() const {
+    const std::string text = read(page_), open = R"(<script type="application/json" id="data">)";
+    const std::size_t begin = text.find(open);
+    if (begin == std::string::npos) return {};
+    return json::parse(text.substr(begin + open.size(), text.find("</script>", begin) - begin - open.size()));
+  }
+  static json chart(const json& page, const std::string& title) {
+    for (const json& one : page["charts"]) {
+      if (one["title"] == title) return one;
+    }
+    ADD_FAILURE() << "no chart " << title;
+    return {};
+  }
+  /// Every point of every curve is measured and predicted, and there are so many.
+  static void expect_curves(const json& chart, std::size_t curves, std::size_t points) {
+    ASSERT_EQ(chart["curves"].size(), curves) << chart["title"];
+    for (const json& curve : chart["curves"]) {
+      EXPECT_EQ(curve["measured"].size(), points) << curve;
+      EXPECT_EQ(curve["predicted"].size(), points) << curve;
+      for (const char* kind : {"measured", "predicted"}) {
+        for (const json& point : curve[kind]) EXPECT_GT(point[1], 0.0) << chart["title"] << curve;
+      }
+      EXPECT_NE(chart["words"], "");
+    }
+  }
+  static void expect_errors(const json& page) {
+    std::string text;
+    for (const json& paragraph : page["paragraphs"]) text += paragraph.get<std::string>() + "\n";
+    EXPECT_THAT(text, HasSubstr("predictions of times have a median error of"));
+    EXPECT_EQ(page["tables"].back()["title"], "Errors of the predictions of times");
+    EXPECT_EQ(page["tables"].back()["rows"].back()[0], "all");
+  }
+  /// The shaped link's part of a page: there, or a sentence that says why not.
+  static bool has_link(const json& page) {
+    for (const json& paragraph : page["paragraphs"]) {
+      if (paragraph.get<std::string>().find("A shaped link cannot be made here: ") == 0) return false;
+    }
+    return true;
+  }
+
+  inline static fs::path cache_;
+  fs::path page_ = folder_ / "pages" / "page.html";
+  const Arguments small_ = {"--layers", "1", "--heads", "2", "--width", "24", "--context", "8", "--batch", "12"};
+};
+
+TEST_F(LabCommand, BucketsDrawsIterationTimeAgainstBucketSize) {
+  Arguments arguments = {"buckets", "--sizes", "4KiB,64KiB", "--rate", "1Gbit/s"};
+  arguments.insert(arguments.end(), small_.begin(), small_.end());
+  const Result result = lab(arguments);
+  ASSERT_EQ(result.code, 0) << result.errors;
+  const json page = this->page();
+  expect_curves(chart(page, "Iteration time, shared memory"), 2, 2);
+  expect_curves(chart(page, "Communication alone, behind backward, shared memory"), 1, 2);
+  if (has_link(page)) expect_curves(chart(page, "Iteration time, TCP at 1 Gbit/s"), 2, 2);
+  expect_errors(page);
+  EXPECT_THAT(result.output, AllOf(HasSubstr("The fastest buckets are those of"), HasSubstr(page_.string())));
+}
+
+TEST_F(LabCommand, ScalingDrawsAlgorithmsRanksAndEfficiency) {
+  Arguments arguments = {"scaling", "-n", "2", "--sizes", "300,3000", "--algorithms", "ring,tree"};
+  arguments.insert(arguments.end(), small_.begin(), small_.end());
+  const Result result = lab(arguments);
+  ASSERT_EQ(result.code, 0) << result.errors;
+  const json page = this->page();
+  expect_curves(chart(page, "All-reduce on 2 ranks, shared memory"), 2, 3);
+  const bool link = has_link(page);
+  if (link) expect_curves(chart(page, "All-reduce on 2 ranks, TCP at 1 Gbit/s"), 2, 3);
+  expect_curves(chart(page, "Scaling efficiency, T(1) / (p T(p))"), link ? 2 : 1, 2);
+  expect_errors(page);
+}
+
+TEST_F(LabCommand, ShardingDrawsMemoryBytesAndTime) {
+  const fs::path data = folder_ / "data";
+  fs::create_directory(data);
+  const auto put = [&](const char* name, const char* text) {
+    write(std::string("data/") + name, text, fs::perms::owner_read | fs::perms::owner_write);
+  };
+  put("vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\ngood\nbad\nfilm\n");
+  put("train.tsv", "sentence\tlabel\ngood film\t1\nbad film\t0\nbad\t0\ngood\t1\n");
+  put("dev.tsv", "sentence\tlabel\ngood good film\t1\nbad bad\t0\n");
+  const Result result = lab({"sharding", "--data", data, "--preset", "tiny", "--batch", "4"});
+  ASSERT_EQ(result.code, 0) << result.errors;
+  const json page = this->page();
+  ASSERT_EQ(page["bars"].size(), 4u);
+  const auto bytes = [&](std::size_t stage, std::size_t kind) {
+    return page["bars"][stage]["rows"][kind]["measured"].get<double>();
+  };
+  EXPECT_NEAR(bytes(1, 2) / bytes(0, 2), 0.5, 0.01) << "the optimizer's state is halved at stage 1";
+  EXPECT_NEAR(bytes(2, 1) / bytes(0, 1), 0.5, 0.01) << "gradients at stage 2";
+  EXPECT_LT(bytes(3, 0), bytes(0, 0)) << "parameters at stage 3";
+  expect_curves(chart(page, "Memory of a rank between updates"), 1, 4);
+  expect_curves(chart(page, "Bytes that a rank sends for an iteration"), 1, 4);
+  expect_curves(chart(page, "Time"), 2, 4);
+  expect_errors(page);
+}
+
+TEST_F(LabCommand, SaysInOneSentenceWhatIsWrongAndWritesNothing) {
+  const auto refused = [&](const Arguments& arguments) {
+    const Result result = lab(arguments);
+    EXPECT_EQ(result.code, 2) << result.errors;
+    EXPECT_EQ(result.output, "");
+    EXPECT_FALSE(fs::exists(page_));
+    return result.errors;
+  };
+  EXPECT_THAT(refused({"buckets", "-n", "1"}), HasSubstr("2 ranks or more"));
+  EXPECT_THAT(refused({"buckets", "--training", "digit"}), HasSubstr("Did you mean 'digits'?"));
+  EXPECT_THAT(refused({"buckets", "--sizes", "much"}), HasSubstr("much"));
+  EXPECT_THAT(refused({"buckets", "--rate", "fast"}), HasSubstr("fast"));
+  EXPECT_THAT(refused({"buckets", "--no-link", "--layers", "0"}), HasSubstr("--layers must be at least 1"));
+  EXPECT_THAT(refused({"scaling", "--algorithms", "rind"}), HasSubstr("Did you mean 'ring'?"));
+  EXPECT_THAT(refused({"sharding"}), HasSubstr("--data is needed"));
+  EXPECT_THAT(refused({"sharding", "stray"}), HasSubstr("'stray' is no flag"));
+}
+
+TEST_F(LabCommand, EndsWithAllThatItStarted) {
+  Arguments environment = LabCommand::environment();
+  environment.push_back("TMPDIR=" + folder_.string());
+  Command command({LOCKSTEP_PROGRAM, "lab", "buckets", "--out", page_, "--no-link", "--iterations", "100000"},
+                  {.environment = environment});
+  ASSERT_TRUE(testing_support::eventually([&] { return trainings() >= 2; })) << command.errors();
+  command.send(SIGINT);
+  EXPECT_EQ(command.wait(), 128 + SIGINT) << command.errors();
+  EXPECT_THAT(command.errors(), HasSubstr("interrupted; no page was written"));
+  EXPECT_EQ(trainings(), 0);
+  EXPECT_FALSE(fs::exists(page_));
+  for (const auto& left : fs::directory_iterator(folder_)) EXPECT_EQ(left.path().filename(), "pages");
+}
+
+}  // namespace lockstep

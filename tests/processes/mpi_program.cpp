@@ -1,0 +1,137 @@
+// A rank under mpirun for the tests: does what its first argument says, and prints what came of it. It is a program
+// that uses MPI itself.
+#include "algorithms/catalog.h"
+#include "tests/conformance/cases.h"
+#include "tests/conformance/member_memory.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <lockstep/comm.h>
+#include <mpi.h>
+
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace {
+
+using lockstep::buffer_of;
+using lockstep::World;
+using namespace lockstep::conformance;
+
+/// Every collective by every algorithm, in every type, operator and size of the conformance suite, against the oracle.
+void conform() {
+  World world = World::from_env();
+  const Inputs inputs(world.size());
+  std::size_t done = 0;
+  for (const Facts& facts : all_facts()) {
+    if (facts.collective == lockstep::Collective::kBarrier) continue;
+    std::vector<Case> cases = small_cases(facts, world.size(), false);
+    const std::vector<Case> large = large_cases(facts, world.size(), false);
+    cases.insert(cases.end(), large.begin(), large.end());
+    MemberMemory memory(world, cases);
+    for (const Case& one : cases) {
+      Trial trial(world, inputs, one, memory.of(one));
+      trial.start();
+      trial.finish();
+    }
+    done += cases.size();
+  }
+  for (const std::string& name : names_for(lockstep::Collective::kBarrier)) world.barrier({.algorithm = name}).wait();
+  fmt::print("rank {} of {}: {} right\n", world.rank(), world.size(), done);
+}
+
+/// Groups side by side, messages past a collective, and a second world.
+void parts() {
+  std::int64_t sum = 0;
+  for (int round = 0; round < 2; ++round) {
+    World world = World::from_env();
+    const lockstep::Group half = world.split(world.rank() % 2, -world.rank());
+    std::vector<std::int64_t> own(1000, world.rank());
+    std::vector<std::int64_t> others(1000, world.rank());
+    lockstep::Pending in_half = half.all_reduce(buffer_of(own));
+    lockstep::Pending in_world = world.all_reduce(buffer_of(others));
+    std::vector<float> passed(300'000, static_cast<float>(world.rank()));
+    const int next = (world.rank() + 1) % world.size();
+    const int last = (world.rank() + world.size() - 1) % world.size();
+    std::vector<float> came(passed.size());
+    lockstep::Pending out = world.send(buffer_of(passed), next);
+    world.receive(buffer_of(came), last).wait();
+    out.wait();
+    in_world.wait();
+    in_half.wait();
+    if (came.front() != static_cast<float>(last) || came.back() != came.front()) std::exit(4);
+    sum += own[999] * 1000 + others[0];
+  }
+  fmt::print("sum {}\n", sum);
+}
+
+/// Of a program that starts and ends MPI itself, at this level.
+void beside(int level) {
+  int provided = 0;
+  MPI_Init_thread(nullptr, nullptr, level, &provided);
+  try {
+    World world = World::from_env();
+    std::vector<std::int64_t> values(10, 1);
+    world.all_reduce(buffer_of(values)).wait();
+    fmt::print("sum {}\n", values[9]);
+  } catch (const lockstep::Error& error) {
+    fmt::print("error {}: {}\n", static_cast<int>(error.code()), error.what());
+  }
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  int one = 1;
+  int all = 0;
+  MPI_Allreduce(&one, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  fmt::print("finalized {}, MPI still sums to {}\n", finalized, all);
+  MPI_Finalize();
+}
+
+void beside_serialized() { beside(MPI_THREAD_SERIALIZED); }
+void beside_single() { beside(MPI_THREAD_SINGLE); }
+
+/// The last rank leaves before the others' second operation.
+void leave() {
+  World world = World::from_env();
+  std::vector<float> values(100'000, 1);
+  world.all_reduce(buffer_of(values)).wait();
+  if (world.rank() == world.size() - 1) return;
+  world.all_reduce(buffer_of(values), lockstep::ReduceOp::kSum, {.purpose = "gradients of layer1"}).wait();
+}
+
+/// The last rank ends its process while the others wait for it.
+void end() {
+  World world = World::from_env();
+  if (world.rank() == world.size() - 1) std::exit(7);
+  world.barrier().wait();
+}
+
+/// The last rank throws.
+void raise_error() {
+  World world = World::from_env();
+  if (world.rank() == world.size() - 1) throw std::runtime_error("the disk is on fire");
+  world.barrier().wait();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::map<std::string, void (*)()> acts{{"conform", conform},
+                                               {"parts", parts},
+                                               {"beside_serialized", beside_serialized},
+                                               {"beside_single", beside_single},
+                                               {"leave", leave},
+                                               {"end", end},
+                                               {"raise", raise_error}};
+  try {
+    acts.at(argc > 1 ? argv[1] : "")();
+    return 0;
+  } catch (const lockstep::Error& error) {
+    fmt::print("noticed peer {} code {}: {}\n", error.peer(), static_cast<int>(error.code()), error.what());
+    return 3;
+  } catch (const std::exception& error) {
+    fmt::print("failed: {}\n", error.what());
+    return 4;
+  }
+}

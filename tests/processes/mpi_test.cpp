@@ -1,0 +1,151 @@
+// Ranks under mpirun: the conformance suite over MPI, programs that use MPI themselves, and what errors say.
+#include "tests/processes/command.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace lockstep {
+
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing_support::Command;
+
+// Open MPI ends with memory of its own still allocated, which a build with AddressSanitizer would fail for.
+constexpr const char* kLeaksAreOpenMpis = "ASAN_OPTIONS=detect_leaks=0";
+
+class Mpi : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (std::string(LOCKSTEP_MPIRUN).empty()) GTEST_SKIP() << "mpirun is not installed";
+    if (std::string(LOCKSTEP_MPI_PROGRAM).empty()) GTEST_SKIP() << "built without MPI (Debian: libopenmpi-dev)";
+  }
+
+  /// Starts so many ranks.
+  static std::unique_ptr<Command> run(int ranks, std::vector<std::string> command,
+                                      std::vector<std::string> environment = {"LOCKSTEP_TRANSPORT=mpi"}) {
+    std::vector<std::string> words{LOCKSTEP_MPIRUN, "--allow-run-as-root", "--oversubscribe", "-n",
+                                   std::to_string(ranks)};
+    words.insert(words.end(), command.begin(), command.end());
+    Command::Options options;
+    options.environment = std::move(environment);
+    options.environment.push_back(kLeaksAreOpenMpis);
+    return std::make_unique<Command>(words, options);
+  }
+  static std::unique_ptr<Command> act(int ranks, const std::string& name) {
+    return run(ranks, {LOCKSTEP_MPI_PROGRAM, name});
+  }
+};
+
+class MpiRanks : public Mpi, public testing::WithParamInterface<int> {};
+INSTANTIATE_TEST_SUITE_P(Ranks, MpiRanks, testing::Values(1, 2, 3, 4));
+
+}  // namespace
+
+TEST_P(MpiRanks, Conform) {
+  const auto command = act(GetParam(), "conform");
+  EXPECT_EQ(command->wait(), 0) << command->output() << command->errors();
+  for (int rank = 0; rank < GetParam(); ++rank) {
+    EXPECT_THAT(command->output(), testing::ContainsRegex("rank " + std::to_string(rank) + " of " +
+                                                          std::to_string(GetParam()) + ": [0-9]{4,} right"));
+  }
+}
+
+TEST_F(Mpi, GroupsAndMessagesAndASecondWorld) {
+  const auto command = act(4, "parts");
+  EXPECT_EQ(command->wait(), 0) << command->output() << command->errors();
+  // Even ranks sum to 2, odd ones to 4, all to 6; twice.
+  EXPECT_THAT(command->output(), AllOf(HasSubstr("sum 4012\n"), HasSubstr("sum 8012\n")));
+}
+
+TEST_F(Mpi, WhoStartedItEndsIt) {
+  const auto command = act(2, "beside_serialized");
+  EXPECT_EQ(command->wait(), 0) << command->output() << command->errors();
+  EXPECT_THAT(command->output(), AllOf(HasSubstr("sum 2\n"), HasSubstr("finalized 0, MPI still sums to 2")));
+}
+
+TEST_F(Mpi, ALevelOfThreadsThatIsTooLowIsRefused) {
+  const auto command = act(2, "beside_single");
+  EXPECT_EQ(command->wait(), 0) << command->output() << command->errors();
+  EXPECT_THAT(command->output(),
+              AllOf(HasSubstr("MPI runs with MPI_THREAD_SINGLE; Lockstep needs MPI_THREAD_SERIALIZED"),
+                    HasSubstr("MPI still sums to 2")));
+}
+
+TEST_F(Mpi, ARankThatLeavesIsNamed) {
+  const auto command = act(3, "leave");
+  EXPECT_EQ(command->wait(), 3);
+  EXPECT_THAT(command->output(), AllOf(HasSubstr("noticed peer 2"), HasSubstr("rank 2 has left the group"),
+                                       HasSubstr("all_reduce #2"), HasSubstr("gradients of layer1")));
+}
+
+TEST_F(Mpi, ARankThatEndsWithinAGroupTakesTheJobDown) {
+  const auto command = act(3, "end");
+  EXPECT_EQ(command->wait(), 7) << "and no deadline had to pass: " << command->output();
+}
+
+TEST_F(Mpi, ARankThatThrowsIsQuotedToTheOthers) {
+  const auto command = act(3, "raise");
+  EXPECT_NE(command->wait(), 0);
+  EXPECT_THAT(command->output(), AllOf(HasSubstr("failed: the disk is on fire"), HasSubstr("noticed peer 2")));
+}
+
+TEST_F(Mpi, AStoppedRankIsNamedAtTheDeadline) {
+  const auto command = run(3, {LOCKSTEP_RANK_PROGRAM, "freeze"});
+  EXPECT_EQ(command->wait(), 3);
+  EXPECT_THAT(command->output(), AllOf(HasSubstr("peer 2"), HasSubstr("all_reduce #3"), HasSubstr("waited 0.5 s")));
+}
+
+TEST_F(Mpi, ARankThatDiesTakesTheJobDown) {
+  const auto command = run(3, {LOCKSTEP_RANK_PROGRAM, "die"});
+  EXPECT_NE(command->wait(), 0);
+  EXPECT_THAT(command->errors(), HasSubstr("signal 9"));
+}
+
+TEST_F(Mpi, AutoTakesItOnSeveralHosts) {
+  // mpirun tells each rank how many are beside it; these are told otherwise.
+  const std::string say =
+      std::string("export OMPI_COMM_WORLD_LOCAL_SIZE=1 LOCKSTEP_HOST=$OMPI_COMM_WORLD_RANK; exec ") +
+      LOCKSTEP_RANK_PROGRAM + " hosts";
+  const auto command = run(2, {"sh", "-c", say}, {});
+  EXPECT_EQ(command->wait(), 0) << command->output() << command->errors();
+  EXPECT_THAT(command->output(), HasSubstr("rank 1 of hosts 0 1: 2 by recursive_doubling"));
+}
+
+TEST_F(Mpi, WithoutMpirunItIsRefused) {
+  Command::Options options;
+  options.environment = {"LOCKSTEP_TRANSPORT=mpi", kLeaksAreOpenMpis};
+  Command command({LOCKSTEP_PROGRAM, "run", "-n", "2", LOCKSTEP_RANK_PROGRAM, "sum"}, options);
+  EXPECT_EQ(command.wait(), 3);
+  EXPECT_THAT(command.output(), HasSubstr("say rank 1 of 2, and MPI says 0 of 1; start the program with mpirun"));
+}
+
+TEST_F(Mpi, IsBenchmarked) {
+  const auto command = run(2,
+                           {LOCKSTEP_PROGRAM, "bench", "all_reduce", "--transport", "mpi", "--min-bytes", "1KiB",
+                            "--max-bytes", "1KiB", "--min-time", "5ms"},
+                           {});
+  EXPECT_EQ(command->wait(), 0) << command->errors();
+  EXPECT_THAT(command->output(), AllOf(HasSubstr("# all_reduce on 2 ranks, registered memory, mpi"),
+                                       testing::ContainsRegex("\n +1024 .* 0\n")));
+}
+
+TEST(MpiAbsent, IsSaidInOneSentence) {
+  Command::Options options;
+  options.environment = {"LOCKSTEP_TRANSPORT=mpi", "LOCKSTEP_MPI_LIBRARY=/no/such.so", "RANK=0", "WORLD_SIZE=2"};
+  Command command({LOCKSTEP_RANK_PROGRAM, "sum"}, options);
+  EXPECT_EQ(command.wait(), 3);
+  EXPECT_THAT(command.output(),
+              AllOf(HasSubstr("The transport mpi needs liblockstep-mpi.so, which is built where CMake finds MPI"),
+                    HasSubstr("/no/such.so")));
+  Command bench({LOCKSTEP_PROGRAM, "bench", "all_reduce", "-n", "2", "--transport", "mpi"}, {});
+  EXPECT_EQ(bench.wait(), 2);
+  EXPECT_THAT(bench.errors(), HasSubstr("as in: mpirun -n 2 lockstep bench"));
+}
+
+}  // namespace lockstep
