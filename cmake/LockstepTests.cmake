@@ -1,9 +1,11 @@
 # Unit tests stand beside their sources; a layer's tests are one program.
 #
 #   lockstep_layer_tests(NAME schedule SOURCES schedule_test.cpp ... [LIBRARIES lockstep_train] [TIMEOUT 60]
+#                        [TRAINING]                  starts programs that need libtorch, though it is not linked with it
 #                        [PROPERTIES LABELS slow])   what ctest knows of each test
 #
-# Each TEST is a ctest entry named <layer>.<Suite>.<Test>, with a timeout.
+# Each TEST is a ctest entry named <layer>.<Suite>.<Test>, with a timeout. Starting a program that is linked with libtorch takes
+# longer than most of its tests: with LOCKSTEP_TESTS_TOGETHER it is started twice only, once for each half of its tests.
 # Without LOCKSTEP_TESTS nothing is registered, and GoogleTest is not needed.
 if(LOCKSTEP_TESTS)
   enable_testing()
@@ -15,7 +17,7 @@ set(LOCKSTEP_TEST_DATA "${PROJECT_SOURCE_DIR}/../shared/data"
     CACHE PATH "Folder of real data for tests; what needs it is skipped where it is absent")
 
 function(lockstep_layer_tests)
-  cmake_parse_arguments(PARSE_ARGV 0 tests "" "NAME;TIMEOUT" "SOURCES;LIBRARIES;PROPERTIES")
+  cmake_parse_arguments(PARSE_ARGV 0 tests "TRAINING" "NAME;TIMEOUT" "SOURCES;LIBRARIES;PROPERTIES")
   if(NOT LOCKSTEP_TESTS OR NOT tests_SOURCES)
     return()
   endif()
@@ -33,10 +35,31 @@ function(lockstep_layer_tests)
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}")
   target_link_libraries(${target} PRIVATE lockstep_flags ${tests_LIBRARIES} fmt::fmt GTest::gmock
                                           GTest::gtest_main)
+  if(tests_LIBRARIES MATCHES "lockstep_(train|lab)")
+    set(has_libtorch ON)
+  else()
+    set(has_libtorch OFF)
+  endif()
+  if(NOT LOCKSTEP_COMM_TESTS AND NOT has_libtorch AND NOT tests_TRAINING)
+    set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
+    return()
+  endif()
+  set(environment
+      "LOCKSTEP_TEST_DATA=${LOCKSTEP_TEST_DATA};LOCKSTEP_BINARY_DIR=${PROJECT_BINARY_DIR};XDG_CACHE_HOME=${PROJECT_BINARY_DIR}/cache-of-tests"
+  )
+  if(LOCKSTEP_TESTS_TOGETHER AND has_libtorch)
+    math(EXPR tests_TIMEOUT "10 * ${tests_TIMEOUT}")
+    foreach(half 0 1)
+      add_test(NAME ${tests_NAME}.half_${half} COMMAND ${target})
+      set_tests_properties(
+        ${tests_NAME}.half_${half} PROPERTIES TIMEOUT ${tests_TIMEOUT} ${tests_PROPERTIES} ENVIRONMENT
+                                              "${environment};GTEST_TOTAL_SHARDS=2;GTEST_SHARD_INDEX=${half}")
+    endforeach()
+    return()
+  endif()
   gtest_discover_tests(
     ${target}
     TEST_PREFIX ${tests_NAME}.
     DISCOVERY_MODE PRE_TEST
-    PROPERTIES TIMEOUT ${tests_TIMEOUT} ${tests_PROPERTIES} ENVIRONMENT
-               "LOCKSTEP_TEST_DATA=${LOCKSTEP_TEST_DATA};LOCKSTEP_BINARY_DIR=${PROJECT_BINARY_DIR};XDG_CACHE_HOME=${PROJECT_BINARY_DIR}/cache-of-tests")
+    PROPERTIES TIMEOUT ${tests_TIMEOUT} ${tests_PROPERTIES} ENVIRONMENT "${environment}")
 endfunction()

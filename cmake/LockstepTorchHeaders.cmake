@@ -1,4 +1,4 @@
-# torch/torch.h, compiled once for all targets that include torch (it is most of their compile time: 9 s a file, 3 s with it).
+# torch/torch.h, compiled once for all targets that include torch (it is most of their compile time).
 #
 #   lockstep_torch_headers(TARGET)   after the target's sources and options are set
 #
@@ -6,7 +6,10 @@
 # position-independent code, executables too.
 
 # PyTorch's wheel has the headers of another fmt beside its own, which are found first; no library here goes with them.
-find_file(LOCKSTEP_FMT_OF_TORCH fmt/format.h PATHS ${TORCH_INCLUDE_DIRS} NO_DEFAULT_PATH)
+set(torch_includes ${TORCH_INCLUDE_DIRS})
+get_target_property(fmt_includes fmt::fmt INTERFACE_INCLUDE_DIRECTORIES)
+list(REMOVE_ITEM torch_includes ${fmt_includes})
+find_file(LOCKSTEP_FMT_OF_TORCH fmt/format.h PATHS ${torch_includes} NO_DEFAULT_PATH)
 
 function(lockstep_torch_headers target)
   # ccache refuses to cache what gcc compiles with a precompiled header without this.

@@ -12,7 +12,7 @@ namespace lockstep::fuzz {
 
 namespace {
 
-std::optional<safetensors::Header> read(std::string_view file) {
+std::optional<safetensors::Header> read_header(std::string_view file) {
   try {
     return safetensors::parse_header(file, "fuzzed");
   } catch (const Error& error) {
@@ -35,7 +35,7 @@ bool same(const safetensors::Header& a, const safetensors::Header& b) {
 }  // namespace
 
 void read_and_write_header(std::string_view file) {
-  const auto header = read(file);
+  const auto header = read_header(file);
   if (!header) return;
   std::uint64_t filled = 0;
   for (const auto& entry : header->entries) {

@@ -14,7 +14,7 @@ namespace lockstep::fuzz {
 
 namespace {
 
-std::optional<Schedule> read(std::string_view text) {
+std::optional<Schedule> read_schedule(std::string_view text) {
   try {
     return parse_schedule(text, "fuzzed");
   } catch (const Error& error) {
@@ -34,7 +34,7 @@ bool is_small(const Schedule& schedule) {
 }  // namespace
 
 void read_prove_and_draw(std::string_view text) {
-  const std::optional<Schedule> schedule = read(text);
+  const std::optional<Schedule> schedule = read_schedule(text);
   if (!schedule) return;
   require(parse_schedule(to_text(*schedule), "written") == *schedule, "what is read comes back as it was written");
   if (!is_small(*schedule)) return;

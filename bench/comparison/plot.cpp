@@ -12,7 +12,7 @@ namespace lockstep::compare {
 namespace {
 
 /// In ascending order, each once.
-std::vector<double> sizes_of(const SectionResult& result) {
+std::vector<double> x_of(const SectionResult& result) {
   std::vector<double> sizes;
   for (const Cell& cell : result.cells) sizes.push_back(static_cast<double>(cell.bytes));
   std::sort(sizes.begin(), sizes.end());
@@ -25,7 +25,7 @@ std::vector<double> sizes_of(const SectionResult& result) {
 std::string plot(const SectionResult& result, const std::string& title) {
   svg::LineChart chart{.title = title + ": all-reduce of float32, in place",
                        .x_title = "bytes on each rank; lower is better",
-                       .x = sizes_of(result),
+                       .x = x_of(result),
                        .x_text = [](double bytes) { return format_bytes(static_cast<std::uint64_t>(bytes)); },
                        .lines = {}};
   for (const Cell& cell : result.cells) {

@@ -179,7 +179,8 @@ class Sharded {
 
   int stage() const;
   /// Bytes of registered memory that this rank holds: values, gradients, and what is on its way between ranks. The
-  /// other ranks of the host have them mapped too; nothing of it is theirs, and no rank saves a copy by it.
+  /// other ranks of the host have them mapped too; nothing of it is theirs, and no rank saves a copy by it. At stages 0
+  /// and 1 buckets are made, and counted, in the first backward that synchronises.
   std::size_t registered_bytes() const;
   /// Of every trainable parameter, each once, in the order of the module. At stage 0 all of them whole.
   std::vector<ParameterPiece> pieces() const;

@@ -1,4 +1,5 @@
 #include "algorithms/pieces.h"
+#include "base/index.h"
 #include "schedule/ranges.h"
 #include "schedule/relabelled.h"
 #include "schedule/view.h"
@@ -14,8 +15,6 @@
 namespace lockstep::algorithm {
 
 namespace {
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 /// The ranks of a host, and how they do an all_reduce among themselves.
 struct Host {

@@ -5,6 +5,7 @@
 #include "base/environment.h"
 #include "base/nearest.h"
 #include "base/units.h"
+#include "cli/bad_usage.h"
 #include "cli/command.h"
 #include "cli/ranks.h"
 #include "cli/schedule_argument.h"
@@ -49,8 +50,6 @@ struct BenchOptions {
   std::string local_size;
   bool cold = false;
 };
-
-[[noreturn]] void bad_usage(const std::string& sentence) { throw Error(ErrorCode::kInvalidArgument, sentence); }
 
 /// The value of that name.
 template <class T>

@@ -16,19 +16,12 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 using testing::StartsWith;
-using testing_support::Command;
-
-struct Result {
-  int code;
-  std::string output;
-  std::string errors;
-};
+using testing_support::Result;
+using testing_support::run_command;
 
 Result lockstep_with(std::vector<std::string> arguments, std::vector<std::string> environment = {}) {
   arguments.insert(arguments.begin(), LOCKSTEP_PROGRAM);
-  Command command(arguments, {.environment = std::move(environment)});
-  const int code = command.wait();
-  return {code, command.output(), command.errors()};
+  return run_command(arguments, {.environment = std::move(environment)});
 }
 
 /// One line that says `words`, nothing on stdout, and the code of bad usage.

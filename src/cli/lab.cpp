@@ -1,5 +1,6 @@
 #include "algorithms/catalog.h"
 #include "base/units.h"
+#include "cli/bad_usage.h"
 #include "cli/command.h"
 #include "cli/ranks.h"
 #include "cli/training_program.h"
@@ -37,8 +38,6 @@ struct LabOptions {
   int rounds = 3;
   bool no_link = false;
 };
-
-[[noreturn]] void bad_usage(const std::string& sentence) { throw Error(ErrorCode::kInvalidArgument, sentence); }
 
 std::vector<std::uint64_t> parse_sizes(const std::vector<std::string>& typed) {
   std::vector<std::uint64_t> sizes;

@@ -2,6 +2,7 @@
 #include "base/atomic_file.h"
 #include "base/nearest.h"
 #include "base/units.h"
+#include "cli/bad_usage.h"
 #include "cli/command.h"
 #include "cli/ranks.h"
 #include "cli/schedule_argument.h"
@@ -39,8 +40,6 @@ struct PriceOptions {
   std::string output;
   bool links = false;
 };
-
-[[noreturn]] void bad_usage(const std::string& sentence) { throw Error(ErrorCode::kInvalidArgument, sentence); }
 
 PricedNetwork network_of(const PriceOptions& options) {
   const bool is_flat = !options.alpha.empty() || !options.bandwidth.empty() || !options.gamma.empty();

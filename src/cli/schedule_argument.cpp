@@ -3,6 +3,7 @@
 #include "algorithms/catalog.h"
 #include "base/atomic_file.h"
 #include "base/nearest.h"
+#include "cli/bad_usage.h"
 #include "cli/ranks.h"
 #include "schedule/promise.h"
 #include "schedule/ranges.h"
@@ -30,8 +31,6 @@ namespace {
 
 /// That --segments may make of a schedule: some hundreds of MiB.
 constexpr std::int64_t kMostTransfers = std::int64_t{1} << 24;
-
-[[noreturn]] void bad_usage(const std::string& sentence) { throw Error(ErrorCode::kInvalidArgument, sentence); }
 
 std::vector<std::string_view> algorithm_names() {
   std::vector<std::string_view> names;

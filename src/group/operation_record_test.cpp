@@ -17,7 +17,7 @@ namespace lockstep {
 namespace {
 
 constexpr std::size_t kCount = std::size_t{12} << 12;  // of 2, 3 and 4 ranks, in whole cache lines
-constexpr double kBytes = kCount * sizeof(float);
+constexpr double kMessageBytes = kCount * sizeof(float);
 
 class Record : public testing::TestWithParam<std::tuple<int, bool>> {
  protected:
@@ -43,7 +43,7 @@ TEST_P(Record, IsWhatTheSchedulePlans) {
     for (const auto collective : {Collective::kAllReduce, Collective::kReduceScatter, Collective::kAllGather}) {
       for (const std::string_view algorithm : algorithms_for(collective)) {
         const Counts planned =
-            count(schedule_for(algorithm, {.collective = collective, .ranks = world.size()}), kBytes);
+            count(schedule_for(algorithm, {.collective = collective, .ranks = world.size()}), kMessageBytes);
         const auto record = std::make_shared<OperationRecord>();
         std::vector<float> values(kCount, 1);
         start(world, collective, buffer_of(values), {.algorithm = std::string(algorithm), .record = record}).wait();

@@ -10,9 +10,12 @@
 
 namespace lockstep::lab {
 
+/// Throws Error (kInvalidArgument) with `sentence`.
+[[noreturn]] inline void refuse(const std::string& sentence) { throw Error(ErrorCode::kInvalidArgument, sentence); }
+
 /// Throws Error (kInvalidArgument) with `otherwise` unless `holds`.
 inline void require(bool holds, const std::string& otherwise) {
-  if (!holds) throw Error(ErrorCode::kInvalidArgument, otherwise);
+  if (!holds) refuse(otherwise);
 }
 
 inline void require_at_least(std::int64_t least, std::int64_t value, std::string_view flag) {

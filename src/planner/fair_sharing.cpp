@@ -1,5 +1,7 @@
 #include "planner/fair_sharing.h"
 
+#include "base/index.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -10,8 +12,6 @@ namespace {
 /// Ends nearer than this, relative to the time itself, are one event.
 constexpr double kSameTime = 1e-10;
 constexpr double kSameLevel = 1 + 1e-9;
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 }  // namespace
 

@@ -1,5 +1,6 @@
 #include "planner/host_work.h"
 
+#include "base/index.h"
 #include "runtime/letter_operation.h"
 #include "runtime/plan.h"
 
@@ -13,8 +14,6 @@
 namespace lockstep {
 
 namespace {
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 std::vector<Plan> plans_of(const Schedule& schedule, bool in_place) {
   std::vector<Plan> plans;

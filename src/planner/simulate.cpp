@@ -1,5 +1,6 @@
 #include "planner/simulate.h"
 
+#include "base/index.h"
 #include "planner/count.h"
 #include "planner/fair_sharing.h"
 
@@ -12,8 +13,6 @@ namespace lockstep {
 namespace {
 
 static_assert(FairSharing::kMostUses >= Wiring::kMostUses);
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 class Execution {
  public:

@@ -147,18 +147,18 @@ TEST(BucketLine, SaysTheCollectiveAndHowItsTimeWasPredicted) {
 }
 
 TEST(JsonLine, HasTheFieldsByTheirNames) {
-  const auto json = nlohmann::json::parse(to_json(example()));
-  EXPECT_EQ(json["iteration"], 20);
-  EXPECT_EQ(json["loss"], 2.34561);
-  EXPECT_EQ(json["gradient_norm"], 0.981);
-  EXPECT_EQ(json["learning_rate"], 3e-4);
-  EXPECT_EQ(json["tokens_per_second"], 12345.4);
-  EXPECT_EQ(json["compute_ms"], 10.12);
-  EXPECT_EQ(json["exposed_ms"], 0.8);
-  EXPECT_EQ(json["bytes"], 3 << 19);
-  EXPECT_EQ(json["algorithm"], "direct");
-  EXPECT_FALSE(json.contains("validation_loss"));
-  EXPECT_FALSE(json.contains("buckets"));
+  const auto parsed = nlohmann::json::parse(to_json(example()));
+  EXPECT_EQ(parsed["iteration"], 20);
+  EXPECT_EQ(parsed["loss"], 2.34561);
+  EXPECT_EQ(parsed["gradient_norm"], 0.981);
+  EXPECT_EQ(parsed["learning_rate"], 3e-4);
+  EXPECT_EQ(parsed["tokens_per_second"], 12345.4);
+  EXPECT_EQ(parsed["compute_ms"], 10.12);
+  EXPECT_EQ(parsed["exposed_ms"], 0.8);
+  EXPECT_EQ(parsed["bytes"], 3 << 19);
+  EXPECT_EQ(parsed["algorithm"], "direct");
+  EXPECT_FALSE(parsed.contains("validation_loss"));
+  EXPECT_FALSE(parsed.contains("buckets"));
 }
 
 TEST(JsonLine, HasValidationLossAndBucketsWhereThereAreAny) {
@@ -167,16 +167,16 @@ TEST(JsonLine, HasValidationLossAndBucketsWhereThereAreAny) {
   record.buckets = {bucket(), bucket()};
   const std::string line = to_json(record);
   EXPECT_THAT(line, Not(HasSubstr("\n")));
-  const auto json = nlohmann::json::parse(line);
-  EXPECT_EQ(json["validation_loss"], 1.875);
-  ASSERT_EQ(json["buckets"].size(), 2u);
+  const auto parsed = nlohmann::json::parse(line);
+  EXPECT_EQ(parsed["validation_loss"], 1.875);
+  ASSERT_EQ(parsed["buckets"].size(), 2u);
   const nlohmann::json expected{{"index", 2},
                                 {"parameters", bucket().parameters},
                                 {"bytes", 1 << 20},
                                 {"algorithm", "ring"},
                                 {"milliseconds", 0.417},
                                 {"hidden", true}};
-  EXPECT_EQ(json["buckets"][1], expected);
+  EXPECT_EQ(parsed["buckets"][1], expected);
 }
 
 TEST(JsonLine, HasWhatIsOptionalWhereThereIsAny) {
@@ -194,18 +194,18 @@ TEST(JsonLine, HasWhatIsOptionalWhereThereIsAny) {
   record.buckets[0].steps = 3;
   record.buckets[0].wire_bytes = 4096;
   record.buckets[0].predicted_ms = 0.25;
-  const auto json = nlohmann::json::parse(to_json(record, "images"));
-  EXPECT_EQ(json["images_per_second"], 12345.4);
-  EXPECT_FALSE(json.contains("tokens_per_second"));
-  EXPECT_EQ(json["hidden_ms"], 3);
-  EXPECT_EQ(json["data_wait_ms"], 2);
-  EXPECT_EQ(json["training_accuracy"], 0.75);
-  EXPECT_EQ(json["validation_accuracy"], 0);
-  EXPECT_EQ(json["buckets"][0]["operation"], "reduce_scatter");
-  EXPECT_EQ(json["buckets"][0]["block"], "blocks.3");
-  EXPECT_EQ(json["buckets"][0]["steps"], 3);
-  EXPECT_EQ(json["buckets"][0]["wire_bytes"], 4096);
-  EXPECT_EQ(json["buckets"][0]["predicted_ms"], 0.25);
+  const auto parsed = nlohmann::json::parse(to_json(record, "images"));
+  EXPECT_EQ(parsed["images_per_second"], 12345.4);
+  EXPECT_FALSE(parsed.contains("tokens_per_second"));
+  EXPECT_EQ(parsed["hidden_ms"], 3);
+  EXPECT_EQ(parsed["data_wait_ms"], 2);
+  EXPECT_EQ(parsed["training_accuracy"], 0.75);
+  EXPECT_EQ(parsed["validation_accuracy"], 0);
+  EXPECT_EQ(parsed["buckets"][0]["operation"], "reduce_scatter");
+  EXPECT_EQ(parsed["buckets"][0]["block"], "blocks.3");
+  EXPECT_EQ(parsed["buckets"][0]["steps"], 3);
+  EXPECT_EQ(parsed["buckets"][0]["wire_bytes"], 4096);
+  EXPECT_EQ(parsed["buckets"][0]["predicted_ms"], 0.25);
 }
 
 TEST(JsonLine, IsJsonWhateverTheRecordHolds) {
@@ -213,10 +213,10 @@ TEST(JsonLine, IsJsonWhateverTheRecordHolds) {
   record.loss = std::numeric_limits<double>::quiet_NaN();
   record.gradient_norm = -std::numeric_limits<double>::infinity();
   record.algorithm = "no \xff utf-8 \"quoted\"\n";
-  const auto json = nlohmann::json::parse(to_json(record));
-  EXPECT_TRUE(json["loss"].is_null());
-  EXPECT_TRUE(json["gradient_norm"].is_null());
-  EXPECT_EQ(json["algorithm"], "no \xef\xbf\xbd utf-8 \"quoted\"\n");
+  const auto parsed = nlohmann::json::parse(to_json(record));
+  EXPECT_TRUE(parsed["loss"].is_null());
+  EXPECT_TRUE(parsed["gradient_norm"].is_null());
+  EXPECT_EQ(parsed["algorithm"], "no \xef\xbf\xbd utf-8 \"quoted\"\n");
 }
 
 }  // namespace lockstep

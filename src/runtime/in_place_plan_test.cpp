@@ -9,9 +9,6 @@ namespace lockstep {
 
 namespace {
 
-constexpr auto kCopy = TransferKind::kCopy;
-constexpr auto kReduce = TransferKind::kReduce;
-
 /// Rank 1's value is added into rank 0's, and the sum goes back.
 Schedule there_and_back() {
   return {.name = "there and back", .ranks = 2, .chunks = 1, .steps = {{{kReduce, 0, 1, 0}}, {{kCopy, 0, 0, 1}}}};

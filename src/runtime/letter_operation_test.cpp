@@ -29,8 +29,8 @@ void on_threads(int ranks, const std::function<void(Transport&)>& run) {
 }
 
 /// A rank's all_reduce of `count` int32 by the naive schedule, with what it stands on.
-struct Subject {
-  Subject(Transport& transport, std::size_t count)
+struct LetterSubject {
+  LetterSubject(Transport& transport, std::size_t count)
       : schedule(find_algorithm("naive").build({.collective = Collective::kAllReduce, .ranks = transport.size()})),
         values(count) {
     Announcement announcement;
@@ -86,7 +86,7 @@ TEST(LetterOperation, SumsOnEveryRankInCallAfterCall) {
   for (const int ranks : {2, 3, 5}) {
     for (const std::size_t count : {0U, 1U, 14U, 15U, 266U}) {
       on_threads(ranks, [&](Transport& transport) {
-        Subject subject(transport, count);
+        LetterSubject subject(transport, count);
         std::vector<ExecutedTransfer> executed;
         const TransferRecorder recorder = [&](const ExecutedTransfer& one) { executed.push_back(one); };
         subject.operation->record_transfers(&recorder);
@@ -108,7 +108,7 @@ TEST(LetterOperation, SumsOnEveryRankInCallAfterCall) {
 TEST(LetterOperation, DisagreementIsToldToBoth) {
   std::atomic<int> told = 0;
   on_threads(2, [&](Transport& transport) {
-    Subject subject(transport, transport.rank() == 0 ? 10 : 12);
+    LetterSubject subject(transport, transport.rank() == 0 ? 10 : 12);
     const std::string error = error_of([&] { subject.run(1); }, transport);
     EXPECT_THAT(error, testing::AllOf(testing::HasSubstr("rank 0: all_reduce of 10 int32"),
                                       testing::HasSubstr("rank 1: all_reduce of 12 int32")));
@@ -131,7 +131,7 @@ TEST(LetterOperation, APeerThatWentPastIsNotWaitedFor) {
       while (!told) std::this_thread::yield();
       return;
     }
-    Subject subject(transport, 10);
+    LetterSubject subject(transport, 10);
     EXPECT_THAT(
         error_of([&] { subject.run(1); }, transport),
         testing::AllOf(testing::HasSubstr("rank 0: all_reduce of 10 int32"), testing::HasSubstr("rank 1: broadcast")));
@@ -143,7 +143,7 @@ TEST(LetterOperation, ADeadlineNamesWhoDidNotCome) {
   std::atomic<int> given_up = 0;
   on_threads(3, [&](Transport& transport) {
     if (transport.rank() != 1) {
-      Subject subject(transport, 10);
+      LetterSubject subject(transport, 10);
       const auto error = error_of([&] { subject.run(1, std::chrono::milliseconds(200)); }, transport);
       EXPECT_THAT(error, testing::HasSubstr("for rank 1, which did not come to it"));
       ++given_up;
@@ -156,7 +156,7 @@ TEST(LetterOperation, ADeadlineNamesWhoDidNotCome) {
 TEST(LetterOperation, ALetterOutlivesItsWriter) {
   std::atomic<bool> posted = false;
   on_threads(2, [&](Transport& transport) {
-    Subject subject(transport, 10);
+    LetterSubject subject(transport, 10);
     std::iota(subject.values.begin(), subject.values.end(), transport.rank());
     if (transport.rank() == 1) {
       const Call call{subject.values.data(), subject.values.data(), "", std::chrono::seconds(20)};
@@ -176,7 +176,7 @@ TEST(LetterOperation, ALetterOutlivesItsWriter) {
 TEST(LetterOperation, APeerThatLeftWithoutOneIsNamed) {
   on_threads(2, [&](Transport& transport) {
     if (transport.rank() == 1) return;
-    Subject subject(transport, 10);
+    LetterSubject subject(transport, 10);
     EXPECT_THAT(error_of([&] { subject.run(1); }, transport), testing::HasSubstr("rank 1 has left the group"));
   });
 }

@@ -1,4 +1,5 @@
 #include "runtime/message_plan.h"
+#include "runtime/plans_for_tests.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,9 +9,6 @@ namespace lockstep {
 namespace {
 
 using testing::ElementsAre;
-
-constexpr TransferKind kCopy = TransferKind::kCopy;
-constexpr TransferKind kReduce = TransferKind::kReduce;
 
 }  // namespace
 

@@ -8,6 +8,9 @@
 
 namespace lockstep {
 
+inline constexpr TransferKind kCopy = TransferKind::kCopy;
+inline constexpr TransferKind kReduce = TransferKind::kReduce;
+
 inline std::string describe(const std::vector<Plan::Wait>& waits) {
   std::string text;
   for (const Plan::Wait& wait : waits) text += fmt::format(" {}>={}", wait.peer, wait.ticks);

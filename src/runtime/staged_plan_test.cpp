@@ -7,13 +7,6 @@
 
 namespace lockstep {
 
-namespace {
-
-constexpr auto kCopy = TransferKind::kCopy;
-constexpr auto kReduce = TransferKind::kReduce;
-
-}  // namespace
-
 TEST(StagedPlan, OnlyWhatPeersReadPassesThroughStaging) {
   const Schedule schedule{
       .name = "there and back", .ranks = 2, .chunks = 1, .steps = {{{kReduce, 0, 1, 0}}, {{kCopy, 0, 0, 1}}}};

@@ -16,7 +16,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 /// All to one and back, every chunk.
-Schedule star(int ranks, int chunks = 1) {
+Schedule chunked_star(int ranks, int chunks = 1) {
   ScheduleBuilder s({.name = "star", .ranks = ranks, .chunks = chunks});
   for (const bool gathers : {true, false}) {
     for (int chunk = 0; chunk < chunks; ++chunk) {
@@ -37,7 +37,7 @@ int arrows(const std::string& svg, std::string_view kind) {
 }  // namespace
 
 TEST(DrawingSvg, HasAnArrowForEachTransferOfItsKind) {
-  const std::string svg = draw_svg(star(5, 2));
+  const std::string svg = draw_svg(chunked_star(5, 2));
   EXPECT_TRUE(xml::is_well_formed(svg));
   EXPECT_EQ(arrows(svg, "reduce"), 8);
   EXPECT_EQ(arrows(svg, "copy"), 8);
@@ -45,7 +45,7 @@ TEST(DrawingSvg, HasAnArrowForEachTransferOfItsKind) {
 }
 
 TEST(DrawingSvg, LabelsSayWhoHoldsWhat) {
-  const std::string svg = draw_svg(star(3));
+  const std::string svg = draw_svg(chunked_star(3));
   EXPECT_THAT(svg, HasSubstr(">a1</text>"));
   EXPECT_EQ(xml::count(svg, ">a1+b1+c1</text>"), 4) << "once after the sum, three times after the copies";
   EXPECT_EQ(xml::count(svg, "class=\"label done\""), 4);
@@ -53,20 +53,20 @@ TEST(DrawingSvg, LabelsSayWhoHoldsWhat) {
 }
 
 TEST(DrawingSvg, SaysWhatItIsToThoseWhoCannotSeeIt) {
-  const std::string svg = draw_svg(star(3));
+  const std::string svg = draw_svg(chunked_star(3));
   EXPECT_THAT(svg, HasSubstr("<title id=\"title\">star: all_reduce on 3 ranks, 1 chunk, 2 steps, 4 transfers</title>"));
   EXPECT_THAT(svg, HasSubstr("Step 0: reduce chunk 0 from 1 to 0; reduce chunk 0 from 2 to 0. Step 1:"));
 }
 
 TEST(DrawingSvg, StandsAlone) {
-  const std::string svg = draw_svg(star(4));
+  const std::string svg = draw_svg(chunked_star(4));
   EXPECT_THAT(svg, Not(HasSubstr("href")));
   EXPECT_THAT(svg, Not(HasSubstr("@import")));
   EXPECT_EQ(xml::count(svg, "http"), 1) << "the namespace only";
 }
 
 TEST(DrawingSvg, ArrowsStartAndEndAtTheirBoxesSideBySide) {
-  const std::string svg = draw_svg(star(4));
+  const std::string svg = draw_svg(chunked_star(4));
   static const std::regex kArrow("class=\"reduce l[0-9]\" d=\"M([0-9.]+) [0-9.]+C[0-9. ]* ([0-9.]+) [0-9.]+\"");
   std::vector<double> starts, ends;
   for (std::sregex_iterator it(svg.begin(), svg.end(), kArrow), none; it != none; ++it) {
@@ -79,10 +79,10 @@ TEST(DrawingSvg, ArrowsStartAndEndAtTheirBoxesSideBySide) {
 }
 
 TEST(DrawingSvg, DrawsTheFirstPartOfWhatIsLargeAndSaysSo) {
-  const std::string chunks = draw_svg(star(16, 16));
+  const std::string chunks = draw_svg(chunked_star(16, 16));
   EXPECT_THAT(chunks, HasSubstr("Only the first 3 of 16 chunks are drawn."));
   EXPECT_EQ(arrows(chunks, "copy"), 3 * 15);
-  Schedule schedule = star(8, 8);
+  Schedule schedule = chunked_star(8, 8);
   schedule.steps.resize(3000, schedule.steps.back());
   const std::string steps = draw_svg(schedule);
   EXPECT_TRUE(xml::is_well_formed(steps));
@@ -91,9 +91,9 @@ TEST(DrawingSvg, DrawsTheFirstPartOfWhatIsLargeAndSaysSo) {
 }
 
 TEST(DrawingSvg, TooManyRanksAreRefusedInASentence) {
-  EXPECT_TRUE(xml::is_well_formed(draw_svg(star(64))));
+  EXPECT_TRUE(xml::is_well_formed(draw_svg(chunked_star(64))));
   try {
-    draw_svg(star(65));
+    draw_svg(chunked_star(65));
     FAIL() << "drawn";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
@@ -102,7 +102,7 @@ TEST(DrawingSvg, TooManyRanksAreRefusedInASentence) {
 }
 
 TEST(DrawingSvg, ANameCannotBreakOutOfItsPlace) {
-  Schedule schedule = star(2);
+  Schedule schedule = chunked_star(2);
   schedule.name = "<script>\"&\x01";
   EXPECT_TRUE(xml::is_well_formed(draw_svg(schedule)));
   EXPECT_THAT(draw_svg(schedule), Not(HasSubstr("<script")));

@@ -1,5 +1,6 @@
 #include "schedule/proof.h"
 
+#include "base/index.h"
 #include "schedule/holdings.h"
 #include "schedule/promise.h"
 #include "schedule/ranges.h"
@@ -18,8 +19,6 @@
 namespace lockstep {
 
 namespace {
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 /// What a step does with one chunk.
 struct Move {

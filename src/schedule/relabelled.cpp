@@ -1,5 +1,6 @@
 #include "schedule/relabelled.h"
 
+#include "base/index.h"
 #include "schedule/promise.h"
 
 #include <fmt/format.h>
@@ -12,8 +13,6 @@
 namespace lockstep {
 
 namespace {
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 bool names_each_rank_once(const std::vector<int>& order, int ranks) {
   std::vector<int> sorted = order;

@@ -37,7 +37,7 @@ std::string size_of_bucket(const BucketPoint& point) { return format_bytes(point
 /// The middle of how far apart the rounds of a point are, as a share of it.
 double noise(const BucketSweep& sweep) {
   std::vector<double> shares;
-  for (const BucketPoint& point : sweep.points) shares.push_back((point.most_ms - point.least_ms) / point.iteration_ms);
+  for (const BucketPoint& point : sweep.points) shares.push_back(point.most_ms / point.iteration_ms - 1);
   std::nth_element(shares.begin(), shares.begin() + static_cast<std::ptrdiff_t>(shares.size() / 2), shares.end());
   return shares[shares.size() / 2];
 }
@@ -70,10 +70,9 @@ std::string words_on_formula(const BucketSweep& sweep) {
   const double transfer = 1000 * messages / p * bytes_of(large) * sweep.link.beta_s;
   return fmt::format(
       "By T = 2(p-1) alpha + 2(p-1)/p n beta a bucket, with p = {}, alpha = {} and beta = {:.3g} ns a byte: all "
-      "buckets "
-      "together pay 2(p-1)/p n beta = {} whatever their size, and 2(p-1) alpha each: {} for the {} of {}, {} for the "
-      "{} "
-      "of {}. Measured, where no rank came late: {} and {}.",
+      "buckets together pay 2(p-1)/p n beta = {} whatever their size, and 2(p-1) alpha each: {} for the {} of {}, {} "
+      "for the "
+      "{} of {}. Measured, where no rank came late: {} and {}.",
       sweep.ranks, format_seconds(sweep.link.alpha_s), 1e9 * sweep.link.beta_s, ms(transfer), ms(latency(small)),
       counted(small.buckets.size(), "bucket"), size_of_bucket(small), ms(latency(large)),
       counted(large.buckets.size(), "bucket"), size_of_bucket(large), ms(small.communication_ms),
@@ -166,9 +165,7 @@ LabPage page_of(const BucketStudy& study) {
   predicted +=
       "The time to compute is that of a run of its own, with one bucket behind backward, less its communication.";
   page.paragraphs.push_back(predicted);
-  page.paragraphs.push_back(errors.sentence());
-  if (!study.skipped.empty()) page.paragraphs.push_back(study.skipped);
-  page.tables.push_back(errors.table());
+  errors.conclude(page, study.skipped);
   return page;
 }
 

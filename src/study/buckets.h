@@ -15,7 +15,7 @@ struct BucketPoint {
   std::uint64_t bucket_bytes = 0;     ///< asked for
   std::vector<BucketRecord> buckets;  ///< as they left, of one iteration
   double iteration_ms = 0;
-  double least_ms = 0, most_ms = 0;  ///< of the rounds' iterations
+  double most_ms = 0;  ///< of the rounds' iterations, of which iteration_ms is the least
   double exposed_ms = 0;
   double behind_ms = 0;         ///< an iteration where all buckets start behind backward
   double communication_ms = 0;  ///< and their communication there, with nothing beside it

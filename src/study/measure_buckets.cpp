@@ -12,7 +12,7 @@ namespace lockstep::study {
 namespace {
 
 /// What the rounds of one point came to.
-struct Rounds {
+struct BucketRounds {
   std::vector<double> iteration_ms, exposed_ms, behind_ms, communication_ms, compute_ms, backward_ms;
   std::vector<BucketRecord> buckets;
 
@@ -38,13 +38,11 @@ TrainingPlan plan_of(const StudyOptions& options, std::vector<std::string> flags
           .iterations = options.iterations};
 }
 
-BucketPoint point_of(std::uint64_t bytes, const Rounds& rounds) {
-  const auto [shortest, longest] = std::minmax_element(rounds.iteration_ms.begin(), rounds.iteration_ms.end());
+BucketPoint point_of(std::uint64_t bytes, const BucketRounds& rounds) {
   return {.bucket_bytes = bytes,
           .buckets = rounds.buckets,
           .iteration_ms = least(rounds.iteration_ms),
-          .least_ms = *shortest,
-          .most_ms = *longest,
+          .most_ms = *std::max_element(rounds.iteration_ms.begin(), rounds.iteration_ms.end()),
           .exposed_ms = least(rounds.exposed_ms),
           .behind_ms = least(rounds.behind_ms),
           .communication_ms = least(rounds.communication_ms)};
@@ -52,8 +50,8 @@ BucketPoint point_of(std::uint64_t bytes, const Rounds& rounds) {
 
 BucketSweep sweep_of(Workbench& workbench, const StudyOptions& options, const Medium& medium, std::string& title) {
   const std::vector<std::string> flags = training_flags(workbench, options);
-  Rounds reference;
-  std::vector<Rounds> rounds(options.sizes.size());
+  BucketRounds reference;
+  std::vector<BucketRounds> rounds(options.sizes.size());
   for (int round = 1; round <= options.rounds; ++round) {
     const TrainingRun alone =
         workbench.train(plan_of(options, flags, {"--no-overlap", "--bucket-bytes", "1GiB"}), medium.network.get());

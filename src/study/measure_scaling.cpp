@@ -14,7 +14,7 @@ namespace lockstep::study {
 namespace {
 
 /// What the rounds of one training came to.
-struct Rounds {
+struct TrainingRounds {
   std::vector<double> iteration_ms, exposed_ms, forward_ms, backward_ms;
   std::vector<BucketRecord> buckets;
 
@@ -54,8 +54,8 @@ class Scaling {
   }
 
   void train(const std::vector<Medium>& all) {
-    Rounds alone;
-    std::map<std::pair<std::size_t, int>, Rounds> rounds;
+    TrainingRounds alone;
+    std::map<std::pair<std::size_t, int>, TrainingRounds> rounds;
     for (int round = 0; round < options_.rounds; ++round) {
       const TrainingRun one = train_once(1, all.front());
       alone.add(one);

@@ -13,11 +13,7 @@ namespace {
 
 constexpr int kStages = 4;
 
-TrainingRun train(Workbench& workbench, const StudyOptions& options, const std::vector<std::string>& more) {
-  TrainingPlan plan{.training = options.training,
-                    .flags = training_flags(workbench, options),
-                    .ranks = options.ranks,
-                    .iterations = options.iterations};
+TrainingRun train(Workbench& workbench, TrainingPlan plan, const std::vector<std::string>& more) {
   plan.flags.insert(plan.flags.end(), more.begin(), more.end());
   return workbench.train(plan);
 }
@@ -33,17 +29,21 @@ ShardingStudy measure_sharding(Workbench& workbench, const StudyOptions& options
                       .ranks = options.ranks,
                       .model = medium.model,
                       .stages = {}};
+  const TrainingPlan plan{.training = options.training,
+                          .flags = training_flags(workbench, options),
+                          .ranks = options.ranks,
+                          .iterations = options.iterations};
   std::vector<double> compute_ms, update_ms;
   std::array<std::vector<double>, kStages> iteration_ms, communication_ms;
   study.stages.resize(kStages);
   for (int round = 1; round <= options.rounds; ++round) {
-    const TrainingRun alone = train(workbench, options, {"--stage", "0", "--no-overlap", "--bucket-bytes", "1GiB"});
+    const TrainingRun alone = train(workbench, plan, {"--stage", "0", "--no-overlap", "--bucket-bytes", "1GiB"});
     compute_ms.push_back(alone.iteration_ms() - alone.exposed_ms());
     update_ms.push_back(alone.phase("optimizer"));
     study.training = describe_training(alone);
     study.parameters = alone.parameters;
     for (std::size_t stage = 0; stage < kStages; ++stage) {
-      const TrainingRun run = train(workbench, options, {"--stage", std::to_string(stage), "--no-overlap"});
+      const TrainingRun run = train(workbench, plan, {"--stage", std::to_string(stage), "--no-overlap"});
       iteration_ms[stage].push_back(run.iteration_ms());
       communication_ms[stage].push_back(run.least_exposed_ms());
       study.stages[stage].buckets = run.iterations.back().buckets;

@@ -63,4 +63,10 @@ LabTable PredictionErrors::table(const std::string& of) const {
   return table;
 }
 
+void PredictionErrors::conclude(LabPage& page, const std::string& skipped) const {
+  page.paragraphs.push_back(sentence());
+  if (!skipped.empty()) page.paragraphs.push_back(skipped);
+  page.tables.push_back(table());
+}
+
 }  // namespace lockstep::study

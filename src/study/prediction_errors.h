@@ -20,6 +20,8 @@ class PredictionErrors {
   double worst() const;
   /// "The 12 predictions of times have a median error of 7 %, at worst 21 % (ring, 4 ranks)."
   std::string sentence(const std::string& of = "times") const;
+  /// Ends a page on times: the sentence, what was `skipped` (a sentence, or empty), and the table.
+  void conclude(LabPage& page, const std::string& skipped) const;
   /// A row for each kind and one for all.
   LabTable table(const std::string& of = "times") const;
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <lockstep/error.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -70,9 +71,8 @@ double TrainingRun::exposed_ms() const {
   return median_of(iterations, [](const IterationRecord& record) { return record.exposed_ms; });
 }
 double TrainingRun::least_exposed_ms() const {
-  std::vector<double> values;
-  for (const IterationRecord& record : iterations) values.push_back(record.exposed_ms);
-  return bench::percentile(std::move(values), 0);
+  const auto less = [](const IterationRecord& a, const IterationRecord& b) { return a.exposed_ms < b.exposed_ms; };
+  return std::min_element(iterations.begin(), iterations.end(), less)->exposed_ms;
 }
 double TrainingRun::phase(const std::string& name) const {
   const auto found = phase_ms.find(name);

@@ -189,9 +189,7 @@ LabPage page_of(const ScalingStudy& study) {
       "A training is predicted from its run on one rank: forward and backward divided by the ranks, the update not, "
       "ranks beyond the cores in turns, and the communication that backward does not hide.";
   page.paragraphs.push_back(predicted);
-  page.paragraphs.push_back(errors.sentence());
-  if (!study.skipped.empty()) page.paragraphs.push_back(study.skipped);
-  page.tables.push_back(errors.table());
+  errors.conclude(page, study.skipped);
   return page;
 }
 

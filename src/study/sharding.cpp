@@ -75,8 +75,7 @@ std::string words_on_memory(const ShardingStudy& study, const LabCurve& memory) 
                         bytes(outside), bytes(gradient_bytes(study)));
   return fmt::format(
              "Bytes a parameter: {}. With Adam in float32 the formulas are 16, 8 + 8/p, 4 + 12/p and 16/p: here, with "
-             "p = {}, "
-             "{:.2f}, {:.2f}, {:.2f} and {:.2f}. The last stage holds {:.0f} % of the first.",
+             "p = {}, {:.2f}, {:.2f}, {:.2f} and {:.2f}. The last stage holds {:.0f} % of the first.",
              each, study.ranks, 16.0, 8 + 8.0 / study.ranks, 4 + 12.0 / study.ranks, 16.0 / study.ranks,
              100 * last / first) +
          whole;
@@ -102,8 +101,8 @@ std::string words_on_bytes(const ShardingStudy& study, const LabCurve& sent) {
   const double all = gradient_bytes(study), in_blocks = all - bytes_outside_of_blocks(study);
   return fmt::format(
       "A rank sends {} an iteration at stage {:.0f} and {} at stage {:.0f}, {:.2f} times as much. What ran: {}. By the "
-      "formulas an "
-      "all-reduce of n = {} takes 2(p-1)/p n = {}, a reduce-scatter and an all-gather the same, and stage 3 gathers "
+      "formulas an all-reduce of n = {} takes 2(p-1)/p n = {}, a reduce-scatter and an all-gather the same, and stage "
+      "3 gathers "
       "what is in its blocks once more: of the {} there, (p-1)/p, {} on top.",
       bytes(first), sent.measured.front().first, bytes(last), sent.measured.back().first, last / first, operations,
       bytes(all), bytes(predict_sent_bytes(0, study.ranks, all)), bytes(in_blocks),
@@ -116,8 +115,8 @@ std::string words_on_time(const ShardingStudy& study) {
   return fmt::format(
       "All communication is behind backward here. Stage {} is the fastest with {} an iteration, stage {} the slowest "
       "with {}. From stage 1 on each rank updates "
-      "1/p of "
-      "the parameters: of the update's {} that saves up to {}; what it costs is in the communication: {} at stage {}, "
+      "1/p of the parameters: of the update's {} that saves up to {}; what it costs is in the communication: {} at "
+      "stage {}, "
       "{} at stage {}.",
       best->stage, format_seconds(best->iteration_ms / 1000), worst->stage, format_seconds(worst->iteration_ms / 1000),
       format_seconds(study.update_ms / 1000), format_seconds(study.update_ms / 1000 * (1 - 1.0 / study.ranks)),
@@ -195,8 +194,8 @@ LabPage page_of(const ShardingStudy& study) {
                   "3 the parameters of blocks too. {}",
                   study.training, study.ranks, study.how),
       fmt::format("Points and full bars were measured. Memory and bytes are predicted by the formulas, which know "
-                  "nothing of this machine; times by calibrations "
-                  "that saw none of these runs. {} The time to compute, and the update's part of it, are those of a "
+                  "nothing of this machine; times by calibrations that saw none of these runs. {} The time to compute, "
+                  "and the update's part of it, are those of a "
                   "run of its own at stage 0, with one bucket behind backward, less its communication.",
                   study.about),
       formulas.sentence("memory and bytes") + " " + times.sentence()};

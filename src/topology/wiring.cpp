@@ -1,5 +1,7 @@
 #include "topology/wiring.h"
 
+#include "base/index.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,8 +10,6 @@
 namespace lockstep {
 
 namespace {
-
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 void add_use(Wiring::Path& path, int resource, const LinkCost& cost, double crossings, double crossings_reduced) {
   path.latency_s += cost.latency_s;

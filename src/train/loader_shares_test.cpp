@@ -3,16 +3,16 @@
 #include <gtest/gtest.h>
 #include <lockstep/padding.h>
 
+#include "train/test_loader.h"
 #include "train/test_parity.h"
 
 namespace lockstep {
 namespace {
 
+using test::rest_of;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
-
-constexpr double kTolerance = test::kParityTolerance;
 
 /// Sentences of 1 to 9 words, whose class depends on the words; sample i depends on i only.
 class Sentences : public torch::data::datasets::Dataset<Sentences> {
@@ -98,48 +98,39 @@ INSTANTIATE_TEST_SUITE_P(Ranks, SharesOn, ::testing::Values(1, 2, 3, 4));
 
 TEST_P(SharesOn, BatchesByLengthTrainAsOneProcess) {
   const auto result = parity(GetParam(), {.by_length = true});
-  EXPECT_LE(result.difference, kTolerance);
+  EXPECT_LE(result.difference, test::kParityTolerance);
   EXPECT_TRUE(result.bits_equal);
 }
 
 TEST_P(SharesOn, UnequalSharesTrainAsOneProcess) {
   const auto result = parity(GetParam(), {.uneven = true});
-  EXPECT_LE(result.difference, kTolerance);
+  EXPECT_LE(result.difference, test::kParityTolerance);
   EXPECT_TRUE(result.bits_equal);
 }
 
 TEST_P(SharesOn, UnequalSharesOfLengthsMeasuredOnTheWayTrainAsOneProcess) {
   const auto result = parity(GetParam(), {.by_length = true, .uneven = true, .balance = true});
-  EXPECT_LE(result.difference, kTolerance);
+  EXPECT_LE(result.difference, test::kParityTolerance);
   EXPECT_TRUE(result.bits_equal);
 }
 
 TEST_P(SharesOn, AllOfItWithWorkersTrainsAsOneProcessWithout) {
   const auto result = parity(GetParam(), {.by_length = true, .uneven = true, .balance = true, .workers = 2});
-  EXPECT_LE(result.difference, kTolerance);
+  EXPECT_LE(result.difference, test::kParityTolerance);
   EXPECT_TRUE(result.bits_equal);
 }
 
 TEST(SharesParity, FailsWhenWeightsAreForgotten) {
   for (int ranks : {2, 3, 4}) {
-    EXPECT_GT(parity(ranks, {.uneven = true, .forget_weight = true}).difference, 100 * kTolerance);
-    EXPECT_GT(parity(ranks, {.by_length = true, .forget_weight = true}).difference, 100 * kTolerance);
-    EXPECT_GT(parity(ranks, {.balance = true, .forget_weight = true}).difference, 100 * kTolerance);
+    EXPECT_GT(parity(ranks, {.uneven = true, .forget_weight = true}).difference, 100 * test::kParityTolerance);
+    EXPECT_GT(parity(ranks, {.by_length = true, .forget_weight = true}).difference, 100 * test::kParityTolerance);
+    EXPECT_GT(parity(ranks, {.balance = true, .forget_weight = true}).difference, 100 * test::kParityTolerance);
   }
 }
 
 TEST(SharesParity, FailsWhenARanksGradientIsDropped) {
   EXPECT_GT(parity(3, {.by_length = true, .uneven = true}, test::dropping_the_last_rank()).difference,
-            100 * kTolerance);
-}
-
-/// Targets of what is left of the epoch.
-std::vector<std::int64_t> rest_of(Loader& loader) {
-  std::vector<std::int64_t> seen;
-  for (auto& batch : loader.epoch()) {
-    for (std::int64_t i = 0; i < batch.samples; ++i) seen.push_back(batch.target[i].item<std::int64_t>());
-  }
-  return seen;
+            100 * test::kParityTolerance);
 }
 
 /// A loader of `size` samples that are their own index.

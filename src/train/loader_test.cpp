@@ -9,11 +9,13 @@
 #include <thread>
 
 #include "train/batch_share.h"
+#include "train/test_loader.h"
 #include "train/test_model.h"
 
 namespace lockstep {
 namespace {
 
+using test::rest_of;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
@@ -35,16 +37,6 @@ class Numbers : public torch::data::datasets::Dataset<Numbers> {
 std::vector<std::int64_t> values(const torch::Tensor& tensor) {
   const auto flat = tensor.contiguous();
   return {flat.data_ptr<std::int64_t>(), flat.data_ptr<std::int64_t>() + flat.numel()};
-}
-
-/// Targets of what is left of the loader's epoch.
-std::vector<std::int64_t> rest_of(Loader& loader) {
-  std::vector<std::int64_t> seen;
-  for (auto& batch : loader.epoch()) {
-    const auto part = values(batch.target);
-    seen.insert(seen.end(), part.begin(), part.end());
-  }
-  return seen;
 }
 
 TEST(Loader, StacksThisRanksShare) {

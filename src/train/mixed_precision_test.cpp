@@ -119,7 +119,7 @@ TEST(LossScaler, AllRanksSkipWhatOverflowedOnOne) {
   }
 }
 
-constexpr double kTolerance = 1e-2;  // 16-bit gradients are rounded before the mean or after it
+constexpr double kHalfTolerance = 1e-2;  // 16-bit gradients are rounded before the mean or after it
 
 torch::Tensor train_autocast(const Side& side) {
   auto net = test::seeded(side.seed, [] {
@@ -183,10 +183,10 @@ INSTANTIATE_TEST_SUITE_P(Modes, MixedPrecisionOn,
 TEST_P(MixedPrecisionOn, AnyNumberOfRanksTrainAsOneProcess) {
   for (int ranks = 1; ranks <= 4; ++ranks) {
     const auto result = parity_of(GetParam().train, ranks);
-    EXPECT_LE(result.difference, kTolerance) << ranks;
+    EXPECT_LE(result.difference, kHalfTolerance) << ranks;
     EXPECT_TRUE(result.bits_equal) << ranks;
   }
-  EXPECT_GT(parity_of(GetParam().train, 3, {}, test::dropping_the_last_rank()).difference, 10 * kTolerance);
+  EXPECT_GT(parity_of(GetParam().train, 3, {}, test::dropping_the_last_rank()).difference, 10 * kHalfTolerance);
 }
 
 TEST(LossScaler, WithoutItFloat16GradientsVanish) {

@@ -8,12 +8,12 @@
 namespace lockstep {
 namespace {
 
-class NonFinite : public ::testing::TestWithParam<torch::ScalarType> {};
-INSTANTIATE_TEST_SUITE_P(Types, NonFinite,
+class NonFiniteIn : public ::testing::TestWithParam<torch::ScalarType> {};
+INSTANTIATE_TEST_SUITE_P(Types, NonFiniteIn,
                          ::testing::Values(torch::kFloat32, torch::kFloat64, torch::kBFloat16, torch::kFloat16),
                          [](const auto& test) { return std::string(c10::toString(test.param)); });
 
-TEST_P(NonFinite, FindsOneAmongMany) {
+TEST_P(NonFiniteIn, FindsOneAmongMany) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   auto values = (torch::arange(40000, torch::kFloat32) - 20000).to(GetParam());
   EXPECT_FALSE(has_non_finite(values));
@@ -26,7 +26,7 @@ TEST_P(NonFinite, FindsOneAmongMany) {
   }
 }
 
-TEST_P(NonFinite, LargestAndSmallestNumbersAreFinite) {
+TEST_P(NonFiniteIn, LargestAndSmallestNumbersAreFinite) {
   const double largest = GetParam() == torch::kFloat32   ? std::numeric_limits<float>::max()
                          : GetParam() == torch::kFloat64 ? std::numeric_limits<double>::max()
                          : GetParam() == torch::kBFloat16

@@ -10,8 +10,6 @@ using test::make_net;
 using test::tampering;
 using test::train_small_net;
 
-constexpr double kTolerance = test::kParityTolerance;
-
 test::Parity parity(int ranks, const DataParallelOptions& options = {}, const test::MakeHook& make_hook = nullptr) {
   const auto train = [](const test::Side& side) {
     const auto net = make_net(side.seed);
@@ -26,48 +24,49 @@ INSTANTIATE_TEST_SUITE_P(Ranks, ParityOn, ::testing::Values(1, 2, 3, 4));
 
 TEST_P(ParityOn, SameTrainingAsOneProcess) {
   const auto result = parity(GetParam());
-  EXPECT_LE(result.difference, kTolerance);
+  EXPECT_LE(result.difference, test::kParityTolerance);
   EXPECT_TRUE(result.bits_equal);
 }
 
 TEST_P(ParityOn, SameWithManySmallBuckets) {
   const auto result = parity(GetParam(), {.first_bucket_bytes = 256, .bucket_bytes = 1024});
-  EXPECT_LE(result.difference, kTolerance);
+  EXPECT_LE(result.difference, test::kParityTolerance);
   EXPECT_TRUE(result.bits_equal);
 }
 
 TEST_P(ParityOn, SameWithBucketsOfAPickedSize) {
   const auto result = parity(GetParam(), {.bucket_bytes = kAuto});
-  EXPECT_LE(result.difference, kTolerance);
+  EXPECT_LE(result.difference, test::kParityTolerance);
   EXPECT_TRUE(result.bits_equal);
 }
 
 TEST_P(ParityOn, SameWithoutOverlapAndRebuilding) {
   const auto result = parity(GetParam(), {.overlap = false, .rebuild_buckets = false});
-  EXPECT_LE(result.difference, kTolerance);
+  EXPECT_LE(result.difference, test::kParityTolerance);
   EXPECT_TRUE(result.bits_equal);
 }
 
 TEST(Parity, HookThatTampersWithNothingPasses) {
-  EXPECT_LE(parity(3, {}, tampering([](int, torch::Tensor&) {})).difference, kTolerance);
+  EXPECT_LE(parity(3, {}, tampering([](int, torch::Tensor&) {})).difference, test::kParityTolerance);
 }
 
 TEST(Parity, FailsWhenARanksGradientIsDropped) {
   const auto drop = [](int rank, torch::Tensor& flat) {
     if (rank == 1) flat.zero_();
   };
-  EXPECT_GT(parity(3, {}, tampering(drop)).difference, 100 * kTolerance);
+  EXPECT_GT(parity(3, {}, tampering(drop)).difference, 100 * test::kParityTolerance);
 }
 
 TEST(Parity, FailsWhenARanksGradientIsCountedTwice) {
   const auto twice = [](int rank, torch::Tensor& flat) {
     if (rank == 1) flat.mul_(2);
   };
-  EXPECT_GT(parity(3, {}, tampering(twice)).difference, 100 * kTolerance);
+  EXPECT_GT(parity(3, {}, tampering(twice)).difference, 100 * test::kParityTolerance);
 }
 
 TEST(Parity, FailsWhenGradientsAreSummed) {
-  EXPECT_GT(parity(3, {}, tampering([](int, torch::Tensor&) {}, ReduceOp::kSum)).difference, 100 * kTolerance);
+  EXPECT_GT(parity(3, {}, tampering([](int, torch::Tensor&) {}, ReduceOp::kSum)).difference,
+            100 * test::kParityTolerance);
 }
 
 TEST(Parity, FailsWhenOneRankKeepsItsOwnGradients) {
@@ -115,7 +114,7 @@ TEST_P(ParityOn, SameWhenAccumulatingUnderPause) {
     const auto net = make_net(static_cast<std::uint64_t>(1 + world.rank()));
     DataParallel replica(world, *net);
     const auto change = train_accumulating(*net, world, &replica);
-    EXPECT_LE(((change - expected).norm() / expected.norm()).item<double>(), kTolerance);
+    EXPECT_LE(((change - expected).norm() / expected.norm()).item<double>(), test::kParityTolerance);
   });
 }
 

@@ -74,6 +74,12 @@ void Command::send(int signal) const { ::kill(pid_, signal); }
 std::string Command::output() const { return content_of(output_); }
 std::string Command::errors() const { return content_of(errors_); }
 
+Result run_command(const std::vector<std::string>& arguments, const Command::Options& options) {
+  Command command(arguments, options);
+  const int code = command.wait();
+  return {code, command.output(), command.errors()};
+}
+
 bool eventually(const std::function<bool()>& condition) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(5);
   while (!condition()) {

@@ -40,6 +40,14 @@ class Command {
   pid_t pid_ = -1;
 };
 
+/// What a program that has ended came to; `code` as Command::wait() has it.
+struct Result {
+  int code;
+  std::string output;
+  std::string errors;
+};
+Result run_command(const std::vector<std::string>& arguments, const Command::Options& options = {});
+
 /// Whether `condition` became true within five minutes.
 bool eventually(const std::function<bool()>& condition);
 

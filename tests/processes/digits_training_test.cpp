@@ -13,16 +13,12 @@ namespace lockstep {
 
 using testing::HasSubstr;
 using testing_support::Command;
+using testing_support::Result;
 
 namespace fs = std::filesystem;
 
 class DigitsCommand : public testing_support::TemporaryFolder {
  protected:
-  struct Result {
-    int code;
-    std::string output;
-    std::string errors;
-  };
   Result train(const std::vector<std::string>& more) const {
     std::vector<std::string> all = {LOCKSTEP_PROGRAM, "train", "digits", "-n", "2", "--out", folder_ / "out"};
     all.insert(all.end(), more.begin(), more.end());

@@ -14,16 +14,13 @@ using nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing_support::Command;
+using testing_support::Result;
+using testing_support::run_command;
 
 namespace fs = std::filesystem;
 
 class LabCommand : public testing_support::TemporaryFolder {
  protected:
-  struct Result {
-    int code;
-    std::string output;
-    std::string errors;
-  };
   using Arguments = std::vector<std::string>;
 
   /// One calibration for all of them.
@@ -39,9 +36,7 @@ class LabCommand : public testing_support::TemporaryFolder {
     Arguments all = {LOCKSTEP_PROGRAM, "lab"};
     all.insert(all.end(), arguments.begin(), arguments.end());
     all.insert(all.end(), {"--out", page_, "--iterations", "2", "--rounds", "1"});
-    Command command(all, {.environment = environment()});
-    const int code = command.wait();
-    return {code, command.output(), command.errors()};
+    return run_command(all, {.environment = environment()});
   }
   /// The training processes that write into this test's folder.
   int trainings() const {

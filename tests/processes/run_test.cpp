@@ -19,22 +19,16 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 using testing_support::Command;
+using testing_support::Result;
+using testing_support::run_command;
 
 namespace fs = std::filesystem;
 
 namespace {
 
-struct Result {
-  int code;
-  std::string output;
-  std::string errors;
-};
-
 Result run(std::vector<std::string> arguments, const Command::Options& options = {}) {
   arguments.insert(arguments.begin(), {LOCKSTEP_PROGRAM, "run"});
-  Command command(arguments, options);
-  const int code = command.wait();
-  return {code, command.output(), command.errors()};
+  return run_command(arguments, options);
 }
 
 /// The ranks print at the same time, so their lines come in any order.

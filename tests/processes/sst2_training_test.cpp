@@ -13,16 +13,13 @@ namespace lockstep {
 using testing::AllOf;
 using testing::HasSubstr;
 using testing_support::Command;
+using testing_support::Result;
+using testing_support::run_command;
 
 namespace fs = std::filesystem;
 
 class Sst2Command : public testing_support::TemporaryFolder {
  protected:
-  struct Result {
-    int code;
-    std::string output;
-    std::string errors;
-  };
   using Arguments = std::vector<std::string>;
 
   Sst2Command() {
@@ -37,9 +34,7 @@ class Sst2Command : public testing_support::TemporaryFolder {
   }
 
   static Result start(const Arguments& arguments) {
-    Command command(arguments, {.environment = {"OMP_NUM_THREADS=1"}});
-    const int code = command.wait();
-    return {code, command.output(), command.errors()};
+    return run_command(arguments, {.environment = {"OMP_NUM_THREADS=1"}});
   }
   Result train(int ranks, const Arguments& more) {
     Arguments all = {

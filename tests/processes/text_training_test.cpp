@@ -18,17 +18,13 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
-using testing_support::Command;
+using testing_support::Result;
+using testing_support::run_command;
 
 namespace fs = std::filesystem;
 
 class TextTraining : public testing_support::TemporaryFolder {
  protected:
-  struct Result {
-    int code;
-    std::string output;
-    std::string errors;
-  };
   using Arguments = std::vector<std::string>;
 
   TextTraining() {
@@ -39,9 +35,7 @@ class TextTraining : public testing_support::TemporaryFolder {
   }
 
   static Result start(const Arguments& arguments) {
-    Command command(arguments, {.environment = {"OMP_NUM_THREADS=1"}});
-    const int code = command.wait();
-    return {code, command.output(), command.errors()};
+    return run_command(arguments, {.environment = {"OMP_NUM_THREADS=1"}});
   }
   /// A model that trains in no time; later flags override earlier ones.
   Arguments arguments(int ranks, const Arguments& more) const {

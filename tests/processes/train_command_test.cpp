@@ -12,25 +12,20 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing_support::Command;
+using testing_support::Result;
+using testing_support::run_command;
 
 namespace fs = std::filesystem;
 
 class TrainCommand : public testing_support::TemporaryFolder {
  protected:
-  struct Result {
-    int code;
-    std::string output;
-    std::string errors;
-  };
   TrainCommand() { fs::copy_file(LOCKSTEP_PROGRAM, folder_ / "lockstep"); }
 
   void play(const std::string& script) { write("lockstep-train", "#!/bin/sh\n" + script, fs::perms::owner_all); }
 
   Result train(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), {folder_ / "lockstep", "train"});
-    Command command(arguments, {.environment = {"PATH=/usr/bin:/bin"}});
-    const int code = command.wait();
-    return {code, command.output(), command.errors()};
+    return run_command(arguments, {.environment = {"PATH=/usr/bin:/bin"}});
   }
 };
 

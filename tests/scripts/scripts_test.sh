@@ -65,6 +65,31 @@ expect "a skip for lack of data that is there fails" "$(summarize -v data=/data 
 sed -i 's/status="run"/status="fail"/' "$scratch/results.xml"
 expect "a failure fails, with its output" "$(summarize "$scratch/results.xml")" \
   "---- a.Good failed*fine*Failed:*a.Good*all.log*0 passed, 1 failed, 1 skipped*exit 1"
+cat >"$scratch/results.xml" <<'XML'
+	<testcase name="b.half_0" classname="b.half_0" time="0.1" status="fail">
+		<system-out>[ RUN      ] B.Good
+of the good
+[       OK ] B.Good (1 ms)
+[ RUN      ] B.Skip
+b_test.cpp:3: Skipped
+no such thing
+[  SKIPPED ] B.Skip (0 ms)
+[ RUN      ] B.Bad/0
+of the bad
+[  FAILED  ] B.Bad/0, where GetParam() = 1 (1 ms)
+ 1 FAILED TEST
+</system-out>
+	</testcase>
+	<testcase name="b.half_1" classname="b.half_1" time="0.1" status="fail">
+		<system-out>[ RUN      ] B.Good
+[       OK ] B.Good (1 ms)
+[ RUN      ] B.Hangs
+so far
+</system-out>
+	</testcase>
+XML
+expect "of a program's tests each counts, and the one that it died in is named" "$(summarize "$scratch/results.xml")" \
+  "---- b.half_0: B.Bad/0 failed*]*of the bad*---- b.half_1: B.Hangs failed*]*so far*Skipped, and why:*no such thing*b.half_0: B.Skip*2 passed, 2 failed, 1 skipped*exit 1"
 
 expect "check refuses what it does not know" "$(./check --fast 2>&1 || echo "exit $?")" "check: '--fast' is not *exit 2"
 expect "check refuses another libtorch" "$(LOCKSTEP_TORCH=mine ./check 2>&1 || echo "exit $?")" "check: LOCKSTEP_TORCH is 'mine'*exit 2"

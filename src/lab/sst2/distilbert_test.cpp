@@ -188,7 +188,7 @@ TEST_P(SmallBert, IsReadByItsOwnNames) {
 }
 
 TEST(DistilBert, HasTheSizeOfThePublishedOne) {
-  EXPECT_EQ(parameter_count({}), 66'955'010);
+  EXPECT_EQ(parameter_count(DistilBertConfig{}), 66'955'010);
   DistilBert model(small());
   std::int64_t count = 0;
   for (const auto& parameter : model->parameters()) count += parameter.numel();

@@ -2,6 +2,7 @@
 
 #include "lab/counter_random.h"
 #include "lab/input_file.h"
+#include "lab/require.h"
 
 #include <fmt/format.h>
 #include <lockstep/error.h>
@@ -14,8 +15,6 @@ namespace lockstep::lab {
 namespace {
 
 namespace fs = std::filesystem;
-
-[[noreturn]] void refuse(const std::string& text) { throw Error(ErrorCode::kInvalidArgument, text); }
 
 std::vector<fs::path> regular_files(const fs::path& folder) {
   std::vector<fs::path> files;

@@ -12,7 +12,7 @@ namespace lockstep::lab {
 
 namespace {
 
-constexpr GptSize kSmall{.vocabulary = 7, .layers = 1, .heads = 2, .width = 16, .context = 4, .dropout = 0.5};
+constexpr GptSize kWithDropout{.vocabulary = 7, .layers = 1, .heads = 2, .width = 16, .context = 4, .dropout = 0.5};
 
 std::vector<std::int32_t> some_tokens() {
   std::vector<std::int32_t> tokens;
@@ -26,14 +26,14 @@ TEST(Evaluation, IsTheMeanOverAllWindowsForAnyNumberOfRanks) {
   const auto tokens = some_tokens();
   const auto starts = even_starts(0, 200, 4);  // 49 windows: more than are taken at once, and not divisible
   ASSERT_EQ(starts.size(), 49U);
-  Gpt model(kSmall, 1);
+  Gpt model(kWithDropout, 1);
   model->eval();
   const TextBatch all = windows_at(tokens, starts, 4);
   const double expected = model->loss(all.tokens, all.targets).item<double>();
   for (const int ranks : {1, 2, 3}) {
     std::array<double, 3> losses{};
     run_threads(ranks, [&](World& world) {
-      Gpt replica(kSmall, 1);
+      Gpt replica(kWithDropout, 1);
       losses.at(static_cast<std::size_t>(world.rank())) = mean_loss(world, replica, tokens, starts);
       EXPECT_TRUE(replica->is_training());
     });
@@ -45,7 +45,7 @@ TEST(Evaluation, IsTheMeanOverAllWindowsForAnyNumberOfRanks) {
 TEST(Evaluation, NeedsNoWindowForEveryRank) {
   const auto tokens = some_tokens();
   run_threads(3, [&](World& world) {
-    Gpt model(kSmall, 1);
+    Gpt model(kWithDropout, 1);
     EXPECT_GT(mean_loss(world, model, tokens, {8}), 0);
   });
 }

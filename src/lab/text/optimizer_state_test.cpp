@@ -1,7 +1,7 @@
 #include "lab/text/optimizer_state.h"
 
-#include "lab/text/gpt.h"
 #include "lab/text/optimizer.h"
+#include "lab/text/tiny_gpt_for_tests.h"
 
 #include <gtest/gtest.h>
 #include <torch/types.h>
@@ -12,8 +12,6 @@
 namespace lockstep::lab {
 
 namespace {
-
-constexpr GptSize kSmall{.vocabulary = 5, .layers = 1, .heads = 1, .width = 4, .context = 4, .dropout = 0};
 
 struct Training {
   explicit Training(const GptSize& size) : model(size, 1), optimizer(make_optimizer(*model, 0.1)) {}
@@ -42,7 +40,7 @@ void carry(const Training& from, Training& to) {
 }  // namespace
 
 TEST(OptimizerState, IsAllThatTheNextUpdatesDependOn) {
-  Training first(kSmall), second(kSmall);
+  Training first(kTinyGpt), second(kTinyGpt);
   first.update(3);
   {
     const torch::NoGradGuard no_grad;
@@ -57,16 +55,16 @@ TEST(OptimizerState, IsAllThatTheNextUpdatesDependOn) {
 }
 
 TEST(OptimizerState, OfAnOptimizerThatNeverUpdatedIsEmpty) {
-  Training first(kSmall), second(kSmall);
+  Training first(kTinyGpt), second(kTinyGpt);
   second.update(1);
   carry(first, second);
   EXPECT_TRUE(second.optimizer.state().empty());
 }
 
 TEST(OptimizerState, OfOtherShapesIsRefused) {
-  GptSize wide = kSmall;
+  GptSize wide = kTinyGpt;
   wide.width = 8;
-  Training first(kSmall), second(wide);
+  Training first(kTinyGpt), second(wide);
   first.update(1);
   EXPECT_THROW(carry(first, second), c10::Error);
 }

@@ -1,6 +1,6 @@
 #include "lab/text/optimizer.h"
 
-#include "lab/text/gpt.h"
+#include "lab/text/tiny_gpt_for_tests.h"
 
 #include <gtest/gtest.h>
 #include <lockstep/optim.h>
@@ -9,14 +9,10 @@
 
 namespace lockstep::lab {
 
-namespace {
-
-constexpr GptSize kSmall{.vocabulary = 5, .layers = 1, .heads = 1, .width = 4, .context = 4, .dropout = 0};
-
-}  // namespace
+namespace {}  // namespace
 
 TEST(Optimizer, DecaysMatricesOnly) {
-  Gpt model(kSmall, 1);
+  Gpt model(kTinyGpt, 1);
   auto optimizer = make_optimizer(*model, 0.5);
   set_learning_rate(optimizer, 0.1);
   std::vector<torch::Tensor> before;
@@ -33,7 +29,7 @@ TEST(Optimizer, DecaysMatricesOnly) {
 }
 
 TEST(Optimizer, TheLearningRateReachesEveryGroup) {
-  Gpt model(kSmall, 1);
+  Gpt model(kTinyGpt, 1);
   auto optimizer = make_optimizer(*model, 0.1);
   ASSERT_EQ(optimizer.param_groups().size(), 2U);
   set_learning_rate(optimizer, 0.25);

@@ -1,5 +1,7 @@
 #include "lab/text/training.h"
 
+#include "lab/require.h"
+
 #include <fmt/format.h>
 #include <lockstep/error.h>
 
@@ -8,8 +10,6 @@
 namespace lockstep::lab {
 
 namespace {
-
-[[noreturn]] void refuse(const std::string& text) { throw Error(ErrorCode::kInvalidArgument, text); }
 
 void parse(const std::vector<std::string>& arguments, TextOptions& options) {
   CLI::App app;

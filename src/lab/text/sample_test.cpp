@@ -11,11 +11,11 @@ namespace lockstep::lab {
 
 namespace {
 
-constexpr GptSize kSmall{.vocabulary = 7, .layers = 1, .heads = 2, .width = 16, .context = 4, .dropout = 0};
+constexpr GptSize kOneLayer{.vocabulary = 7, .layers = 1, .heads = 2, .width = 16, .context = 4, .dropout = 0};
 
 /// A model that has learned to count: after t comes t + 1, modulo 7.
 Gpt counting_model() {
-  Gpt model(kSmall, 1);
+  Gpt model(kOneLayer, 1);
   auto optimizer = make_optimizer(*model, 0);
   set_learning_rate(optimizer, 3e-2);
   const torch::Tensor inputs = (torch::arange(7, torch::kInt64).view({7, 1}) + torch::arange(4, torch::kInt64)) % 7;
@@ -46,7 +46,7 @@ TEST(Sample, TemperatureGoesFromLikelyToWild) {
 }
 
 TEST(Sample, DependsOnTheSeedOnly) {
-  Gpt model(kSmall, 1);
+  Gpt model(kOneLayer, 1);
   const auto first = generate(model, {3}, {.length = 20, .temperature = 1, .seed = 5});
   EXPECT_EQ(generate(model, {3}, {.length = 20, .temperature = 1, .seed = 5}), first);
   EXPECT_NE(generate(model, {3}, {.length = 20, .temperature = 1, .seed = 6}), first);
@@ -54,7 +54,7 @@ TEST(Sample, DependsOnTheSeedOnly) {
 }
 
 TEST(Sample, OfNothingIsNothing) {
-  Gpt model(kSmall, 1);
+  Gpt model(kOneLayer, 1);
   EXPECT_TRUE(generate(model, {3}, {.length = 0}).empty());
 }
 

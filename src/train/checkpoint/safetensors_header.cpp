@@ -22,7 +22,7 @@ constexpr std::size_t kAlignment = 8;
 constexpr const char* kMetadata = "__metadata__";
 
 /// In the reference library's order, by which it sorts tensors: narrow ones first.
-constexpr std::pair<std::string_view, std::uint64_t> kTypes[] = {
+constexpr std::pair<std::string_view, std::uint64_t> kTypeBits[] = {
     {"BOOL", 8},    {"F4", 4},      {"F6_E2M3", 6}, {"F6_E3M2", 6},     {"U8", 8},          {"I8", 8},
     {"F8_E5M2", 8}, {"F8_E4M3", 8}, {"F8_E8M0", 8}, {"F8_E4M3FNUZ", 8}, {"F8_E5M2FNUZ", 8}, {"I16", 16},
     {"U16", 16},    {"F16", 16},    {"BF16", 16},   {"I32", 32},        {"U32", 32},        {"F32", 32},
@@ -173,13 +173,13 @@ void check_entries(const Header& header, std::uint64_t file_bytes, const Refusal
 
 std::optional<std::uint64_t> bits_of(std::string_view dtype) {
   const std::size_t place = place_of(dtype);
-  return place == std::size(kTypes) ? std::nullopt : std::optional(kTypes[place].second);
+  return place == std::size(kTypeBits) ? std::nullopt : std::optional(kTypeBits[place].second);
 }
 
 std::size_t place_of(std::string_view dtype) {
   const auto* found =
-      std::find_if(std::begin(kTypes), std::end(kTypes), [&](const auto& type) { return type.first == dtype; });
-  return static_cast<std::size_t>(found - std::begin(kTypes));
+      std::find_if(std::begin(kTypeBits), std::end(kTypeBits), [&](const auto& type) { return type.first == dtype; });
+  return static_cast<std::size_t>(found - std::begin(kTypeBits));
 }
 
 Header parse_header(std::string_view file, const std::string& path) {

@@ -22,13 +22,15 @@ bool may_have_generator(const c10::Argument& argument) {
   return optional && optional->getElementType()->kind() == c10::TypeKind::GeneratorType;
 }
 
-/// Puts the thread's generator where the operation was given none, and goes on with it.
+/// Puts the thread's generator, which is the CPU's, where the operation was given none, and goes on with it. Operations
+/// that make a tensor come through here again when they fill it, and only then is its device known.
 void give_generator(const c10::OperatorHandle& operation, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
+  const bool on_cpu = keys.has_backend(c10::BackendComponent::CPUBit);
   const auto& arguments = operation.schema().arguments();
   const std::size_t first = stack->size() - arguments.size();
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     c10::IValue& value = (*stack)[first + i];
-    if (value.isNone() && may_have_generator(arguments[i]) && generator_of_thread().defined()) {
+    if (on_cpu && value.isNone() && may_have_generator(arguments[i]) && generator_of_thread().defined()) {
       value = generator_of_thread();
     }
   }

@@ -1,6 +1,7 @@
 // What a gate lets in, and that strangers disturb nobody.
 #include "transport/tcp/gate.h"
 
+#include "transport/tcp/deadline_for_tests.h"
 #include "transport/tcp/hmac_for_tests.h"
 
 #include <gmock/gmock.h>
@@ -17,8 +18,6 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
-
-Deadline in(milliseconds duration) { return steady_clock::now() + duration; }
 
 /// A gate of rank 0 on loopback, and how to come to it.
 class GateTest : public WithHmac {

@@ -4,13 +4,9 @@
 #include <gtest/gtest.h>
 #include <lockstep/error.h>
 
+#include "transport/tcp/deadline_for_tests.h"
+
 namespace lockstep::tcp {
-
-namespace {
-
-Deadline in(std::chrono::milliseconds duration) { return std::chrono::steady_clock::now() + duration; }
-
-}  // namespace
 
 TEST(TcpAddress, ReadsWritesAndTravels) {
   for (const auto& [host, text, loopback] : {std::tuple{"127.0.0.1", "127.0.0.1:80", true},
