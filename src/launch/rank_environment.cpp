@@ -24,6 +24,11 @@ namespace {
 constexpr const char* kAllocatorTunables =
     "glibc.malloc.mmap_threshold=1073741824:glibc.malloc.trim_threshold=4294967295";
 
+// Forward and backward run on two threads, each with OpenMP threads of its own, and those of the one that waits would
+// by default spin on the cores that the other needs. `lockstep train text -n 1` with nanoGPT's CPU setting and two
+// threads on two cores takes 188 to 356 ms an iteration where they spin, 104 where they sleep.
+constexpr const char* kWaitPolicy = "passive";
+
 std::string_view name_of(std::string_view variable) { return variable.substr(0, variable.find('=')); }
 
 class Variables {
@@ -39,6 +44,14 @@ class Variables {
   void set_if_absent(std::string_view name, std::string_view value) {
     const auto same = [&](const std::string& variable) { return name_of(variable) == name; };
     if (std::none_of(variables_.begin(), variables_.end(), same)) set(name, value);
+  }
+
+  /// Empty where it is not set.
+  std::string_view value_of(std::string_view name) const {
+    for (const std::string& variable : variables_) {
+      if (name_of(variable) == name) return std::string_view(variable).substr(name.size() + 1);
+    }
+    return {};
   }
 
   std::vector<std::string> take() { return std::move(variables_); }
@@ -92,9 +105,10 @@ std::vector<std::string> rank_environment(const Job& job, int rank, const std::v
   variables.set(kJobVariable, job.id);
   variables.set(kPortVariable, job.meeting_port);
   variables.set(kSecretDescriptorVariable, job.secret.get());
-  for (const char* name : {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"}) {
-    variables.set_if_absent(name, std::to_string(job.threads));
-  }
+  variables.set_if_absent("OMP_NUM_THREADS", std::to_string(job.threads));
+  const std::string threads(variables.value_of("OMP_NUM_THREADS"));
+  for (const char* name : {"OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"}) variables.set_if_absent(name, threads);
+  variables.set_if_absent("OMP_WAIT_POLICY", kWaitPolicy);
   variables.set_if_absent("GLIBC_TUNABLES", kAllocatorTunables);
   return variables.take();
 }

@@ -15,9 +15,10 @@ using testing::StartsWith;
 TEST(RankEnvironment, HasTorchrunsVariablesInPlaceOfInheritedOnes) {
   const Job job{.id = "abc", .port = 1234, .ranks = 4, .threads = 2, .meeting_port = 4321, .secret = {}};
   const auto variables = rank_environment(job, 3, {"RANK=9", "RANKS=1", "PATH=/bin", "LOCKSTEP_JOB=outer"});
-  for (const char* expected : {"RANK=3", "WORLD_SIZE=4", "LOCAL_RANK=3", "LOCAL_WORLD_SIZE=4", "MASTER_ADDR=127.0.0.1",
-                               "MASTER_PORT=1234", "LOCKSTEP_JOB=abc", "OMP_NUM_THREADS=2", "OPENBLAS_NUM_THREADS=2",
-                               "MKL_NUM_THREADS=2", "LOCKSTEP_PORT=4321", "PATH=/bin", "RANKS=1"}) {
+  for (const char* expected :
+       {"RANK=3", "WORLD_SIZE=4", "LOCAL_RANK=3", "LOCAL_WORLD_SIZE=4", "MASTER_ADDR=127.0.0.1", "MASTER_PORT=1234",
+        "LOCKSTEP_JOB=abc", "OMP_NUM_THREADS=2", "OPENBLAS_NUM_THREADS=2", "MKL_NUM_THREADS=2", "LOCKSTEP_PORT=4321",
+        "OMP_WAIT_POLICY=passive", "PATH=/bin", "RANKS=1"}) {
     EXPECT_THAT(variables, Contains(expected).Times(1));
   }
   EXPECT_THAT(variables, Contains(StartsWith("RANK=")).Times(1));
@@ -26,10 +27,11 @@ TEST(RankEnvironment, HasTorchrunsVariablesInPlaceOfInheritedOnes) {
 }
 
 TEST(RankEnvironment, ThreadsAndAllocatorStayAsTheUserSetThem) {
-  const auto variables = rank_environment({.id = "", .threads = 2, .secret = {}}, 0,
-                                          {"OMP_NUM_THREADS=8", "MKL_NUM_THREADS=", "GLIBC_TUNABLES=a=b"});
-  for (const char* expected :
-       {"OMP_NUM_THREADS=8", "MKL_NUM_THREADS=", "OPENBLAS_NUM_THREADS=2", "GLIBC_TUNABLES=a=b"}) {
+  const auto variables =
+      rank_environment({.id = "", .threads = 2, .secret = {}}, 0,
+                       {"OMP_NUM_THREADS=8", "MKL_NUM_THREADS=", "OMP_WAIT_POLICY=active", "GLIBC_TUNABLES=a=b"});
+  for (const char* expected : {"OMP_NUM_THREADS=8", "MKL_NUM_THREADS=", "OPENBLAS_NUM_THREADS=8",
+                               "OMP_WAIT_POLICY=active", "GLIBC_TUNABLES=a=b"}) {
     EXPECT_THAT(variables, Contains(expected));
   }
 }
