@@ -1,17 +1,19 @@
 // What training on several ranks adds to an iteration. Every rank trains two copies of the same encoder in turns, one
 // on its own and one in lockstep (with --micro-batches, to bits that do not depend on the ranks); rank 0 prints one
-// JSON object. bench/compare_training runs it beside PyTorch's DDP and says what follows; bench/peers/pytorch_ddp.py is
-// its twin.
+// JSON object: times, and the most memory that a rank held. bench/compare_training runs it beside PyTorch's DDP and
+// says what follows; bench/peers/pytorch_ddp.py is its twin.
 #include <lockstep/train.h>
 #include <torch/torch.h>
 #include <CLI/CLI.hpp>
 
 #include <chrono>
 #include <cstdint>
+#include <fstream>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -33,6 +35,20 @@ struct Options {
 
 double milliseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+/// Of a file under /proc/self: what stands beside `name`, in MiB.
+double mebibytes(const std::string& file, const std::string& name) {
+  std::ifstream lines("/proc/self/" + file);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with(name + ":")) return std::stod(line.substr(name.size() + 1)) / 1024;
+  }
+  throw std::runtime_error("/proc/self/" + file + " says nothing of " + name + ".");
+}
+
+/// The most memory that this process ever held; of what it shares with other ranks, its share.
+double peak_mib() {
+  return mebibytes("status", "VmHWM") - mebibytes("status", "RssShmem") + mebibytes("smaps_rollup", "Pss_Shmem");
 }
 
 torch::nn::Sequential make_encoder(const Options& options) {
@@ -116,6 +132,9 @@ class Measurement {
     const auto& parameters = (alone_ ? *alone_ : *together_).model()->parameters();
     std::int64_t count = 0;
     for (const auto& parameter : parameters) count += parameter.numel();
+    std::vector<double> peak{peak_mib()};
+    world_.all_reduce(lockstep::buffer_of(peak), lockstep::ReduceOp::kMax).wait();
+    result_["peak_mib"] = peak[0];
     result_["library"] = "Lockstep";
     result_["libtorch"] = TORCH_VERSION;
     result_["world_size"] = world_.size();

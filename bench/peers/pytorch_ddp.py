@@ -23,6 +23,19 @@ def parse_options():
     return parser.parse_args()
 
 
+def mebibytes(file, name):
+    """Of a file under /proc/self: what stands beside `name`, in MiB."""
+    for line in open(f"/proc/self/{file}"):
+        if line.startswith(name + ":"):
+            return int(line.split()[1]) / 1024
+    raise RuntimeError(f"/proc/self/{file} says nothing of {name}.")
+
+
+def peak_mib():
+    """The most memory that this process ever held; of what it shares with other ranks, its share."""
+    return mebibytes("status", "VmHWM") - mebibytes("status", "RssShmem") + mebibytes("smaps_rollup", "Pss_Shmem")
+
+
 def make_encoder(options):
     torch.manual_seed(1)
     return torch.nn.Sequential(
@@ -80,6 +93,7 @@ def main():
             if i >= 0:
                 result[name + "_ms"].append(iteration)
                 result[name + "_backward_ms"].append(backward)
+    result["peak_mib"] = slowest([peak_mib()])[0]
     result["library"] = "PyTorch DDP"
     result["libtorch"] = torch.__version__
     result["world_size"] = dist.get_world_size()

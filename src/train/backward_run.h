@@ -38,6 +38,11 @@ class BackwardRun {
   /// everything.
   void complete(Buffer used);
   SyncReport report() const;
+  /// It is over, and has reported: lets go of the buckets' memory.
+  void forget_buckets() {
+    flights_.clear();
+    buckets_.reset();
+  }
 
  private:
   struct Flight {

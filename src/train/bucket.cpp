@@ -49,12 +49,13 @@ void BucketSet::predict(const Group& group, const std::string& algorithm) {
 }
 
 BucketSet::BucketSet(const Group& group, const std::vector<BucketLayout>& layouts,
-                     const std::vector<ModuleTensor>& parameters)
+                     const std::vector<ModuleTensor>& parameters, const std::function<void(const Bucket&)>& made)
     : places_(parameters.size()) {
   for (std::size_t index = 0; index < layouts.size(); ++index) {
     buckets_.emplace_back(group, layouts[index], parameters, static_cast<int>(index), index + 1 == layouts.size());
     const auto& slots = layouts[index].slots;
     for (std::size_t slot = 0; slot < slots.size(); ++slot) places_[slots[slot].parameter] = {index, slot};
+    made(buckets_.back());
   }
 }
 

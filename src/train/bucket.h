@@ -2,6 +2,7 @@
 
 #include <lockstep/data_parallel.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -46,7 +47,10 @@ class Bucket {
 /// The buckets of all parameters, in the order in which they leave.
 class BucketSet {
  public:
-  BucketSet(const Group& group, const std::vector<BucketLayout>& layouts, const std::vector<ModuleTensor>& parameters);
+  /// `made` is called with each bucket as soon as it is there, before there is memory for the next.
+  BucketSet(
+      const Group& group, const std::vector<BucketLayout>& layouts, const std::vector<ModuleTensor>& parameters,
+      const std::function<void(const Bucket&)>& made = [](const Bucket&) {});
 
   const std::vector<Bucket>& buckets() const { return buckets_; }
   void predict(const Group& group, const std::string& algorithm);

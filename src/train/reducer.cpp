@@ -58,7 +58,7 @@ Reducer::Reducer(const Group& group, const std::vector<ModuleTensor>& tensors, s
 
   const std::size_t count = parameters_.size();
   if (options_.bucket_bytes == kAuto) choice_.emplace(group_, sizes_of(parameters_));
-  buckets_ = make_buckets(lay_out_in(last_first(count)));
+  buckets_ = make_buckets(lay_out_in(last_first(count)), [](const Bucket&) {});
   reached_memory_ = group_.allocate(std::max<std::size_t>(count, 1));
   reached_ = static_cast<std::uint8_t*>(reached_memory_.data());
   reached_here_.resize(count);
@@ -82,13 +82,15 @@ std::vector<BucketLayout> Reducer::lay_out_in(const std::vector<std::size_t>& or
   return lay_out(sizes_of(parameters_), order, {std::min(options_.first_bucket_bytes, limit), limit});
 }
 
-std::shared_ptr<const BucketSet> Reducer::make_buckets(const std::vector<BucketLayout>& layouts) const {
-  auto buckets = std::make_shared<BucketSet>(group_, layouts, parameters_);
+std::shared_ptr<const BucketSet> Reducer::make_buckets(const std::vector<BucketLayout>& layouts,
+                                                       const std::function<void(const Bucket&)>& made) const {
+  auto buckets = std::make_shared<BucketSet>(group_, layouts, parameters_, made);
   if (!options_.communication_hook) buckets->predict(group_, options_.algorithm);
   return buckets;
 }
 
 torch::Tensor Reducer::weighted(std::size_t parameter, const torch::Tensor& gradient) const {
+  require_buckets();  // here, where every gradient passes first
   const auto type = buckets_->slot_of(parameter).scalar_type();
   return lockstep::weighted(gradient, share_.factor(group_.size()),
                             {parameters_[parameter].name, type, group_.rank(), "DataParallel"});
@@ -126,6 +128,7 @@ void Reducer::on_sparse_gradient(std::size_t parameter) {
 std::shared_ptr<BackwardRun> Reducer::current_run() {
   auto run = run_.lock();
   if (!run) {
+    require_buckets();
     run = std::make_shared<BackwardRun>(group_, options_, buckets_, parameters_.size());
     run_ = run;
     at_end_of_backward([self = weak_from_this(), run] {
@@ -195,7 +198,15 @@ void Reducer::take_means() {
   }
 }
 
-void Reducer::rebuild(const BackwardRun& run) {
+void Reducer::require_buckets() const {
+  if (buckets_) return;
+  throw Error(
+      ErrorCode::kOutOfMemory,
+      "DataParallel had no memory to lay its buckets out anew, and synchronises no longer; the gradients are as "
+      "they were. Make room in shared memory (/dev/shm), and wrap the model again.");
+}
+
+void Reducer::rebuild(BackwardRun& run) {
   rebuild_pending_ = false;
   const bool in_ready_order = options_.rebuild_buckets;
   std::vector<std::size_t> order = in_ready_order ? run.order() : std::vector<std::size_t>{};
@@ -207,14 +218,21 @@ void Reducer::rebuild(const BackwardRun& run) {
   }
   const auto layouts = lay_out_in(order_of_rank_zero(group_, order));
   if (layouts == buckets_->layouts()) return;
-  const auto next = make_buckets(layouts);
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    if (!in_slot(i)) continue;
-    const auto& slot = next->slot_of(i);
-    slot.copy_(buckets_->slot_of(i));
-    parameters_[i].tensor.mutable_grad() = slot;
-  }
-  buckets_ = next;
+  std::vector<bool> moves(parameters_.size());
+  for (std::size_t i = 0; i < parameters_.size(); ++i) moves[i] = in_slot(i);
+  // From here on only gradients hold the old buckets, each of which goes when its last gradient has moved: there is
+  // never memory for all gradients twice.
+  run.forget_buckets();
+  buckets_.reset();
+  buckets_ = make_buckets(layouts, [&](const Bucket& bucket) {
+    for (std::size_t i = 0; i < bucket.slots().size(); ++i) {
+      const std::size_t parameter = bucket.layout().slots[i].parameter;
+      if (!moves[parameter]) continue;
+      auto& gradient = parameters_[parameter].tensor.mutable_grad();
+      bucket.slots()[i].copy_(gradient);
+      gradient = bucket.slots()[i];
+    }
+  });
 }
 
 std::vector<torch::Tensor> Reducer::parameters() const {

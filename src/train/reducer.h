@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -46,8 +47,11 @@ class Reducer : public std::enable_shared_from_this<Reducer> {
   void fill_unreached_slots();
   void take_means();
   void judge_non_finite();
-  void rebuild(const BackwardRun& run);
-  std::shared_ptr<const BucketSet> make_buckets(const std::vector<BucketLayout>& layouts) const;
+  void rebuild(BackwardRun& run);
+  std::shared_ptr<const BucketSet> make_buckets(const std::vector<BucketLayout>& layouts,
+                                                const std::function<void(const Bucket&)>& made) const;
+  /// Throws Error (kOutOfMemory) where there are none.
+  void require_buckets() const;
   std::vector<BucketLayout> lay_out_in(const std::vector<std::size_t>& order) const;
 
   Group group_;
@@ -56,7 +60,7 @@ class Reducer : public std::enable_shared_from_this<Reducer> {
   std::vector<ModuleTensor> parameters_;  // the trainable ones, each once; but for those in sparse_
   SparseGradients sparse_;
   std::vector<ModuleTensor> module_buffers_;
-  std::shared_ptr<const BucketSet> buckets_;
+  std::shared_ptr<const BucketSet> buckets_;  // none once there was no memory to lay them out anew
   // A byte a parameter, of this rank before the collective and the largest of all ranks after it: did its gradient
   // change since the last synchronised backward, and did a rank find it infinite or not a number?
   RegisteredMemory reached_memory_;
