@@ -74,6 +74,16 @@ double loss_on_text(const std::filesystem::path& file, const MakeHook& make) {
 
 BucketHookPtr all_reduce(const Group& group) { return all_reduce_hook(group); }
 
+/// Without compression; the same for all tests of a process, which is why they train it once.
+const Outcome& dense_digits(const std::filesystem::path& folder) {
+  static const Outcome outcome = train(folder, {all_reduce});
+  return outcome;
+}
+double dense_loss_on_text(const std::filesystem::path& file) {
+  static const double loss = loss_on_text(file, all_reduce);
+  return loss;
+}
+
 struct Case {
   const char* name;
   MakeHook make;
@@ -102,7 +112,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST_P(Convergence, DigitsAreLearntWithinTheBound) {
   const auto folder = mnist();
   if (folder.empty()) GTEST_SKIP() << "no MNIST: set LOCKSTEP_TEST_DATA";
-  const auto dense = train(folder, {all_reduce});
+  const Outcome& dense = dense_digits(folder);
   const auto compressed = train(folder, {GetParam().make});
   std::printf("%s: accuracy %.4f, dense %.4f, %.1f times fewer bytes on %d ranks\n", GetParam().name,
               compressed.accuracy, dense.accuracy, compressed.ratio, kRanks);
@@ -114,7 +124,7 @@ TEST_P(Convergence, DigitsAreLearntWithinTheBound) {
 TEST_P(Convergence, TextIsLearntWithinTheBound) {
   const auto file = test::shakespeare();
   if (file.empty()) GTEST_SKIP() << "no tinyshakespeare: set LOCKSTEP_TEST_DATA";
-  const double dense = loss_on_text(file, all_reduce);
+  const double dense = dense_loss_on_text(file);
   const double compressed = loss_on_text(file, GetParam().make);
   std::printf("%s on text: loss %.4f, dense %.4f\n", GetParam().name, compressed, dense);
   EXPECT_LT(dense, 2.8);
@@ -126,13 +136,13 @@ TEST(Convergence, TextsBoundFailsWithoutErrorFeedback) {
   const auto file = test::shakespeare();
   if (file.empty()) GTEST_SKIP() << "no tinyshakespeare: set LOCKSTEP_TEST_DATA";
   const double forgetful = loss_on_text(file, [](const Group& g) { return top_k_hook(g, 0.001); });
-  EXPECT_GT(forgetful, loss_on_text(file, all_reduce) + 0.1);
+  EXPECT_GT(forgetful, dense_loss_on_text(file) + 0.1);
 }
 
 TEST(Convergence, BoundFailsWithoutErrorFeedback) {
   const auto folder = mnist();
   if (folder.empty()) GTEST_SKIP() << "no MNIST: set LOCKSTEP_TEST_DATA";
-  const auto dense = train(folder, {all_reduce});
+  const Outcome& dense = dense_digits(folder);
   const auto forgetful = train(folder, {[](const Group& g) { return top_k_hook(g, 0.001); }});
   const auto fed = train(folder, {[](const Group& g) { return error_feedback(top_k_hook(g, 0.001)); }});
   std::printf("top_k(0.001): accuracy %.4f, with error feedback %.4f, dense %.4f\n", forgetful.accuracy, fed.accuracy,
@@ -141,8 +151,6 @@ TEST(Convergence, BoundFailsWithoutErrorFeedback) {
   EXPECT_GT(fed.accuracy, forgetful.accuracy);
 }
 
-/// Momentum in the optimizer multiplies what arrives late; Deep Gradient Compression has it before what is sent is
-/// chosen.
 /// The mean over several orders of the samples: where so little is sent, one of them says little.
 Outcome mean_over_orders(const std::filesystem::path& folder, Recipe recipe) {
   constexpr int kOrders = 5;
@@ -156,6 +164,8 @@ Outcome mean_over_orders(const std::filesystem::path& folder, Recipe recipe) {
   return mean;
 }
 
+/// Momentum in the optimizer multiplies what arrives late; Deep Gradient Compression has it before what is sent is
+/// chosen.
 TEST(Convergence, DeepGradientKeepsMomentumAndErrorFeedbackDoesNot) {
   const auto folder = mnist();
   if (folder.empty()) GTEST_SKIP() << "no MNIST: set LOCKSTEP_TEST_DATA";
