@@ -21,8 +21,8 @@ struct Job {
 Job make_job(int ranks, int cores);
 
 /// `inherited` ("NAME=value") with the variables of this rank: torchrun's, the job's identity, and, unless they are set
-/// already, the numbers of threads (where OMP_NUM_THREADS is set, the BLAS libraries' follow it), how they wait, and how
-/// the allocator treats large blocks.
+/// already, the numbers of threads (where OMP_NUM_THREADS is set, the BLAS libraries' follow it), how they wait, and
+/// how the allocator treats large blocks.
 std::vector<std::string> rank_environment(const Job& job, int rank, const std::vector<std::string>& inherited);
 
 /// The environment of this process.
