@@ -2,6 +2,7 @@
 
 #include "base/environment.h"
 #include "base/secret.h"
+#include "launch/openblas.h"
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
@@ -90,6 +91,7 @@ Job make_job(int ranks, int cores) {
           .port = free_port(),
           .ranks = ranks,
           .threads = std::max(1, cores / ranks),
+          .openblas_core_type = openblas_core_type(openblas_choice(), processor_flags()),
           .meeting_port = free_port(),
           .secret = Secret::make().inheritable()};
 }
@@ -109,6 +111,7 @@ std::vector<std::string> rank_environment(const Job& job, int rank, const std::v
   const std::string threads(variables.value_of("OMP_NUM_THREADS"));
   for (const char* name : {"OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"}) variables.set_if_absent(name, threads);
   variables.set_if_absent("OMP_WAIT_POLICY", kWaitPolicy);
+  if (!job.openblas_core_type.empty()) variables.set_if_absent("OPENBLAS_CORETYPE", job.openblas_core_type);
   variables.set_if_absent("GLIBC_TUNABLES", kAllocatorTunables);
   return variables.take();
 }

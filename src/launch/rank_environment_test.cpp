@@ -36,6 +36,14 @@ TEST(RankEnvironment, ThreadsAndAllocatorStayAsTheUserSetThem) {
   }
 }
 
+TEST(RankEnvironment, OpenBlasIsToldOfTheCoresWhereItMustBe) {
+  const Job job{.id = "", .openblas_core_type = "SkylakeX", .secret = {}};
+  EXPECT_THAT(rank_environment(job, 0, {}), Contains("OPENBLAS_CORETYPE=SkylakeX"));
+  EXPECT_THAT(rank_environment(job, 0, {"OPENBLAS_CORETYPE=Zen"}), Contains("OPENBLAS_CORETYPE=Zen").Times(1));
+  EXPECT_THAT(rank_environment(job, 0, {"OPENBLAS_CORETYPE=Zen"}), Each(Not("OPENBLAS_CORETYPE=SkylakeX")));
+  EXPECT_THAT(rank_environment({.id = "", .secret = {}}, 0, {}), Each(Not(StartsWith("OPENBLAS_CORETYPE="))));
+}
+
 TEST(RankEnvironment, CoresAreSharedOutAndEachJobHasItsOwnIdentity) {
   EXPECT_EQ(make_job(2, 8).threads, 4);
   EXPECT_EQ(make_job(3, 8).threads, 2);

@@ -36,7 +36,8 @@ TEST_P(Replicas, ThreadsOfOneProcessTrainAsProcessesToTheBit) {
   const std::string ranks = std::to_string(GetParam());
   Command processes({LOCKSTEP_PROGRAM, "run", "-n", ranks, LOCKSTEP_MIRRORED_PROGRAM});
   ASSERT_EQ(processes.wait(), 0) << processes.output() << processes.errors();
-  Command threads({LOCKSTEP_MIRRORED_PROGRAM, "mirrored", ranks});
+  // Launched as well, so that both multiply matrices by the same kernels.
+  Command threads({LOCKSTEP_PROGRAM, "run", "-n", "1", LOCKSTEP_MIRRORED_PROGRAM, "mirrored", ranks});
   ASSERT_EQ(threads.wait(), 0) << threads.output() << threads.errors();
   EXPECT_THAT(threads.output(), HasSubstr("parameters "));
   EXPECT_THAT(processes.output(), HasSubstr(threads.output()));
