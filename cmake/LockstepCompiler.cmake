@@ -13,7 +13,7 @@ if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
 endif()
 
 # What a source includes costs more than what it says (torch's templates 4 s a file, precompiled or not): eight files of src/train
-# take 106 s alone and 32 s together. ./check --sanitize compiles each alone.
+# take 106 s alone and 32 s together.
 set(CMAKE_UNITY_BUILD ${LOCKSTEP_UNITY})
 set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
 
