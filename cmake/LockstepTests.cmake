@@ -1,7 +1,8 @@
 # Unit tests stand beside their sources; a layer's tests are one program.
 #
 #   lockstep_layer_tests(NAME schedule SOURCES schedule_test.cpp ... [LIBRARIES lockstep_train] [TIMEOUT 60]
-#                        [TRAINING]                  starts programs that need libtorch, though it is not linked with it
+#                        [TRAINING]                  starts programs that need libtorch or come with PyTorch's wheel, though it is
+#                                                    not linked with libtorch
 #                        [PROPERTIES LABELS slow])   what ctest knows of each test
 #
 # Each TEST is a ctest entry named <layer>.<Suite>.<Test>, with a timeout. Starting a program that is linked with libtorch takes

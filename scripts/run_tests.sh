@@ -14,7 +14,7 @@ mkdir -p build/logs
 rm -f "$results"
 
 run=(ctest --test-dir "$folder" -j "$(nproc)" --output-log "$log" --output-junit "$results"
-  --test-output-size-passed 4194304 "$@")
+  --test-output-size-passed 4194304 --test-output-size-failed 4194304 "$@")
 status=0
 if [[ -t 1 ]]; then
   "${run[@]}" --progress || status=$?
