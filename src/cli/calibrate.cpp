@@ -60,36 +60,36 @@ struct Point {
 
 /// Measures points on so many ranks, which are threads that share memory as processes do. Operations follow each other
 /// in batches, as in `lockstep bench`; an iteration's time is the slowest rank's, a round's the lower quartile of its
-/// iterations, a point's the best of several rounds: other programs come and go.
+/// iterations, a point's the lower quartile of the rounds: other programs come and go, and so does an order of ranks on
+/// their cores that happens to be a lucky one.
 class Measurement {
  public:
   Measurement(int ranks, std::vector<Point> points, std::chrono::duration<double> for_each_round)
-      : ranks_(ranks), points_(std::move(points)), for_each_round_s_(for_each_round.count()), best_(points_.size()) {}
+      : ranks_(ranks), points_(std::move(points)), for_each_round_s_(for_each_round.count()), seconds_(points_.size()) {}
 
-  std::vector<HostSample> run(const Machine& machine) {
+  std::vector<HostSample> run() {
     run_threads(ranks_, [&](World& world) { measure(world); });
     std::vector<HostSample> samples;
-    std::map<std::pair<Collective, std::string>, HostJob> jobs;
+    std::map<std::pair<Collective, std::string>, std::shared_ptr<const HostJob>> jobs;
     for (std::size_t i = 0; i < points_.size(); ++i) {
       const auto& [collective, algorithm, size] = points_[i];
-      auto found = jobs.find({collective, algorithm});
-      if (found == jobs.end()) {
-        const Schedule schedule = find_algorithm(algorithm).build({.collective = collective, .ranks = ranks_});
-        found = jobs.try_emplace({collective, algorithm}, schedule, machine).first;
+      auto& job = jobs[{collective, algorithm}];
+      if (!job) {
+        job = std::make_shared<HostJob>(
+            find_algorithm(algorithm).build({.collective = collective, .ranks = ranks_}));
       }
-      const auto bytes = static_cast<double>(size);
       samples.push_back({.collective = collective,
                          .algorithm = algorithm,
                          .ranks = ranks_,
-                         .bytes = bytes,
-                         .seconds = best_[i],
-                         .features = features_of(found->second, bytes, machine)});
+                         .bytes = static_cast<double>(size),
+                         .seconds = lower_quartile(seconds_[i]),
+                         .job = job});
     }
     return samples;
   }
 
  private:
-  static constexpr int kRounds = 5;
+  static constexpr int kRounds = 7;
 
   void measure(World& world) {
     bind(world.rank(), world.size());
@@ -98,7 +98,7 @@ class Measurement {
     for (int round = 0; round < kRounds; ++round) {
       for (std::size_t i = 0; i < points_.size(); ++i) {
         const double seconds = quartile_of_slowest(world, memory, points_[i]);
-        if (world.rank() == 0) best_[i] = round == 0 ? seconds : std::min(best_[i], seconds);
+        if (world.rank() == 0) seconds_[i].push_back(seconds);
       }
     }
   }
@@ -152,7 +152,7 @@ class Measurement {
   int ranks_;
   std::vector<Point> points_;
   double for_each_round_s_;
-  std::vector<double> best_;
+  std::vector<std::vector<double>> seconds_;  ///< of each point, by round
 };
 
 /// The memory traffic of copies on all cores at once, as `lockstep bench` has it: the best of several rounds.
@@ -211,20 +211,24 @@ Calibration calibrate(const CalibrateOptions& options) {
   std::vector<HostSample> known;
   std::vector<HostSample> unknown;
   for (const int ranks : std::set<int>{2, std::max(2, most / 2), most}) {
-    append(known, Measurement(ranks, points_at(fitted, ranks), for_each_round).run(machine));
+    append(known, Measurement(ranks, points_at(fitted, ranks), for_each_round).run());
   }
   // And the most ranks at every size, since what is measured needs no prediction (planner/measured_selection.h).
   for (const int ranks : std::set<int>{2, most == 2 ? 2 : 3, std::max(2, most - 1), most}) {
-    append(unknown, Measurement(ranks, points_at(held_back, ranks), for_each_round).run(machine));
+    append(unknown, Measurement(ranks, points_at(held_back, ranks), for_each_round).run());
   }
   Calibration calibration{.machine = machine,
-                          .shm = fit(known),
+                          .shm = fit(known, machine),
                           .memory_bytes_per_second = memory_traffic(machine.cores),
                           .held_back = {},
-                          .samples = {}};
-  calibration.held_back = error_of(calibration.shm, unknown);
+                          .samples = {},
+                          .selections = {}};
+  calibration.held_back = error_of(calibration.shm, unknown, machine);
   append(calibration.samples, std::move(known));
   append(calibration.samples, std::move(unknown));
+  for (const int ranks : {2, 3, 4, 5, 6, 7, 8, 12, kMostSelectedRanks}) {
+    calibration.selections.emplace(ranks, selection_by(calibration, ranks));
+  }
   return calibration;
 }
 

@@ -58,11 +58,11 @@ Link measured_link(const Group& group) {
 std::optional<Link> calibrated_link(int ranks) {
   const auto calibration = stored_calibration(this_machine());
   if (!calibration) return std::nullopt;
-  const Selection selection = selection_by(*calibration, ranks);
+  const Selection selection = stored_selection(*calibration, ranks);
   const auto seconds = [&](double bytes) {
     const auto algorithm = selection.select(Collective::kAllReduce, static_cast<std::uint64_t>(bytes));
     const PriceRequest request{.collective = Collective::kAllReduce, .ranks = ranks, .bytes = bytes};
-    return predicted_seconds(*calibration, HostJob(schedule_for(algorithm, request), calibration->machine), bytes);
+    return predicted_seconds(*calibration, HostJob(schedule_for(algorithm, request)), bytes);
   };
   return fitted(ranks, seconds, "calibrated here");
 }

@@ -62,7 +62,7 @@ std::optional<double> predicted_ms(const Group& group, Collective collective, st
   if (!calibration) return std::nullopt;
   auto job = known.jobs.find({algorithm, collective});
   if (job == known.jobs.end()) {
-    HostJob made(state.schedules().get(algorithm, collective, 0), calibration->machine);
+    HostJob made(state.schedules().get(algorithm, collective, 0));
     job = known.jobs.emplace(std::pair{algorithm, collective}, std::move(made)).first;
   }
   return 1000 * predicted_seconds(*calibration, job->second, size);

@@ -45,7 +45,7 @@ TEST(Prediction, IsWhatTheCalibrationOfThisMachineSays) {
   run_threads(3, [&](World& world) {
     for (const auto collective : {Collective::kAllReduce, Collective::kReduceScatter, Collective::kAllGather}) {
       for (const std::size_t bytes : {kBytes, kBytes / 4}) {
-        const HostJob job(schedule_for("ring", {.collective = collective, .ranks = 3}), calibration->machine);
+        const HostJob job(schedule_for("ring", {.collective = collective, .ranks = 3}));
         const double expected = 1000 * predicted_seconds(*calibration, job, static_cast<double>(bytes));
         EXPECT_DOUBLE_EQ(predicted_ms(world, collective, bytes, {.algorithm = "ring"}).value(), expected);
       }

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <lockstep/error.h>
 
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -16,7 +17,7 @@ namespace lockstep {
 
 namespace {
 
-constexpr int kVersion = 3;
+constexpr int kVersion = 4;
 
 /// One algorithm's schedule is built once for all sizes.
 struct Candidate {
@@ -24,14 +25,14 @@ struct Candidate {
   HostJob job;
 };
 
-std::vector<Candidate> candidates(Collective collective, int ranks, const Machine& machine) {
+std::vector<Candidate> candidates(Collective collective, int ranks) {
   std::vector<Candidate> found;
   // What is built in comes first: where nothing is better by more than noise, it stays.
   const std::string first = select(built_in_selection(ranks), collective, 0);
   for (const std::string_view name : algorithms_for(collective)) {
     const auto place = name == first ? found.begin() : found.end();
     Schedule schedule = find_algorithm(name).build({.collective = collective, .ranks = ranks});
-    found.insert(place, {std::string(name), HostJob(std::move(schedule), machine)});
+    found.insert(place, {std::string(name), HostJob(std::move(schedule))});
   }
   return found;
 }
@@ -54,6 +55,8 @@ std::string to_json(const Calibration& calibration) {
                        {"bytes", sample.bytes},
                        {"seconds", sample.seconds}});
   }
+  nlohmann::json selections = nlohmann::json::object();
+  for (const auto& [ranks, selection] : calibration.selections) selections[std::to_string(ranks)] = selection.to_text();
   const Machine& machine = calibration.machine;
   const nlohmann::json json{
       {"version", kVersion},
@@ -64,8 +67,9 @@ std::string to_json(const Calibration& calibration) {
         {"cache_bytes_a_core", machine.cache_bytes_a_core},
         {"cache_bytes_shared", machine.cache_bytes_shared}}},
       {"memory_bytes_per_second", calibration.memory_bytes_per_second},
-      {"shm_seconds", calibration.shm.seconds},
+      {"shm_seconds", calibration.shm.seconds.values},
       {"held_back", {{"median_error", calibration.held_back.median}, {"worst_error", calibration.held_back.worst}}},
+      {"selections", selections},
       {"samples", samples}};
   return json.dump(1) + "\n";
 }
@@ -80,18 +84,22 @@ Calibration parse_calibration(std::string_view text, const std::string& source_n
                                         .memory_bytes = machine.at("memory_bytes"),
                                         .cache_bytes_a_core = machine.at("cache_bytes_a_core"),
                                         .cache_bytes_shared = machine.at("cache_bytes_shared")},
-                            .shm = {.seconds = json.at("shm_seconds")},
+                            .shm = {.seconds = {.values = json.at("shm_seconds")}},
                             .memory_bytes_per_second = json.at("memory_bytes_per_second"),
                             .held_back = {.median = json.at("held_back").at("median_error"),
                                           .worst = json.at("held_back").at("worst_error")},
-                            .samples = {}};
+                            .samples = {},
+                            .selections = {}};
+    for (const auto& [ranks, selection] : json.at("selections").items()) {
+      calibration.selections[std::stoi(ranks)] = Selection::parse(selection.get<std::string>(), source_name);
+    }
     for (const nlohmann::json& sample : json.at("samples")) {
       calibration.samples.push_back({.collective = parse_collective(sample.at("collective").get<std::string>()),
                                      .algorithm = sample.at("algorithm"),
                                      .ranks = sample.at("ranks"),
                                      .bytes = sample.at("bytes"),
                                      .seconds = sample.at("seconds"),
-                                     .features = {}});
+                                     .job = {}});
     }
     return calibration;
   } catch (const std::exception& error) {
@@ -110,7 +118,7 @@ std::optional<Calibration> stored_calibration(const Machine& machine) {
 }
 
 double predicted_seconds(const Calibration& calibration, const HostJob& job, double bytes) {
-  return calibration.shm.predict(features_of(job, bytes, calibration.machine));
+  return calibration.shm.predict(job, bytes, calibration.machine);
 }
 
 Selection selection_by(const Calibration& calibration, int ranks) {
@@ -120,7 +128,7 @@ Selection selection_by(const Calibration& calibration, int ranks) {
   if (ranks > kMostSelectedRanks) return built_in_selection(ranks);
   Selection selection;
   for (const Collective collective : kCollectives) {
-    const std::vector<Candidate> all = candidates(collective, ranks, calibration.machine);
+    const std::vector<Candidate> all = candidates(collective, ranks);
     if (all.empty()) continue;
     std::vector<Selection::Range> ranges;
     const Candidate* chosen = &all.front();
@@ -138,6 +146,12 @@ Selection selection_by(const Calibration& calibration, int ranks) {
     selection.set(collective, ranges);
   }
   return selection;
+}
+
+Selection stored_selection(const Calibration& calibration, int ranks) {
+  const auto above = calibration.selections.upper_bound(ranks);
+  if (above == calibration.selections.begin() || ranks > kMostSelectedRanks) return built_in_selection(ranks);
+  return std::prev(above)->second;
 }
 
 }  // namespace lockstep

@@ -4,6 +4,7 @@
 #include "planner/selection.h"
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,7 +18,8 @@ struct Calibration {
   HostModel shm;                       ///< ranks that share the host's memory
   double memory_bytes_per_second = 0;  ///< that all cores together copy, read and written counted
   PredictionError held_back;           ///< of predictions of measurements that the fit has not seen
-  std::vector<HostSample> samples;     ///< everything measured; without their features when read from a file
+  std::vector<HostSample> samples;     ///< everything measured; without their jobs when read from a file
+  std::map<int, Selection> selections;  ///< by ranks: of each collective what is predicted to be the fastest
 };
 
 /// $XDG_CACHE_HOME/lockstep/calibration.json, where XDG_CACHE_HOME is unset ~/.cache; none where neither is known.
@@ -34,12 +36,16 @@ std::optional<Calibration> stored_calibration(const Machine& machine);
 /// The seconds that a job takes by this calibration.
 double predicted_seconds(const Calibration& calibration, const HostJob& job, double bytes);
 
-/// Of more ranks the plans of all algorithms would take seconds, whenever a job starts.
-inline constexpr int kMostSelectedRanks = 32;
+/// Of more ranks, to price all algorithms at all sizes would take many seconds.
+inline constexpr int kMostSelectedRanks = 16;
 
 /// For every collective the algorithm that is predicted to be the fastest, by size, for so many ranks of the host. An
 /// algorithm must be 3 % faster to take over, so that noise makes no ranges. For more than kMostSelectedRanks, what is
-/// built in.
+/// built in. Takes a second for 16 ranks: jobs read what `lockstep calibrate` stored.
 Selection selection_by(const Calibration& calibration, int ranks);
+
+/// The selection that is stored for so many ranks or the next fewer; what is built in where there is none, and for more
+/// than kMostSelectedRanks.
+Selection stored_selection(const Calibration& calibration, int ranks);
 
 }  // namespace lockstep

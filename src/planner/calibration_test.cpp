@@ -20,22 +20,23 @@ Calibration with(double turn_s, double accessed_s, double fetched_s) {
                           .memory_bytes_per_second = 1e10,
                           .held_back = {.median = 0.05, .worst = 0.2},
                           .samples = {{.algorithm = "ring", .ranks = 2, .bytes = 4, .seconds = 1e-6}}};
-  calibration.shm.seconds[1] = turn_s;
-  calibration.shm.seconds[2] = turn_s;
-  for (std::size_t i = 4; i < HostModel::kFeatures; ++i) {
-    calibration.shm.seconds[i] = i < HostModel::kFeatures - HostModel::kLevels ? accessed_s : fetched_s;
-  }
+  calibration.shm.seconds[HostCosts::kSwitch] = turn_s;
+  calibration.shm.seconds[HostCosts::kProgress] = turn_s;
+  calibration.shm.seconds[HostCosts::kByte] = accessed_s;
+  calibration.shm.seconds[HostCosts::kFetchedByte] = fetched_s;
   return calibration;
 }
 
 }  // namespace
 
 TEST(Calibration, ComesBackFromItsJson) {
-  const Calibration written = with(1e-6, 1e-10, 3e-10);
+  Calibration written = with(1e-6, 1e-10, 3e-10);
+  written.selections[4] = selection_by(written, 4);
   const Calibration read = parse_calibration(to_json(written), "written");
   EXPECT_EQ(read.machine, written.machine);
-  EXPECT_EQ(read.shm.seconds, written.shm.seconds);
+  EXPECT_EQ(read.shm.seconds.values, written.shm.seconds.values);
   EXPECT_EQ(read.held_back.worst, 0.2);
+  EXPECT_EQ(read.selections, written.selections);
   ASSERT_EQ(read.samples.size(), 1U);
   EXPECT_EQ(read.samples[0].algorithm, "ring");
 }
@@ -74,7 +75,7 @@ TEST(Calibration, TheSelectionFollowsThePredictions) {
   for (double bytes = 64; bytes <= (1 << 30); bytes *= 4) {
     const Calibration calibration = with(1e-6, 1e-10, 1e-10);
     const auto seconds = [&](std::string_view name) {
-      const HostJob job(find_algorithm(name).build({.ranks = 4}), calibration.machine);
+      const HostJob job(find_algorithm(name).build({.ranks = 4}));
       return predicted_seconds(calibration, job, bytes);
     };
     const double chosen = seconds(selection.select(Collective::kAllReduce, static_cast<std::uint64_t>(bytes)));
@@ -87,6 +88,17 @@ TEST(Calibration, TheSelectionFollowsThePredictions) {
 TEST(Calibration, OfVeryManyRanksTheSelectionIsBuiltIn) {
   const Calibration calibration = with(1e-6, 1e-10, 1e-10);
   EXPECT_EQ(selection_by(calibration, kMostSelectedRanks + 1), built_in_selection(kMostSelectedRanks + 1));
+}
+
+TEST(Calibration, AStoredSelectionIsForItsRanksAndTheNextMore) {
+  Calibration calibration = with(1e-6, 1e-10, 1e-10);
+  EXPECT_EQ(stored_selection(calibration, 4), built_in_selection(4)) << "nothing is stored";
+  const Selection of_four = Selection::parse("all_reduce: 0- tree", "four");
+  calibration.selections[4] = of_four;
+  EXPECT_EQ(stored_selection(calibration, 3), built_in_selection(3));
+  EXPECT_EQ(stored_selection(calibration, 4), of_four);
+  EXPECT_EQ(stored_selection(calibration, 7), of_four);
+  EXPECT_EQ(stored_selection(calibration, kMostSelectedRanks + 1), built_in_selection(kMostSelectedRanks + 1));
 }
 
 TEST(Calibration, ASelectionIsWrittenAndReadAsText) {

@@ -1,8 +1,5 @@
 #include "planner/host_model.h"
 
-#include "planner/count.h"
-#include "transport/shm/letterbox.h"
-
 #include <lockstep/error.h>
 
 #include <algorithm>
@@ -13,36 +10,12 @@ namespace lockstep {
 
 namespace {
 
-enum Feature : std::size_t { kOperation, kOwnTurn, kSharedTurn, kMove, kAccessed, kLetterTurn, kLetterByte, kHeld };
-static_assert(kHeld == HostModel::kOtherFeatures);
-constexpr std::size_t kFetched = kHeld + HostModel::kLevels - 1;
-
-/// How much of each level's price applies to a working set: 1 in all, two levels between their sizes.
-std::array<double, HostModel::kLevels> shares_of_levels(double working_set, const Machine& machine) {
-  const double own = std::max(64.0 * 1024, machine.cache_bytes_a_core * machine.cores);
-  const double shared = std::max(2 * own, machine.cache_bytes_shared);
-  const std::array<double, HostModel::kLevels> sizes{own / 2, shared / 2, shared, 4 * shared};
-  std::array<double, HostModel::kLevels> shares{};
-  if (working_set <= sizes.front()) {
-    shares.front() = 1;
-  } else if (working_set >= sizes.back()) {
-    shares.back() = 1;
-  } else {
-    std::size_t above = 1;
-    while (sizes[above] < working_set) ++above;
-    const double place = std::log(working_set / sizes[above - 1]) / std::log(sizes[above] / sizes[above - 1]);
-    shares[above] = place;
-    shares[above - 1] = 1 - place;
-  }
-  return shares;
-}
-
-using Row = HostModel::Features;
+using Row = std::array<double, HostCosts::kCount>;
 
 /// The costs, 0 or above, whose sum over the columns comes nearest to 1 in every row, by least squares with a weight a
 /// row.
 Row nonnegative_least_squares(const std::vector<Row>& rows, const std::vector<double>& weights) {
-  constexpr std::size_t kCount = HostModel::kFeatures;
+  constexpr std::size_t kCount = HostCosts::kCount;
   std::array<Row, kCount> products{};
   Row targets{};
   for (std::size_t r = 0; r < rows.size(); ++r) {
@@ -71,52 +44,36 @@ Row nonnegative_least_squares(const std::vector<Row>& rows, const std::vector<do
 
 double product(const Row& a, const Row& b) { return std::inner_product(a.begin(), a.end(), b.begin(), 0.0); }
 
-}  // namespace
-
-double HostModel::predict(const Features& features) const { return product(seconds, features); }
-
-HostModel::Features features_of(const HostJob& job, double bytes, const Machine& machine) {
-  HostModel::Features features{};
-  const HostWork& work = job.work;
-  features[kOperation] = 1;
-  const int ranks = job.schedule.ranks;
-  const bool own_core = ranks <= machine.cores;
-  if (work.is_one_exchange && bytes <= static_cast<double>(shm::Letterbox::kBytes)) {
-    features[own_core ? kLetterTurn : kSharedTurn] = work.turns;
-    const int ranks_on_a_core = (ranks + machine.cores - 1) / machine.cores;
-    features[kLetterByte] = bytes * ranks_on_a_core * (ranks - 1);
-    return features;
-  }
-  features[own_core ? kOwnTurn : kSharedTurn] = work.turns;
-  features[kMove] = work.moves;
-  const auto shares = shares_of_levels(bytes * ranks * (work.is_staged ? 2 : 1), machine);
-  const double one_chunk_bytes = chunk_bytes(job.schedule, bytes);
-  features[kAccessed] = work.chunks_accessed * one_chunk_bytes;
-  for (std::size_t level = 0; level < shares.size(); ++level) {
-    if (level > 0) features[kHeld + level - 1] = work.chunks_held * one_chunk_bytes * shares[level];
-    features[kFetched + level] = work.chunks_fetched * one_chunk_bytes * shares[level];
-  }
-  return features;
+/// To begin with, so that it is roughly known who waits for whom: a processor of 2023.
+HostCosts first_guess() {
+  HostCosts seconds;
+  seconds[HostCosts::kOperation] = 1e-7;
+  seconds[HostCosts::kSwitch] = 7e-7;
+  seconds[HostCosts::kProgress] = 2e-7;
+  seconds[HostCosts::kMove] = 4e-8;
+  seconds[HostCosts::kByte] = 8e-12;
+  for (std::size_t level = 0; level < HostCosts::kLevels; ++level) seconds[HostCosts::kFirstLevel + level] = 1e-11;
+  seconds[HostCosts::kFetchedByte] = 5e-11;
+  seconds[HostCosts::kJustWrittenByte] = 1e-10;
+  seconds[HostCosts::kStreamedByte] = 2e-11;
+  return seconds;
 }
 
-HostModel fit(const std::vector<HostSample>& samples) {
-  if (samples.empty())
-    throw Error(ErrorCode::kInvalidArgument, "Without a measurement there is nothing to calibrate by.");
+/// The costs whose sums come nearest to the samples' seconds, where operations have so much of each.
+HostCosts nearest(const std::vector<HostCosts>& works, const std::vector<HostSample>& samples) {
   Row scale{};  // so that costs of very different size are found equally well
-  for (const HostSample& sample : samples) {
-    for (std::size_t i = 0; i < scale.size(); ++i) scale[i] = std::max(scale[i], sample.features[i] / sample.seconds);
+  for (std::size_t r = 0; r < samples.size(); ++r) {
+    for (std::size_t i = 0; i < scale.size(); ++i) scale[i] = std::max(scale[i], works[r][i] / samples[r].seconds);
   }
-  std::vector<Row> rows;  // of the share that each cost has in the time: the errors are relative
-  rows.reserve(samples.size());
-  for (const HostSample& sample : samples) {
-    Row& row = rows.emplace_back();
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      row[i] = scale[i] > 0 ? sample.features[i] / sample.seconds / scale[i] : 0;
+  std::vector<Row> rows(samples.size());  // of the share that each cost has in the time: the errors are relative
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    for (std::size_t i = 0; i < scale.size(); ++i) {
+      rows[r][i] = scale[i] > 0 ? works[r][i] / samples[r].seconds / scale[i] : 0;
     }
   }
   // Least squares with the errors of the time before as weights end at the least sum of errors.
   constexpr int kReweighted = 12;
-  constexpr double kSmallError = 0.03;
+  constexpr double kSmallError = 0.2;
   std::vector<double> weights(rows.size(), 1);
   Row found{};
   for (int round = 0; round < kReweighted; ++round) {
@@ -125,16 +82,40 @@ HostModel fit(const std::vector<HostSample>& samples) {
       weights[r] = kSmallError / std::max(kSmallError, std::abs(product(rows[r], found) - 1));
     }
   }
-  HostModel model;
-  for (std::size_t i = 0; i < found.size(); ++i) model.seconds[i] = scale[i] > 0 ? found[i] / scale[i] : 0;
+  HostCosts seconds;
+  for (std::size_t i = 0; i < found.size(); ++i) seconds[i] = scale[i] > 0 ? found[i] / scale[i] : 0;
+  return seconds;
+}
+
+}  // namespace
+
+double HostModel::predict(const HostJob& job, double bytes, const Machine& machine) const {
+  return work_of(job, bytes, machine, seconds) * seconds;
+}
+
+HostModel fit(const std::vector<HostSample>& samples, const Machine& machine) {
+  if (samples.empty())
+    throw Error(ErrorCode::kInvalidArgument, "Without a measurement there is nothing to calibrate by.");
+  // Who waits for whom depends on what each cost takes, and the other way about.
+  constexpr int kRounds = 4;
+  HostModel model{first_guess()};
+  for (int round = 0; round < kRounds; ++round) {
+    std::vector<HostCosts> works;
+    works.reserve(samples.size());
+    for (const HostSample& sample : samples) {
+      works.push_back(work_of(*sample.job, sample.bytes, machine, model.seconds));
+    }
+    model.seconds = nearest(works, samples);
+  }
   return model;
 }
 
-PredictionError error_of(const HostModel& model, const std::vector<HostSample>& samples) {
+PredictionError error_of(const HostModel& model, const std::vector<HostSample>& samples, const Machine& machine) {
   std::vector<double> errors;
   errors.reserve(samples.size());
   for (const HostSample& sample : samples) {
-    errors.push_back(std::abs(model.predict(sample.features) - sample.seconds) / sample.seconds);
+    const double predicted = model.predict(*sample.job, sample.bytes, machine);
+    errors.push_back(std::abs(predicted - sample.seconds) / sample.seconds);
   }
   if (errors.empty()) return {};
   std::sort(errors.begin(), errors.end());

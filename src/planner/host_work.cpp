@@ -1,19 +1,122 @@
 #include "planner/host_work.h"
 
 #include "base/index.h"
+#include "planner/count.h"
+#include "planner/host_caches.h"
+#include "planner/host_turns.h"
 #include "runtime/letter_operation.h"
-#include "runtime/plan.h"
+#include "runtime/shared_memory_operation.h"
+#include "runtime/staging_ring.h"
+#include "transport/shm/letterbox.h"
 
 #include <algorithm>
-#include <map>
-#include <set>
-#include <tuple>
+#include <cmath>
 #include <utility>
-#include <vector>
 
 namespace lockstep {
 
 namespace {
+
+/// How an operation's buffers are cut: into pieces that pass through the staging area, and each of a chunk's pieces
+/// into blocks for the caches.
+struct Cut {
+  int pieces = 1;    ///< that are run
+  double scale = 1;  ///< of how many in all each of them stands for
+  int blocks = 1;
+  double block_bytes = 0;
+};
+
+Cut cut_of(const HostJob& job, double bytes) {
+  constexpr int kBlocks = 4;
+  constexpr double kMostPieces = 128;  // beyond, they are all alike
+  const double chunk = chunk_bytes(job.schedule, bytes);
+  const double most = static_cast<double>(SharedMemoryOperation::kPieceBytes) / job.plans.front().chunks;
+  const double pieces = job.is_staged ? std::max(1.0, std::ceil(chunk / std::max(64.0, most))) : 1;
+  const double run = std::min(pieces, kMostPieces);
+  const int blocks = pieces > 1 ? 1 : kBlocks;
+  return {static_cast<int>(run), pieces / run, blocks, chunk / pieces / blocks};
+}
+
+/// What the moves of plans touch, as blocks of the caches.
+class Memory {
+ public:
+  Memory(const HostJob& job, const Cut& cut, const Machine& machine, int cores)
+      : job_(job),
+        cut_(cut),
+        keeps_input_(job.schedule.collective == Collective::kAllToAll),
+        chunks_(job.plans.front().chunks),
+        places_a_rank_(buffers() * cut.pieces * chunks_ + staged_chunks()),
+        caches_(machine, cores, at(job.schedule.ranks) * at(places_a_rank_) * at(cut.blocks), cut.block_bytes) {
+    for (std::size_t block = 0; block < at(job.schedule.ranks) * blocks_a_rank(); ++block) {
+      caches_.give(block, static_cast<int>(block / blocks_a_rank()) % cores);
+    }
+  }
+
+  void move(int core, const Plan::Move& move, int piece, std::size_t slot, bool past_caches, HostCosts& costs) {
+    for (int part = 0; part < cut_.blocks; ++part) {
+      accesses_.clear();
+      const auto access = [&](const Plan::Place& place) -> HostCaches::Access& {
+        const std::size_t block = block_of(place, move.chunk, piece, slot, part);
+        costs[HostCosts::kByte] += cut_.block_bytes;
+        for (HostCaches::Access& one : accesses_) {
+          if (one.block == block) return one;
+        }
+        return accesses_.emplace_back(HostCaches::Access{.block = block});
+      };
+      for (const Plan::Place& place : move.operands) access(place).reads = true;
+      for (const Plan::Place& place : move.targets) access(place).writes = true;
+      caches_.pass(core, accesses_, past_caches, costs);
+    }
+  }
+
+ private:
+  /// Input and output are one buffer but in an all_to_all.
+  int buffers() const { return keeps_input_ ? 2 : 1; }
+  int staged_chunks() const {
+    return job_.is_staged ? static_cast<int>(StagingRing::kSlots) * job_.plans.front().staging_versions * chunks_ : 0;
+  }
+  std::size_t blocks_a_rank() const { return at(places_a_rank_) * at(cut_.blocks); }
+
+  std::size_t block_of(const Plan::Place& place, int chunk, int piece, std::size_t slot, int part) const {
+    int index = 0;
+    if (place.memory == Plan::Memory::kStaging) {
+      const int versions = job_.plans.front().staging_versions;
+      index = buffers() * cut_.pieces * chunks_ + (static_cast<int>(slot) * versions + place.version) * chunks_ + chunk;
+    } else {
+      const int buffer = keeps_input_ && place.memory == Plan::Memory::kInput ? 1 : 0;
+      index = (buffer * cut_.pieces + piece) * chunks_ + chunk;
+    }
+    return at(place.rank) * blocks_a_rank() + at(index) * at(cut_.blocks) + at(part);
+  }
+
+  const HostJob& job_;
+  const Cut& cut_;
+  bool keeps_input_;
+  int chunks_;
+  int places_a_rank_;
+  HostCaches caches_;
+  std::vector<HostCaches::Access> accesses_;
+};
+
+/// Small operations need more of them until all ranks have fallen into step.
+HostTurns::Length length_of(const Cut& cut, double bytes) {
+  constexpr int kManyPieces = 4;
+  constexpr double kLarge = 1 << 20;
+  if (cut.pieces > kManyPieces) return {1, 1};
+  return bytes > kLarge ? HostTurns::Length{1, 2} : HostTurns::Length{2, 4};
+}
+
+HostCosts work_of_letters(const HostJob& job, double bytes, int cores, const HostCosts& seconds) {
+  const int ranks = job.schedule.ranks;
+  HostTurns turns(job.plans, {.is_staged = true, .pieces = 1, .cores = cores}, seconds);
+  HostCosts costs = turns.run({2, 4}, [](int, const Plan::Move&, int, std::size_t, HostCosts&) {});
+  const double switches = costs[HostCosts::kSwitch];
+  costs = {};
+  costs[HostCosts::kSwitch] = switches;
+  costs[HostCosts::kLetter] = 1;
+  costs[HostCosts::kLetterByte] = bytes * (ranks - (ranks + cores - 1) / cores);
+  return costs;
+}
 
 std::vector<Plan> plans_of(const Schedule& schedule, bool in_place) {
   std::vector<Plan> plans;
@@ -24,189 +127,34 @@ std::vector<Plan> plans_of(const Schedule& schedule, bool in_place) {
   return plans;
 }
 
-/// Ranks that take turns on their cores. Each runs until it has to wait; who cannot go on uses its turn up all the
-/// same, as a rank does that looks and yields.
-class TurnTaking {
- public:
-  TurnTaking(const std::vector<Plan>& plans, bool is_staged, int cores)
-      : plans_(plans), is_staged_(is_staged), ranks_(plans.size()), cores_(cores) {}
-
-  /// Of the core with the most, for an operation.
-  double turns_an_operation() {
-    constexpr int kStarting = 2;  // operations after which all ranks have fallen into step
-    constexpr int kCounted = 6;
-    int starting = 0;
-    int round = 0;
-    for (; slowest() < kStarting + kCounted; ++round) {
-      if (slowest() < kStarting) ++starting;
-      // Cores run at the same time: the one that comes first here may go on by what another did in this round.
-      for (int core = 0; core < cores_; ++core) run(core + (round % ranks_on(core)) * cores_);
-    }
-    return static_cast<double>(round - starting) / kCounted;
-  }
-
- private:
-  struct Progress {
-    int operation = 0;
-    int ticks = 0;
-    auto operator<=>(const Progress&) const = default;
-  };
-  struct Rank {
-    Progress shown;  ///< to the others
-    int operation = 0;
-    bool has_entered = false;
-    std::size_t step = 0;
-  };
-
-  int ranks_on(int core) const { return (static_cast<int>(ranks_.size()) - core + cores_ - 1) / cores_; }
-
-  int slowest() const {
-    int least = ranks_.front().operation;
-    for (const Rank& rank : ranks_) least = std::min(least, rank.operation);
-    return least;
-  }
-
-  bool satisfied(const std::vector<Plan::Wait>& waits, int operation) const {
-    return std::all_of(waits.begin(), waits.end(), [&](const Plan::Wait& wait) {
-      return ranks_[at(wait.peer)].shown >= Progress{operation, wait.ticks};
-    });
-  }
-
-  void run(int number) {
-    constexpr int kSlots = 2;  // of staging, which are written in turn
-    constexpr int kMostAhead = 4;
-    const Plan& plan = plans_[at(number)];
-    Rank& rank = ranks_[at(number)];
-    // A rank whom nobody makes wait would run on for ever.
-    for (const int last = slowest() + kMostAhead; rank.operation < last;) {
-      if (!rank.has_entered) {
-        if (is_staged_ && rank.operation >= kSlots && !satisfied(plan.after, rank.operation - kSlots)) return;
-        rank.has_entered = true;
-        rank.step = 0;
-        rank.shown = std::max(rank.shown, Progress{rank.operation, plan.ticks_at(0)});
-      }
-      for (; rank.step < plan.steps.size(); ++rank.step) {
-        if (!satisfied(plan.steps[rank.step].before, rank.operation)) return;
-        rank.shown = {rank.operation, plan.ticks_at(rank.step + 1)};
-      }
-      if (!is_staged_ && !satisfied(plan.after, rank.operation)) return;
-      ++rank.operation;
-      rank.has_entered = false;
-    }
-  }
-
-  const std::vector<Plan>& plans_;
-  bool is_staged_;
-  std::vector<Rank> ranks_;
-  int cores_;
-};
-
-/// Which core's cache holds what, as caches agree on it: many may hold what is read, one what it wrote last.
-class Caches {
- public:
-  struct Access {
-    double moves = 0;
-    double accessed = 0;
-    double held = 0;
-    double fetched = 0;
-    /// A chunk from another core's cache costs several times what one's own does.
-    double weight() const { return accessed + 5 * fetched; }
-  };
-
-  Caches(const Schedule& schedule, int cores)
-      : keeps_input_(schedule.collective == Collective::kAllToAll), cores_(cores) {}
-
-  int core_of(int rank) const { return rank % cores_; }
-
-  /// How many places a move reads or writes, each counted once.
-  double places_of(const Plan::Move& move) const {
-    std::set<std::pair<int, int>> places;
-    for (const Plan::Place& place : move.operands) places.emplace(place.rank, memory_of(place));
-    for (const Plan::Place& place : move.targets) places.emplace(place.rank, memory_of(place));
-    return static_cast<double>(places.size());
-  }
-
-  void read(const Plan::Place& place, int chunk, int core, Access& access) {
-    ++access.accessed;
-    if (holders(place, chunk).insert(core).second) ++access.fetched;
-  }
-  void write(const Plan::Place& place, int chunk, int core, Access& access) {
-    ++access.accessed;
-    holders(place, chunk) = {core};
-  }
-
- private:
-  /// Input and output are one buffer but in an all_to_all.
-  int memory_of(const Plan::Place& place) const {
-    const bool is_input = place.memory == Plan::Memory::kInput;
-    return static_cast<int>(is_input && !keeps_input_ ? Plan::Memory::kOutput : place.memory);
-  }
-  std::set<int>& holders(const Plan::Place& place, int chunk) {
-    return holders_.try_emplace({place.rank, memory_of(place), chunk}, std::set{core_of(place.rank)}).first->second;
-  }
-
-  bool keeps_input_;
-  int cores_;
-  std::map<std::tuple<int, int, int>, std::set<int>> holders_;
-};
-
-using Moves = std::vector<std::pair<int, const Plan::Move*>>;  ///< with the rank
-
-/// Of all ranks, by tick.
-std::vector<Moves> moves_by_tick(const std::vector<Plan>& plans) {
-  std::vector<Moves> moves(at(plans.front().ticks));
-  for (std::size_t rank = 0; rank < plans.size(); ++rank) {
-    for (const Plan::Step& step : plans[rank].steps) {
-      for (const Plan::Move& move : step.moves) {
-        moves[at(step.ticks_before)].emplace_back(static_cast<int>(rank), &move);
-      }
-    }
-  }
-  return moves;
-}
-
-/// What the busiest core of each tick does, summed.
-Caches::Access busiest_access(const std::vector<Moves>& ticks, Caches& caches, int cores) {
-  Caches::Access sum;
-  for (const Moves& moves : ticks) {
-    std::vector<Caches::Access> by_core(at(cores));
-    for (const auto& [rank, move] : moves) {
-      Caches::Access& access = by_core[at(caches.core_of(rank))];
-      ++access.moves;
-      access.held += caches.places_of(*move);
-      for (const Plan::Place& place : move->operands) caches.read(place, move->chunk, caches.core_of(rank), access);
-    }
-    for (const auto& [rank, move] : moves) {
-      Caches::Access& access = by_core[at(caches.core_of(rank))];
-      for (const Plan::Place& place : move->targets) caches.write(place, move->chunk, caches.core_of(rank), access);
-    }
-    const auto& most = *std::max_element(by_core.begin(), by_core.end(),
-                                         [](const auto& a, const auto& b) { return a.weight() < b.weight(); });
-    sum.moves += most.moves;
-    sum.accessed += most.accessed;
-    sum.held += most.held;
-    sum.fetched += most.fetched;
-  }
-  return sum;
-}
-
 }  // namespace
 
-HostWork work_of(const Schedule& schedule, int cores) {
-  const bool in_place = runs_in_place(schedule);
-  const std::vector<Plan> plans = plans_of(schedule, in_place);
-  const int used_cores = std::clamp(cores, 1, schedule.ranks);
-  const std::vector<Moves> ticks = moves_by_tick(plans);
-  Caches caches(schedule, used_cores);
-  (void)busiest_access(ticks, caches, used_cores);  // where the last operation left everything
-  const Caches::Access access = busiest_access(ticks, caches, used_cores);
-  return {.turns = TurnTaking(plans, !in_place, used_cores).turns_an_operation(),
-          .moves = access.moves,
-          .chunks_accessed = access.accessed,
-          .chunks_held = access.held,
-          .chunks_fetched = access.fetched,
-          .is_one_exchange = is_one_exchange(schedule),
-          .is_staged = !in_place};
+HostJob::HostJob(Schedule of)
+    : schedule(std::move(of)),
+      is_staged(!runs_in_place(schedule)),
+      is_one_exchange(lockstep::is_one_exchange(schedule)),
+      plans(plans_of(schedule, !is_staged)) {}
+
+HostCosts work_of(const HostJob& job, double bytes, const Machine& machine, const HostCosts& seconds) {
+  const int ranks = job.schedule.ranks;
+  const int cores = std::clamp(machine.cores, 1, ranks);
+  if (job.is_one_exchange && bytes <= static_cast<double>(shm::Letterbox::kBytes)) {
+    return work_of_letters(job, bytes, cores, seconds);
+  }
+  const Cut cut = cut_of(job, bytes);
+  const bool is_large = bytes * ranks > static_cast<double>(SharedMemoryOperation::kStreamingBytes);
+  Memory memory(job, cut, machine, cores);
+  HostTurns turns(job.plans, {.is_staged = job.is_staged, .pieces = cut.pieces, .cores = cores}, seconds);
+  HostCosts costs = turns.run(
+      length_of(cut, bytes), [&](int rank, const Plan::Move& move, int piece, std::size_t slot, HostCosts& spent) {
+        const bool past_caches = is_large && SharedMemoryOperation::is_seldom_read(move, job.is_staged);
+        ++spent[HostCosts::kMove];
+        memory.move(rank % cores, move, piece, slot, past_caches, spent);
+      });
+  const HostCosts& all = turns.of_all_cores();
+  costs[HostCosts::kTogetherByte] = all[HostCosts::kMemoryByte] + all[HostCosts::kStreamedByte];
+  for (double& amount : costs.values) amount *= cut.scale;
+  return costs;
 }
 
 }  // namespace lockstep

@@ -37,7 +37,7 @@ SelectionInForce selection_in_force(int ranks, Medium medium, const std::vector<
         medium == Medium::kSharedMemory && one_host ? stored_calibration(this_machine()) : std::nullopt;
     if (calibration) {
       if (calibration->held_back.median <= kMostTrustedError) {
-        result = {selection_by(*calibration, ranks), "calibrated here"};
+        result = {stored_selection(*calibration, ranks), "calibrated here"};
       } else {
         result.source += fmt::format(", since the calibration here is {:.0f} % wrong in the median, more than {:.0f} %",
                                      100 * calibration->held_back.median, 100 * kMostTrustedError);

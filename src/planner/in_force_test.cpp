@@ -53,7 +53,8 @@ TEST_F(InForce, TheEnvironmentOverridesWhatItNames) {
 
 TEST_F(InForce, WhatWasMeasuredHereIsUsedHere) {
   Calibration calibration{.machine = this_machine(), .shm = {}, .held_back = {}, .samples = {}};
-  calibration.shm.seconds[2] = 1;  // only turns cost anything
+  calibration.shm.seconds[HostCosts::kSwitch] = 1;  // only turns cost anything
+  calibration.selections[4] = selection_by(calibration, 4);
   write_file_atomically(file(), to_json(calibration));
   const SelectionInForce found = selection_in_force(4);
   EXPECT_EQ(found.source, "calibrated here");
@@ -65,11 +66,11 @@ TEST_F(InForce, WhatWasMeasuredHereIsUsedHere) {
                                  .ranks = 4,
                                  .bytes = 4,
                                  .seconds = 1,
-                                 .features = {}});
+                                 .job = {}});
   write_file_atomically(file(), to_json(calibration));
   EXPECT_EQ(selection_in_force(4).source, "calibrated here; all_reduce as measured here on 4 ranks");
   EXPECT_EQ(select(selection_in_force(4).selection, Collective::kAllReduce, 1 << 20), "tree");
-  EXPECT_EQ(selection_in_force(3).source, "calibrated here") << "with 3 nothing was measured";
+  EXPECT_EQ(selection_in_force(5).source, "calibrated here") << "with 5 nothing was measured";
   calibration.samples.clear();
   calibration.held_back.median = 0.18;
   write_file_atomically(file(), to_json(calibration));

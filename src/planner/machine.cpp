@@ -1,5 +1,6 @@
+#include "planner/machine.h"
+
 #include "base/units.h"
-#include "planner/host_model.h"
 #include "topology/cpus.h"
 
 #include <lockstep/error.h>

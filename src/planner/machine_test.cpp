@@ -1,4 +1,4 @@
-#include "planner/host_model.h"
+#include "planner/machine.h"
 #include "topology/cpus.h"
 
 #include <gtest/gtest.h>

@@ -16,7 +16,7 @@ Calibration with(const std::vector<std::array<double, 3>>& bytes_direct_ring) {
                                      .ranks = 3,
                                      .bytes = bytes,
                                      .seconds = seconds,
-                                     .features = {}});
+                                     .job = {}});
     }
   }
   return calibration;

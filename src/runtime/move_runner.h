@@ -14,20 +14,16 @@ class MoveRunner {
  public:
   MoveRunner(DataType dtype, ReduceOp op, int ranks) : dtype_(dtype), op_(op), ranks_(ranks) {}
 
-  /// What is written past the caches: it would not stay there.
-  struct Streams {
-    bool copies = false;
-    bool sums = false;
-  };
-  /// One pass over `count` elements, which lie where `address_of(place)` says.
+  /// One pass over `count` elements, which lie where `address_of(place)` says. `past_caches`: what it writes would not
+  /// stay there.
   template <class AddressOf>
-  void run(const Plan::Move& move, std::size_t count, Streams streams, const AddressOf& address_of) {
+  void run(const Plan::Move& move, std::size_t count, bool past_caches, const AddressOf& address_of) {
     operands_.clear();
     for (const Plan::Place& place : move.operands) operands_.push_back(address_of(place));
     targets_.clear();
     for (const Plan::Place& place : move.targets) targets_.push_back(address_of(place));
     if (operands_.size() == 1 && targets_.size() == 1) {
-      kernels::copy(targets_.front(), operands_.front(), count * size_of(dtype_), streams.copies);
+      kernels::copy(targets_.front(), operands_.front(), count * size_of(dtype_), past_caches);
       return;
     }
     const bool divides = move.finishes && op_ == ReduceOp::kMean;
@@ -39,7 +35,7 @@ class MoveRunner {
                      .dtype = dtype_,
                      .op = op_,
                      .divide_by = divides ? ranks_ : 1,
-                     .streaming = streams.sums});
+                     .streaming = past_caches});
   }
 
  private:

@@ -11,10 +11,8 @@ namespace lockstep {
 
 namespace {
 
-/// Results of more bytes than this, over all ranks, are written past the caches: they would not stay there.
-constexpr std::size_t kStreamingBytes = std::size_t{48} << 20;
-/// Whether what is written was read just before, so that it is in the cache anyway: each of `targets` lies in the
-/// memory of one of the `operands`' ranks, at the same chunk.
+/// Whether each of `targets` lies in the memory of one of the `operands`' ranks, at the same chunk, so that it was read
+/// just before.
 bool is_read(const std::vector<Plan::Place>& targets, const std::vector<Plan::Place>& operands) {
   return std::all_of(targets.begin(), targets.end(), [&](const Plan::Place& target) {
     return std::any_of(operands.begin(), operands.end(),
@@ -22,10 +20,13 @@ bool is_read(const std::vector<Plan::Place>& targets, const std::vector<Plan::Pl
   });
 }
 
-/// A piece that passes through staging should stay in a core's cache until its readers have it.
-constexpr std::size_t kPieceBytes = std::size_t{512} << 10;
-
 }  // namespace
+
+bool SharedMemoryOperation::is_seldom_read(const Plan::Move& move, bool is_staged) {
+  const bool is_copy = move.operands.size() == 1 && move.targets.size() == 1;
+  if (is_copy) return move.targets.front().memory == Plan::Memory::kOutput;
+  return !is_staged && !is_read(move.targets, move.operands);
+}
 
 SharedMemoryOperation::SharedMemoryOperation(Transport& transport, StagingRing& staging, Setup setup)
     : RunningOperation(setup.announcement),
@@ -134,11 +135,8 @@ void SharedMemoryOperation::carry_out(const Plan::Move& move) {
     for (const ExecutedTransfer& transfer : move.transfers) record(transfer);
   }
   if (count == 0) return;
-  const bool comes_home = move.targets.front().memory == Plan::Memory::kOutput;
-  runner_.run(
-      move, count,
-      {.copies = streams_ && comes_home, .sums = streams_ && !is_staged() && !is_read(move.targets, move.operands)},
-      [&](const Plan::Place& place) { return address_of(place, move.chunk); });
+  runner_.run(move, count, streams_ && is_seldom_read(move, is_staged()),
+              [&](const Plan::Place& place) { return address_of(place, move.chunk); });
 }
 
 std::byte* SharedMemoryOperation::address_of(const Plan::Place& place, int chunk) const {

@@ -17,6 +17,14 @@ namespace lockstep {
 /// piece after piece.
 class SharedMemoryOperation final : public RunningOperation {
  public:
+  /// Results of more bytes than this, over all ranks, would not stay in the caches, so that they are written past them
+  /// where the move is_seldom_read.
+  static constexpr std::size_t kStreamingBytes = std::size_t{48} << 20;
+  /// Whether nobody reads soon what the move writes, and it is not in the cache anyway.
+  static bool is_seldom_read(const Plan::Move& move, bool is_staged);
+  /// A piece that passes through staging should stay in a core's cache until its readers have it.
+  static constexpr std::size_t kPieceBytes = std::size_t{512} << 10;
+
   struct Setup {
     std::shared_ptr<const Plan> plan;
     Announcement announcement;  ///< but for sequence and offsets

@@ -34,7 +34,7 @@ TEST(CostModel, OfACalibrationIsWhatThatPredicts) {
   const CostModel model = model_of(calibration);
   const Schedule schedule = schedule_for("ring", {.collective = Collective::kAllReduce, .ranks = 2});
   EXPECT_DOUBLE_EQ(model({.algorithm = "ring", .ranks = 2, .bytes = 4096}),
-                   predicted_seconds(calibration, HostJob(schedule, calibration.machine), 4096));
+                   predicted_seconds(calibration, HostJob(schedule), 4096));
   EXPECT_GT(model({.algorithm = "ring", .ranks = 2, .bytes = 1 << 20}),
             model({.algorithm = "ring", .ranks = 2, .bytes = 4096}));
 }

@@ -1,0 +1,92 @@
+#include "planner/host_caches.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace lockstep {
+
+namespace {
+
+/// Of the first level, which is about as large on all processors. A ramp begins where some of a working set is lost.
+constexpr double kFirstFrom = 32 << 10;
+constexpr double kFirstTo = 96 << 10;
+/// What another core wrote just now is still in its first cache.
+constexpr double kWrittenFrom = 24 << 10;
+constexpr double kWrittenTo = 48 << 10;
+
+/// From 0 to 1 between two logarithms.
+double ramp(double at, double from, double to) { return std::clamp((at - from) / (to - from), 0.0, 1.0); }
+
+}  // namespace
+
+HostCaches::HostCaches(const Machine& machine, int cores, std::size_t blocks, double block_bytes)
+    : block_bytes_(block_bytes),
+      own_bytes_(std::max(2 * kFirstTo, machine.cache_bytes_a_core)),
+      blocks_(blocks),
+      held_(static_cast<std::size_t>(cores) * blocks, kNotHeld),
+      cores_(static_cast<std::size_t>(cores), ReuseDistance(blocks)) {
+  // Of a shared cache other machines on the host have their part, so that it is lost little by little.
+  const double shared = std::max(2 * own_bytes_, machine.cache_bytes_shared / 4);
+  const std::array<double, HostCosts::kLevels> from{kFirstFrom, own_bytes_ / 2, own_bytes_, shared, 2 * shared};
+  const std::array<double, HostCosts::kLevels> to{kFirstTo, own_bytes_, 2 * own_bytes_, 2 * shared, 4 * shared};
+  for (std::size_t level = 0; level < HostCosts::kLevels; ++level) {
+    rises_from_[level] = std::log(from[level]);
+    rises_to_[level] = std::log(to[level]);
+  }
+}
+
+void HostCaches::pass(int core, const std::vector<Access>& accesses, bool past_caches, HostCosts& costs) {
+  for (const Access& access : accesses) {
+    if (access.writes && !access.reads && past_caches) {
+      costs[HostCosts::kStreamedByte] += block_bytes_;
+    } else {
+      bring(core, access.block, costs);
+    }
+  }
+  for (const Access& access : accesses) {
+    if (access.writes) {
+      write(core, access.block, past_caches);
+    } else {
+      held(core, access.block) = blocks_[access.block].version;
+      cores_[static_cast<std::size_t>(core)].touch(access.block);
+    }
+  }
+}
+
+void HostCaches::bring(int core, std::size_t block, HostCosts& costs) {
+  const auto [version, writer] = blocks_[block];
+  const bool is_own = held(core, block) == version || writer == core || writer == kMemory;
+  const auto& touched_by = cores_[static_cast<std::size_t>(is_own ? core : writer)];
+  const double distance = block_bytes_ * touched_by.of(block);
+  if (is_own) return add_own(distance, 1, costs);
+  // What the writer's own cache no longer holds comes from where everybody's data is.
+  const double at = std::log(std::max(1.0, distance));
+  const double lost = ramp(at, std::log(own_bytes_ / 2), std::log(2 * own_bytes_));
+  costs[HostCosts::kFetchedByte] += block_bytes_ * (1 - lost);
+  costs[HostCosts::kJustWrittenByte] +=
+      block_bytes_ * (1 - ramp(at, std::log(kWrittenFrom), std::log(kWrittenTo)));
+  if (lost > 0) add_own(distance, lost, costs);
+}
+
+void HostCaches::add_own(double distance_bytes, double share, HostCosts& costs) const {
+  const double at = std::log(std::max(1.0, distance_bytes));
+  for (std::size_t level = 0; level < HostCosts::kLevels; ++level) {
+    const double beyond = ramp(at, rises_from_[level], rises_to_[level]);
+    if (beyond == 0) return;
+    costs[HostCosts::kFirstLevel + level] += share * beyond * block_bytes_;
+  }
+}
+
+void HostCaches::write(int core, std::size_t block, bool past_caches) {
+  Block& written = blocks_[block];
+  ++written.version;
+  written.writer = past_caches ? kMemory : static_cast<std::int16_t>(core);
+  for (std::size_t other = 0; other < cores_.size(); ++other) {
+    if (past_caches || other != static_cast<std::size_t>(core)) cores_[other].drop(block);
+  }
+  if (past_caches) return;
+  held(core, block) = written.version;
+  cores_[static_cast<std::size_t>(core)].touch(block);
+}
+
+}  // namespace lockstep

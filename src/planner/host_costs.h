@@ -1,0 +1,43 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+namespace lockstep {
+
+/// What takes time where ranks share the memory of a host: how much of each an operation does, or the seconds that one
+/// of each takes. Their product is the time.
+struct HostCosts {
+  static constexpr std::size_t kLevels = 5;
+  enum Cost : std::size_t {
+    kOperation,
+    kSwitch,    ///< a core goes on to another of its ranks, to look whether it can go on
+    kProgress,  ///< a peer's progress is read, which another core has written since
+    kMove,      ///< a pass over a chunk
+    kByte,      ///< read or written
+    /// Again, a byte that is brought from beyond the core's first cache; half of its own; all of its own; a quarter of
+    /// the shared one; half of the shared one: by how much the core touched since it had it (HostCaches).
+    kFirstLevel,
+    kMemoryByte = kFirstLevel + 3,  ///< the level from which on it comes from memory
+    kFetchedByte = kFirstLevel + kLevels,  ///< from another core's own cache, where it was written
+    kJustWrittenByte,                      ///< of those, again, what is still in that core's first cache
+    kStreamedByte,                         ///< written past the caches
+    kTogetherByte,                         ///< that all cores bring from memory or stream, which they share
+    kLetter,                               ///< instead of all these: a small exchange of one step
+    kLetterByte,                           ///< that crosses from other cores to the busiest one
+    kCount
+  };
+
+  std::array<double, kCount> values{};
+
+  double& operator[](std::size_t cost) { return values[cost]; }
+  double operator[](std::size_t cost) const { return values[cost]; }
+};
+
+inline double operator*(const HostCosts& amounts, const HostCosts& seconds) {
+  double sum = 0;
+  for (std::size_t i = 0; i < HostCosts::kCount; ++i) sum += amounts[i] * seconds[i];
+  return sum;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,110 @@
+#pragma once
+
+#include "planner/host_costs.h"
+#include "runtime/plan.h"
+
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace lockstep {
+
+/// Lets the plans of all ranks run on cores, in time. A core runs one of its ranks until it has to wait for another,
+/// then looks at its next, in turn; who looks in vain has used its turn up all the same.
+class HostTurns {
+ public:
+  struct Host {
+    bool is_staged = false;
+    int pieces = 1;
+    int cores = 1;  ///< no more than ranks, which are dealt to them in turn
+  };
+  /// Operations that follow each other: until all ranks have fallen into step, and those that are counted.
+  struct Length {
+    int starting;
+    int counted;
+  };
+  /// Adds what a move of a rank costs, in a piece that passes through that slot of the staging area.
+  using MoveCosts = std::function<void(int rank, const Plan::Move& move, int piece, std::size_t slot, HostCosts& costs)>;
+
+  /// `plans`, by rank, outlive it. `seconds`: what each cost takes.
+  HostTurns(const std::vector<Plan>& plans, const Host& host, const HostCosts& seconds);
+
+  /// What one operation of those counted costs, along the longest chain of what waited for what. Runs once.
+  HostCosts run(const Length& length, const MoveCosts& move_costs);
+  /// What the moves of one operation of those counted cost on all cores together, waited for or not.
+  const HostCosts& of_all_cores() const { return of_all_cores_; }
+
+ private:
+  /// A point in time, and what was spent on the way that led to it.
+  struct Moment {
+    double seconds = 0;
+    HostCosts spent;
+  };
+  struct Progress {
+    int operation = -1;
+    int ticks = 0;
+    auto operator<=>(const Progress&) const = default;
+  };
+  struct Shown {
+    Progress progress;
+    Moment since;
+  };
+  struct Rank {
+    std::vector<Shown> shown;  ///< ascending
+    int operation = 0;
+    int piece = 0;
+    bool in_piece = false;
+    std::size_t position = 0;                           ///< in the plan's steps
+    std::size_t slots_taken = 0;
+    std::array<std::optional<Progress>, 2> slot_users;  ///< when the piece began that used a slot last
+  };
+  struct Waiting {
+    const std::vector<Plan::Wait>* waits;
+    Progress since;
+  };
+  /// What a core does next.
+  struct Next {
+    double seconds = 0;
+    int rank = 0;
+    int visits = 0;                   ///< of other ranks before
+    std::optional<Moment> woken_by;  ///< where nobody could go on at once
+  };
+  struct Core {
+    Moment now;
+    int current = 0;            ///< rank that ran last
+    std::map<int, Progress> seen;  ///< of each peer, what this core has read
+    std::optional<Next> next;
+    bool is_stale = true;  ///< `next` may not hold any more
+  };
+
+  int core_of(int rank) const { return rank % host_.cores; }
+  int ranks_on(int core) const;
+  void spend(Core& core, HostCosts::Cost cost, double amount);
+
+  Waiting waiting_of(int rank) const;
+  std::optional<Moment> ready(int rank) const;
+  std::optional<Next> next_of(int core) const;
+  void go_on(int core, const MoveCosts& move_costs);
+  void look(int core, int rank);
+  void act(int rank, const MoveCosts& move_costs);
+  void run_step(int rank, const Plan::Step& step, const MoveCosts& move_costs);
+  void enter_piece(int rank);
+  void leave_piece(int rank);
+  void show(int rank, std::size_t position);
+
+  const std::vector<Plan>& plans_;
+  Host host_;
+  const HostCosts& seconds_;
+  std::vector<Rank> ranks_;
+  std::vector<Core> cores_;
+  Length length_{};
+  int operations_ = 0;
+  HostCosts of_all_cores_;
+  std::vector<Moment> ends_;  ///< of each operation, on the rank that was the last
+};
+
+}  // namespace lockstep
