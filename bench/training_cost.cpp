@@ -6,6 +6,7 @@
 #include <torch/torch.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <fstream>
@@ -31,6 +32,7 @@ struct Options {
   std::int64_t batch = 16;
   int micro_batches = 0;
   std::string mode = "both";
+  bool communication = false;
 };
 
 double milliseconds_since(Clock::time_point start) {
@@ -165,6 +167,21 @@ class Measurement {
     result_["buckets_ms"].push_back(busy_ms);
     result_["buckets"] = report.buckets.size();
     result_["buckets_before_last_gradient"].push_back(before_last);
+    if (options_.communication) measure_communication(report);
+  }
+
+  /// What the same buckets take when nothing is computed.
+  void measure_communication(const lockstep::SyncReport& report) {
+    std::size_t most = 0;
+    for (const auto& bucket : report.buckets) most = std::max(most, bucket.bytes);
+    if (buckets_memory_.bytes() < most) buckets_memory_ = world_.allocate(most);
+    world_.barrier().wait();
+    const auto start = Clock::now();
+    for (const auto& bucket : report.buckets) {
+      auto* values = static_cast<float*>(buckets_memory_.data());
+      world_.all_reduce(lockstep::buffer_of(values, bucket.bytes / sizeof(float)), lockstep::ReduceOp::kMean).wait();
+    }
+    result_["communication_alone_ms"].push_back(milliseconds_since(start));
   }
 
   /// The slowest rank's times.
@@ -188,6 +205,7 @@ class Measurement {
   std::optional<Training> together_;
   std::optional<lockstep::DataParallel> replica_;
   std::optional<lockstep::InvariantParallel> invariant_;
+  lockstep::RegisteredMemory buckets_memory_;
   nlohmann::json result_;
 };
 
@@ -205,6 +223,7 @@ int main(int argc, char** argv) {
   app.add_option("--batch", options.batch, "Samples a rank");
   app.add_option("--micro-batches", options.micro_batches, "Of all ranks, of the copy in lockstep; 0: one a rank");
   app.add_option("--mode", options.mode, "Which copies to train")->check(CLI::IsMember({"both", "alone", "wrapped"}));
+  app.add_flag("--communication", options.communication, "Also time the buckets' all-reduces by themselves");
   CLI11_PARSE(app, argc, argv);
   const auto world = lockstep::World::from_env();
   at::set_num_threads(1);

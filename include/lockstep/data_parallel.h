@@ -2,6 +2,7 @@
 
 #include <lockstep/group.h>
 #include <torch/nn/module.h>
+#include <torch/optim/optimizer.h>
 
 #include <cstdint>
 #include <functional>
@@ -194,6 +195,11 @@ class DataParallel {
     int& depth_;
   };
   Pause pause();
+
+  /// optimizer.step(), and nothing: replicas are equal already. So one loop trains with this and with LocalSgd, whose
+  /// replicas differ for a while.
+  void step(torch::optim::Optimizer& optimizer) { optimizer.step(); }
+  void synchronise() {}
 
   /// About the last synchronised backward.
   const SyncReport& report() const;

@@ -27,12 +27,12 @@ inline LocalSgdOptions diloco(std::int64_t period = 500) { return {period, 0.7, 
 
 /// Local SGD (Stich 2019, Local SGD Converges Fast and Communicates Little), and DiLoCo: ranks train each by itself,
 /// with any optimizer, and every `period` updates their parameters become the mean over ranks, weighted by the samples
-/// that each has seen since the last time. The call site is DataParallel's, but for step():
+/// that each has seen since the last time. The call site is DataParallel's, which has step() and synchronise() too:
 ///
 ///   lockstep::LocalSgd replica(world, *net, {.period = 8});    // or lockstep::diloco()
 ///   ...
 ///   loss.backward();
-///   replica.step(optimizer);                                   // instead of optimizer.step()
+///   replica.step(optimizer);
 ///   ...
 ///   replica.synchronise();                                     // before the model is used, saved or evaluated
 ///

@@ -52,6 +52,33 @@ TEST_P(LocalSgdOn, WithPeriodOneIsOneProcessOnTheWholeBatch) {
   EXPECT_TRUE(parity.bits_equal);
 }
 
+/// One loop for every strategy.
+template <class Strategy>
+torch::Tensor trained_by(Strategy replica, test::SmallNet& net, const Group& group) {
+  torch::optim::SGD optimizer(net.parameters(), 0.1);
+  const auto loader = make_loader(test::spots(), group, test::spots_options());
+  for (auto& batch : loader->epoch()) {
+    optimizer.zero_grad();
+    torch::nn::functional::cross_entropy(net.forward(batch.data), batch.target).backward();
+    replica.step(optimizer);
+  }
+  replica.synchronise();
+  return test::flat_parameters(net);
+}
+
+TEST(LocalSgdTest, HasTheSameCallSiteAsDataParallel) {
+  run_threads(2, [](World& world) {
+    const auto net = test::make_net(3);
+    const torch::Tensor in_lockstep = trained_by(DataParallel(world, *net), *net, world);
+    const auto other = test::make_net(3);
+    const torch::Tensor locally = trained_by(LocalSgd(world, *other, {.period = 1}), *other, world);
+    EXPECT_LE((in_lockstep - locally).norm().item<double>(), test::kParityTolerance * in_lockstep.norm().item<double>());
+    const auto another = test::make_net(3);
+    const torch::Tensor seldom = trained_by(LocalSgd(world, *another, {.period = 4}), *another, world);
+    EXPECT_GT((in_lockstep - seldom).norm().item<double>(), 0) << "ranks were apart in between";
+  });
+}
+
 TEST(LocalSgdTest, ParitySeesWeightsThatAreEqual) {
   EXPECT_GT(whole_batch_parity(3, Fault::kEqualWeights).difference, 100 * test::kParityTolerance);
 }
