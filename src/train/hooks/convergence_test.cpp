@@ -16,6 +16,7 @@ using test::mnist;
 
 using MakeHook = std::function<BucketHookPtr(const Group&)>;
 constexpr int kRanks = 2;
+constexpr double kTextRate = 0.3;
 
 struct Outcome {
   double accuracy = 0;
@@ -52,15 +53,15 @@ Outcome train(const std::filesystem::path& folder, const Recipe& recipe) {
 }
 
 /// The loss on letters held back, after 400 batches of 64.
-double loss_on_text(const std::filesystem::path& file, const MakeHook& make) {
+double loss_on_text(const std::filesystem::path& file, const Recipe& recipe) {
   const test::Letters training(file, 0, 25600);
   const test::Letters held_back(file, 200000, 10000);
   double loss = 0;
   test::on_ranks(kRanks, [&](World& world) {
     auto net = test::letter_net();
-    const auto hook = make(world);
+    const auto hook = recipe.make(world);
     const DataParallel replica(world, *net, {.communication_hook = use(hook)});
-    torch::optim::SGD optimizer(net->parameters(), 0.3);
+    torch::optim::SGD optimizer(net->parameters(), torch::optim::SGDOptions(recipe.rate).momentum(recipe.momentum));
     const auto loader = make_loader(training, world, {.global_batch = 64, .seed = 5});
     for (auto& batch : loader->epoch()) {
       optimizer.zero_grad();
@@ -80,7 +81,7 @@ const Outcome& dense_digits(const std::filesystem::path& folder) {
   return outcome;
 }
 double dense_loss_on_text(const std::filesystem::path& file) {
-  static const double loss = loss_on_text(file, all_reduce);
+  static const double loss = loss_on_text(file, {all_reduce, kTextRate});
   return loss;
 }
 
@@ -125,7 +126,7 @@ TEST_P(Convergence, TextIsLearntWithinTheBound) {
   const auto file = test::shakespeare();
   if (file.empty()) GTEST_SKIP() << "no tinyshakespeare: set LOCKSTEP_TEST_DATA";
   const double dense = dense_loss_on_text(file);
-  const double compressed = loss_on_text(file, GetParam().make);
+  const double compressed = loss_on_text(file, {GetParam().make, kTextRate});
   std::printf("%s on text: loss %.4f, dense %.4f\n", GetParam().name, compressed, dense);
   EXPECT_LT(dense, 2.8);
   EXPECT_LE(compressed, dense + 10 * GetParam().bound);
@@ -135,7 +136,8 @@ TEST_P(Convergence, TextIsLearntWithinTheBound) {
 TEST(Convergence, TextsBoundFailsWithoutErrorFeedback) {
   const auto file = test::shakespeare();
   if (file.empty()) GTEST_SKIP() << "no tinyshakespeare: set LOCKSTEP_TEST_DATA";
-  const double forgetful = loss_on_text(file, [](const Group& g) { return top_k_hook(g, 0.001); });
+  const auto top_k = [](const Group& g) { return top_k_hook(g, 0.001); };
+  const double forgetful = loss_on_text(file, {top_k, kTextRate});
   EXPECT_GT(forgetful, dense_loss_on_text(file) + 0.1);
 }
 
@@ -185,6 +187,23 @@ TEST(Convergence, DeepGradientKeepsMomentumAndErrorFeedbackDoesNot) {
   EXPECT_GE(compressed.accuracy, dense.accuracy - 0.01);
   EXPECT_GT(compressed.ratio, 20);  // the warm-up sends more
   EXPECT_LT(late.accuracy, dense.accuracy - 0.02);
+}
+
+TEST(Convergence, DeepGradientLearnsTextAsMomentumDoes) {
+  const auto file = test::shakespeare();
+  if (file.empty()) GTEST_SKIP() << "no tinyshakespeare: set LOCKSTEP_TEST_DATA";
+  constexpr double kRate = 0.03;
+  constexpr double kMomentum = 0.9;
+  const double dense = loss_on_text(file, {all_reduce, kRate, kMomentum});
+  const auto deep = [](const Group& g) { return deep_gradient_hook(g, {kMomentum, 0.01, 100}); };
+  const double compressed = loss_on_text(file, {deep, kRate});
+  const auto fed = [](const Group& g) { return error_feedback(top_k_hook(g, 0.01)); };
+  const double without = loss_on_text(file, {fed, kRate});
+  std::printf("text with momentum %.1f: loss %.4f dense, %.4f deep_gradient(0.01), %.4f top_k without momentum\n",
+              kMomentum, dense, compressed, without);
+  EXPECT_LT(dense, 2.8);
+  EXPECT_LE(compressed, dense + 0.1);
+  EXPECT_GT(without, dense + 0.1) << "the bound sees a momentum that is missing";
 }
 
 }  // namespace
