@@ -164,6 +164,7 @@ class Measurement {
       before_last += bucket.launched_us < report.last_gradient_us ? 1 : 0;
     }
     result_["exposed_ms"].push_back(report.exposed_ms);
+    result_["exposed_in_backward_ms"].push_back(report.exposed_in_backward_ms);
     result_["buckets_ms"].push_back(busy_ms);
     result_["buckets"] = report.buckets.size();
     result_["buckets_before_last_gradient"].push_back(before_last);

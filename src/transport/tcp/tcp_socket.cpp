@@ -1,5 +1,7 @@
 #include "transport/tcp/tcp_socket.h"
 
+#include "transport/tcp/send_buffer.h"
+
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <lockstep/error.h>
@@ -209,6 +211,7 @@ Moved receive_all(const FileDescriptor& socket, void* data, std::size_t bytes, D
 void prepare(const FileDescriptor& socket, bool loopback) {
   constexpr int kSilenceMilliseconds = 30'000;  // unacknowledged for so long: the machine or the line is gone
   set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
+  if (const auto bytes = send_buffer_bytes()) set_option(socket, SOL_SOCKET, SO_SNDBUF, *bytes);
   set_option(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, kSilenceMilliseconds);
   set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
   set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, 10);
