@@ -33,6 +33,7 @@ struct Options {
   int micro_batches = 0;
   std::string mode = "both";
   bool communication = false;
+  std::size_t bucket_bytes = lockstep::DataParallelOptions().bucket_bytes;
 };
 
 double milliseconds_since(Clock::time_point start) {
@@ -118,7 +119,7 @@ class Measurement {
     if (options.mode == "alone") return;
     together_.emplace(options);
     if (options.micro_batches == 0) {
-      replica_.emplace(world, *together_->model());
+      replica_.emplace(world, *together_->model(), lockstep::DataParallelOptions{.bucket_bytes = options.bucket_bytes});
     } else {
       invariant_.emplace(world, *together_->model(),
                          lockstep::InvariantOptions{.micro_batches = options.micro_batches});
@@ -223,6 +224,7 @@ int main(int argc, char** argv) {
   app.add_option("--sequence", options.sequence, "Tokens of a sample");
   app.add_option("--batch", options.batch, "Samples a rank");
   app.add_option("--micro-batches", options.micro_batches, "Of all ranks, of the copy in lockstep; 0: one a rank");
+  app.add_option("--bucket-bytes", options.bucket_bytes, "Of gradients that travel together; 0: DataParallel picks");
   app.add_option("--mode", options.mode, "Which copies to train")->check(CLI::IsMember({"both", "alone", "wrapped"}));
   app.add_flag("--communication", options.communication, "Also time the buckets' all-reduces by themselves");
   CLI11_PARSE(app, argc, argv);
