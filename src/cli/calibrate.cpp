@@ -226,8 +226,9 @@ Calibration calibrate(const CalibrateOptions& options) {
   calibration.held_back = error_of(calibration.shm, unknown, machine);
   append(calibration.samples, std::move(known));
   append(calibration.samples, std::move(unknown));
+  // Of many more than were measured the prices say little, and to find them takes long.
   for (const int ranks : {2, 3, 4, 5, 6, 7, 8, 12, kMostSelectedRanks}) {
-    calibration.selections.emplace(ranks, selection_by(calibration, ranks));
+    if (ranks <= 2 * most) calibration.selections.emplace(ranks, selection_by(calibration, ranks));
   }
   return calibration;
 }

@@ -106,15 +106,12 @@ void HostTurns::go_on(int number, const MoveCosts& move_costs) {
     spend(core, HostCosts::kSwitch, next.visits);
   }
   core.current = next.rank;
-  core.is_stale = true;
   look(number, next.rank);
   act(next.rank, move_costs);
-  for (Core& other : cores_) {
-    if (!other.is_stale) {
-      const int first = static_cast<int>(&other - cores_.data());
-      for (int rank = first; rank < static_cast<int>(ranks_.size()); rank += host_.cores) {
-        for (const Plan::Wait& wait : *waiting_of(rank).waits) other.is_stale |= wait.peer == next.rank;
-      }
+  core.is_stale = true;
+  for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) {
+    for (const Plan::Wait& wait : *waiting_of(rank).waits) {
+      if (wait.peer == next.rank) cores_[at(core_of(rank))].is_stale = true;
     }
   }
 }
