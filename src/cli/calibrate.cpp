@@ -65,7 +65,10 @@ struct Point {
 class Measurement {
  public:
   Measurement(int ranks, std::vector<Point> points, std::chrono::duration<double> for_each_round)
-      : ranks_(ranks), points_(std::move(points)), for_each_round_s_(for_each_round.count()), seconds_(points_.size()) {}
+      : ranks_(ranks),
+        points_(std::move(points)),
+        for_each_round_s_(for_each_round.count()),
+        seconds_(points_.size()) {}
 
   std::vector<HostSample> run() {
     run_threads(ranks_, [&](World& world) { measure(world); });
@@ -75,8 +78,7 @@ class Measurement {
       const auto& [collective, algorithm, size] = points_[i];
       auto& job = jobs[{collective, algorithm}];
       if (!job) {
-        job = std::make_shared<HostJob>(
-            find_algorithm(algorithm).build({.collective = collective, .ranks = ranks_}));
+        job = std::make_shared<HostJob>(find_algorithm(algorithm).build({.collective = collective, .ranks = ranks_}));
       }
       samples.push_back({.collective = collective,
                          .algorithm = algorithm,

@@ -15,10 +15,10 @@ namespace lockstep {
 /// What was measured on a machine, and what follows from it.
 struct Calibration {
   Machine machine;
-  HostModel shm;                       ///< ranks that share the host's memory
-  double memory_bytes_per_second = 0;  ///< that all cores together copy, read and written counted
-  PredictionError held_back;           ///< of predictions of measurements that the fit has not seen
-  std::vector<HostSample> samples;     ///< everything measured; without their jobs when read from a file
+  HostModel shm;                        ///< ranks that share the host's memory
+  double memory_bytes_per_second = 0;   ///< that all cores together copy, read and written counted
+  PredictionError held_back;            ///< of predictions of measurements that the fit has not seen
+  std::vector<HostSample> samples;      ///< everything measured; without their jobs when read from a file
   std::map<int, Selection> selections;  ///< by ranks: of each collective what is predicted to be the fastest
 };
 

@@ -63,8 +63,7 @@ void HostCaches::bring(int core, std::size_t block, HostCosts& costs) {
   const double at = std::log(std::max(1.0, distance));
   const double lost = ramp(at, std::log(own_bytes_ / 2), std::log(2 * own_bytes_));
   costs[HostCosts::kFetchedByte] += block_bytes_ * (1 - lost);
-  costs[HostCosts::kJustWrittenByte] +=
-      block_bytes_ * (1 - ramp(at, std::log(kWrittenFrom), std::log(kWrittenTo)));
+  costs[HostCosts::kJustWrittenByte] += block_bytes_ * (1 - ramp(at, std::log(kWrittenFrom), std::log(kWrittenTo)));
   if (lost > 0) add_own(distance, lost, costs);
 }
 

@@ -18,7 +18,7 @@ struct HostCosts {
     /// Again, a byte that is brought from beyond the core's first cache; half of its own; all of its own; a quarter of
     /// the shared one; half of the shared one: by how much the core touched since it had it (HostCaches).
     kFirstLevel,
-    kMemoryByte = kFirstLevel + 3,  ///< the level from which on it comes from memory
+    kMemoryByte = kFirstLevel + 3,         ///< the level from which on it comes from memory
     kFetchedByte = kFirstLevel + kLevels,  ///< from another core's own cache, where it was written
     kJustWrittenByte,                      ///< of those, again, what is still in that core's first cache
     kStreamedByte,                         ///< written past the caches

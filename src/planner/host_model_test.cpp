@@ -10,7 +10,6 @@ namespace lockstep {
 
 namespace {
 
-
 /// In the order of HostCosts.
 constexpr HostModel kTruth{
     {{1e-7, 9e-7, 2e-7, 6e-8, 7e-12, 6e-12, 6e-12, 1.5e-11, 1.5e-11, 2e-11, 5e-11, 1e-10, 1e-11, 1e-11, 2e-7, 2e-10}}};
@@ -41,7 +40,8 @@ TEST(HostModel, FindsTheCostsThatMadeTheSamples) {
 TEST(HostModel, DisturbedSamplesCountLittle) {
   std::vector<HostSample> disturbed = samples(kTruth, {2, 4, 8}, 4);
   for (std::size_t i = 0; i < disturbed.size(); i += 7) disturbed[i].seconds *= 3;
-  EXPECT_LT(error_of(fit(disturbed, machine_for_tests()), samples(kTruth, {2, 4, 8}, 4), machine_for_tests()).median, 0.05);
+  EXPECT_LT(error_of(fit(disturbed, machine_for_tests()), samples(kTruth, {2, 4, 8}, 4), machine_for_tests()).median,
+            0.05);
 }
 
 TEST(HostModel, NoCostIsBelowZero) {

@@ -28,7 +28,8 @@ class HostTurns {
     int counted;
   };
   /// Adds what a move of a rank costs, in a piece that passes through that slot of the staging area.
-  using MoveCosts = std::function<void(int rank, const Plan::Move& move, int piece, std::size_t slot, HostCosts& costs)>;
+  using MoveCosts =
+      std::function<void(int rank, const Plan::Move& move, int piece, std::size_t slot, HostCosts& costs)>;
 
   /// `plans`, by rank, outlive it. `seconds`: what each cost takes.
   HostTurns(const std::vector<Plan>& plans, const Host& host, const HostCosts& seconds);
@@ -58,7 +59,7 @@ class HostTurns {
     int operation = 0;
     int piece = 0;
     bool in_piece = false;
-    std::size_t position = 0;                           ///< in the plan's steps
+    std::size_t position = 0;  ///< in the plan's steps
     std::size_t slots_taken = 0;
     std::array<std::optional<Progress>, 2> slot_users;  ///< when the piece began that used a slot last
   };
@@ -70,12 +71,12 @@ class HostTurns {
   struct Next {
     double seconds = 0;
     int rank = 0;
-    int visits = 0;                   ///< of other ranks before
+    int visits = 0;                  ///< of other ranks before
     std::optional<Moment> woken_by;  ///< where nobody could go on at once
   };
   struct Core {
     Moment now;
-    int current = 0;            ///< rank that ran last
+    int current = 0;               ///< rank that ran last
     std::map<int, Progress> seen;  ///< of each peer, what this core has read
     std::optional<Next> next;
     bool is_stale = true;  ///< `next` may not hold any more

@@ -25,9 +25,8 @@ HostCosts run(const char* algorithm, int ranks, int cores, const HostCosts& seco
     plans.push_back(is_staged ? make_staged_plan(schedule, rank) : make_in_place_plan(schedule, rank));
   }
   HostTurns turns(plans, {.is_staged = is_staged, .pieces = 1, .cores = cores}, seconds);
-  return turns.run({2, 4}, [](int, const Plan::Move&, int, std::size_t, HostCosts& costs) {
-    ++costs[HostCosts::kMove];
-  });
+  return turns.run({2, 4},
+                   [](int, const Plan::Move&, int, std::size_t, HostCosts& costs) { ++costs[HostCosts::kMove]; });
 }
 
 }  // namespace
@@ -69,9 +68,8 @@ TEST(HostTurns, AllCoresTogetherDoWhatTheScheduleSays) {
   }
   const HostCosts seconds = by_hand(1, 1, 1);
   HostTurns turns(plans, {.is_staged = false, .pieces = 1, .cores = 2}, seconds);
-  (void)turns.run({1, 3}, [](int, const Plan::Move&, int, std::size_t, HostCosts& costs) {
-    ++costs[HostCosts::kMove];
-  });
+  (void)turns.run({1, 3},
+                  [](int, const Plan::Move&, int, std::size_t, HostCosts& costs) { ++costs[HostCosts::kMove]; });
   EXPECT_DOUBLE_EQ(turns.of_all_cores()[HostCosts::kMove], static_cast<double>(moves));
 }
 

@@ -28,7 +28,7 @@ struct Cut {
 
 Cut cut_of(const HostJob& job, double bytes) {
   constexpr int kBlocks = 4;
-  constexpr int kManyChunks = 16;  // which are small enough as they are
+  constexpr int kManyChunks = 16;      // which are small enough as they are
   constexpr double kMostPieces = 128;  // beyond, they are all alike
   const double chunk = chunk_bytes(job.schedule, bytes);
   const double most = static_cast<double>(SharedMemoryOperation::kPieceBytes) / job.plans.front().chunks;

@@ -61,12 +61,8 @@ TEST_F(InForce, WhatWasMeasuredHereIsUsedHere) {
   EXPECT_EQ(selection_in_force(4, Medium::kMessages).selection, built_in_selection(4, Medium::kMessages))
       << "nothing was measured of that";
   EXPECT_EQ(found.selection, selection_by(calibration, 4));
-  calibration.samples.push_back({.collective = Collective::kAllReduce,
-                                 .algorithm = "tree",
-                                 .ranks = 4,
-                                 .bytes = 4,
-                                 .seconds = 1,
-                                 .job = {}});
+  calibration.samples.push_back(
+      {.collective = Collective::kAllReduce, .algorithm = "tree", .ranks = 4, .bytes = 4, .seconds = 1, .job = {}});
   write_file_atomically(file(), to_json(calibration));
   EXPECT_EQ(selection_in_force(4).source, "calibrated here; all_reduce as measured here on 4 ranks");
   EXPECT_EQ(select(selection_in_force(4).selection, Collective::kAllReduce, 1 << 20), "tree");

@@ -44,8 +44,7 @@ bool costs_nothing(const Asked& asked) { return asked.ranks < 2 || asked.bytes <
 CostModel model_of(const Calibration& calibration) {
   return [calibration, jobs = std::make_shared<Kept<HostJob>>()](const Asked& asked) {
     if (costs_nothing(asked)) return 0.0;
-    const HostJob& job =
-        jobs->get(asked, [&](Schedule schedule) { return HostJob(std::move(schedule)); });
+    const HostJob& job = jobs->get(asked, [&](Schedule schedule) { return HostJob(std::move(schedule)); });
     return predicted_seconds(calibration, job, asked.bytes);
   };
 }

@@ -72,7 +72,8 @@ TEST(LocalSgdTest, HasTheSameCallSiteAsDataParallel) {
     const torch::Tensor in_lockstep = trained_by(DataParallel(world, *net), *net, world);
     const auto other = test::make_net(3);
     const torch::Tensor locally = trained_by(LocalSgd(world, *other, {.period = 1}), *other, world);
-    EXPECT_LE((in_lockstep - locally).norm().item<double>(), test::kParityTolerance * in_lockstep.norm().item<double>());
+    EXPECT_LE((in_lockstep - locally).norm().item<double>(),
+              test::kParityTolerance * in_lockstep.norm().item<double>());
     const auto another = test::make_net(3);
     const torch::Tensor seldom = trained_by(LocalSgd(world, *another, {.period = 4}), *another, world);
     EXPECT_GT((in_lockstep - seldom).norm().item<double>(), 0) << "ranks were apart in between";

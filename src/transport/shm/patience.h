@@ -7,8 +7,9 @@
 namespace lockstep::shm {
 
 /// How long to stay awake before sleeping. Where every rank has a core to itself an answer comes within microseconds,
-/// and spinning for it is cheapest; where ranks share cores, a spinning rank keeps the one it waits for from running, so
-/// that it yields: a rank that is alone awake on its core then looks on for some 100 us, which cost less than to wake it.
+/// and spinning for it is cheapest; where ranks share cores, a spinning rank keeps the one it waits for from running,
+/// so that it yields: a rank that is alone awake on its core then looks on for some 100 us, which cost less than to
+/// wake it.
 class Patience {
  public:
   /// `ranks`: that share this machine's cores.
