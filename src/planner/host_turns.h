@@ -27,9 +27,14 @@ class HostTurns {
     int starting;
     int counted;
   };
-  /// Adds what a move of a rank costs, in a piece that passes through that slot of the staging area.
-  using MoveCosts =
-      std::function<void(int rank, const Plan::Move& move, int piece, std::size_t slot, HostCosts& costs)>;
+  /// Of which rank a move is, in which piece, and through which slot of the staging area that passes.
+  struct Where {
+    int rank;
+    int piece;
+    std::size_t slot;
+  };
+  /// Adds what a move costs.
+  using MoveCosts = std::function<void(const Plan::Move& move, const Where& where, HostCosts& costs)>;
 
   /// `plans`, by rank, outlive it. `seconds`: what each cost takes.
   HostTurns(const std::vector<Plan>& plans, const Host& host, const HostCosts& seconds);

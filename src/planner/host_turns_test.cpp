@@ -21,12 +21,13 @@ HostCosts run(const char* algorithm, int ranks, int cores, const HostCosts& seco
   const Schedule schedule = find_algorithm(algorithm).build({.ranks = ranks});
   const bool is_staged = !runs_in_place(schedule);
   std::vector<Plan> plans;
+  plans.reserve(static_cast<std::size_t>(ranks));
   for (int rank = 0; rank < ranks; ++rank) {
     plans.push_back(is_staged ? make_staged_plan(schedule, rank) : make_in_place_plan(schedule, rank));
   }
   HostTurns turns(plans, {.is_staged = is_staged, .pieces = 1, .cores = cores}, seconds);
   return turns.run({2, 4},
-                   [](int, const Plan::Move&, int, std::size_t, HostCosts& costs) { ++costs[HostCosts::kMove]; });
+                   [](const Plan::Move&, const HostTurns::Where&, HostCosts& costs) { ++costs[HostCosts::kMove]; });
 }
 
 }  // namespace
@@ -61,6 +62,7 @@ TEST(HostTurns, TheLongestChainCountsAndNotTheSumOfAll) {
 TEST(HostTurns, AllCoresTogetherDoWhatTheScheduleSays) {
   const Schedule schedule = find_algorithm("ring").build({.ranks = 4});
   std::vector<Plan> plans;
+  plans.reserve(4);
   for (int rank = 0; rank < 4; ++rank) plans.push_back(make_in_place_plan(schedule, rank));
   std::size_t moves = 0;
   for (const Plan& plan : plans) {
@@ -69,7 +71,7 @@ TEST(HostTurns, AllCoresTogetherDoWhatTheScheduleSays) {
   const HostCosts seconds = by_hand(1, 1, 1);
   HostTurns turns(plans, {.is_staged = false, .pieces = 1, .cores = 2}, seconds);
   (void)turns.run({1, 3},
-                  [](int, const Plan::Move&, int, std::size_t, HostCosts& costs) { ++costs[HostCosts::kMove]; });
+                  [](const Plan::Move&, const HostTurns::Where&, HostCosts& costs) { ++costs[HostCosts::kMove]; });
   EXPECT_DOUBLE_EQ(turns.of_all_cores()[HostCosts::kMove], static_cast<double>(moves));
 }
 

@@ -44,6 +44,7 @@ class Memory {
   Memory(const HostJob& job, const Cut& cut, const Machine& machine, int cores)
       : job_(job),
         cut_(cut),
+        cores_(cores),
         keeps_input_(job.schedule.collective == Collective::kAllToAll),
         chunks_(job.plans.front().chunks),
         places_a_rank_(buffers() * cut.pieces * chunks_ + staged_chunks()),
@@ -53,11 +54,11 @@ class Memory {
     }
   }
 
-  void move(int core, const Plan::Move& move, int piece, std::size_t slot, bool past_caches, HostCosts& costs) {
+  void move(const Plan::Move& move, const HostTurns::Where& where, bool past_caches, HostCosts& costs) {
     for (int part = 0; part < cut_.blocks; ++part) {
       accesses_.clear();
       const auto access = [&](const Plan::Place& place) -> HostCaches::Access& {
-        const std::size_t block = block_of(place, move.chunk, piece, slot, part);
+        const std::size_t block = block_of(place, move.chunk, where, part);
         costs[HostCosts::kByte] += cut_.block_bytes;
         for (HostCaches::Access& one : accesses_) {
           if (one.block == block) return one;
@@ -66,7 +67,7 @@ class Memory {
       };
       for (const Plan::Place& place : move.operands) access(place).reads = true;
       for (const Plan::Place& place : move.targets) access(place).writes = true;
-      caches_.pass(core, accesses_, past_caches, costs);
+      caches_.pass(where.rank % cores_, accesses_, past_caches, costs);
     }
   }
 
@@ -78,20 +79,22 @@ class Memory {
   }
   std::size_t blocks_a_rank() const { return at(places_a_rank_) * at(cut_.blocks); }
 
-  std::size_t block_of(const Plan::Place& place, int chunk, int piece, std::size_t slot, int part) const {
+  std::size_t block_of(const Plan::Place& place, int chunk, const HostTurns::Where& where, int part) const {
     int index = 0;
     if (place.memory == Plan::Memory::kStaging) {
       const int versions = job_.plans.front().staging_versions;
-      index = buffers() * cut_.pieces * chunks_ + (static_cast<int>(slot) * versions + place.version) * chunks_ + chunk;
+      index = buffers() * cut_.pieces * chunks_ + (static_cast<int>(where.slot) * versions + place.version) * chunks_ +
+              chunk;
     } else {
       const int buffer = keeps_input_ && place.memory == Plan::Memory::kInput ? 1 : 0;
-      index = (buffer * cut_.pieces + piece) * chunks_ + chunk;
+      index = (buffer * cut_.pieces + where.piece) * chunks_ + chunk;
     }
     return at(place.rank) * blocks_a_rank() + at(index) * at(cut_.blocks) + at(part);
   }
 
   const HostJob& job_;
   const Cut& cut_;
+  int cores_;
   bool keeps_input_;
   int chunks_;
   int places_a_rank_;
@@ -110,12 +113,13 @@ HostTurns::Length length_of(const Cut& cut, double bytes) {
 HostCosts work_of_letters(const HostJob& job, double bytes, int cores, const HostCosts& seconds) {
   const int ranks = job.schedule.ranks;
   HostTurns turns(job.plans, {.is_staged = true, .pieces = 1, .cores = cores}, seconds);
-  HostCosts costs = turns.run({2, 4}, [](int, const Plan::Move&, int, std::size_t, HostCosts&) {});
+  HostCosts costs = turns.run({2, 4}, [](const Plan::Move&, const HostTurns::Where&, HostCosts&) {});
   const double switches = costs[HostCosts::kSwitch];
   costs = {};
   costs[HostCosts::kSwitch] = switches;
   costs[HostCosts::kLetter] = 1;
-  costs[HostCosts::kLetterByte] = bytes * (ranks - (ranks + cores - 1) / cores);
+  const int of_others = ranks - (ranks + cores - 1) / cores;
+  costs[HostCosts::kLetterByte] = bytes * of_others;
   return costs;
 }
 
@@ -146,11 +150,11 @@ HostCosts work_of(const HostJob& job, double bytes, const Machine& machine, cons
   const bool is_large = bytes * ranks > static_cast<double>(SharedMemoryOperation::kStreamingBytes);
   Memory memory(job, cut, machine, cores);
   HostTurns turns(job.plans, {.is_staged = job.is_staged, .pieces = cut.pieces, .cores = cores}, seconds);
-  HostCosts costs = turns.run(
-      length_of(cut, bytes), [&](int rank, const Plan::Move& move, int piece, std::size_t slot, HostCosts& spent) {
+  HostCosts costs =
+      turns.run(length_of(cut, bytes), [&](const Plan::Move& move, const HostTurns::Where& where, HostCosts& spent) {
         const bool past_caches = is_large && SharedMemoryOperation::is_seldom_read(move, job.is_staged);
         ++spent[HostCosts::kMove];
-        memory.move(rank % cores, move, piece, slot, past_caches, spent);
+        memory.move(move, where, past_caches, spent);
       });
   const HostCosts& all = turns.of_all_cores();
   costs[HostCosts::kTogetherByte] = all[HostCosts::kMemoryByte] + all[HostCosts::kStreamedByte];
