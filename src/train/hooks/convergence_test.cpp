@@ -202,8 +202,9 @@ TEST(Convergence, DeepGradientLearnsTextAsMomentumDoes) {
   std::printf("text with momentum %.1f: loss %.4f dense, %.4f deep_gradient(0.01), %.4f top_k without momentum\n",
               kMomentum, dense, compressed, without);
   EXPECT_LT(dense, 2.8);
-  EXPECT_LE(compressed, dense + 0.1);
-  EXPECT_GT(without, dense + 0.1) << "the bound sees a momentum that is missing";
+  constexpr double kBound = 0.2;  // nats; of 400 iterations 100 are the warm-up
+  EXPECT_LE(compressed, dense + kBound);
+  EXPECT_GT(without, dense + 2 * kBound) << "the bound sees a momentum that is missing";
 }
 
 }  // namespace
