@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <lockstep/hooks.h>
 
+#include "train/hooks/test_epoch.h"
 #include "train/hooks/test_mnist.h"
 #include "train/hooks/test_text.h"
 
@@ -40,12 +41,7 @@ Outcome train(const std::filesystem::path& folder, const Recipe& recipe) {
     const auto hook = recipe.make(world);
     const DataParallel replica(world, *net, {.communication_hook = use(hook)});
     torch::optim::SGD optimizer(net->parameters(), torch::optim::SGDOptions(recipe.rate).momentum(recipe.momentum));
-    const auto loader = make_loader(training, world, {.global_batch = 64, .seed = recipe.seed});
-    for (auto& batch : loader->epoch()) {
-      optimizer.zero_grad();
-      torch::nn::functional::cross_entropy(net->forward(batch.data), batch.target).backward();
-      optimizer.step();
-    }
+    test::train_epoch(world, net, training, optimizer, recipe.seed);
     if (world.rank() != 0) return;
     outcome = {accuracy(net, test), hook->traffic().ratio()};
   });
@@ -62,12 +58,7 @@ double loss_on_text(const std::filesystem::path& file, const Recipe& recipe) {
     const auto hook = recipe.make(world);
     const DataParallel replica(world, *net, {.communication_hook = use(hook)});
     torch::optim::SGD optimizer(net->parameters(), torch::optim::SGDOptions(recipe.rate).momentum(recipe.momentum));
-    const auto loader = make_loader(training, world, {.global_batch = 64, .seed = 5});
-    for (auto& batch : loader->epoch()) {
-      optimizer.zero_grad();
-      torch::nn::functional::cross_entropy(net->forward(batch.data), batch.target).backward();
-      optimizer.step();
-    }
+    test::train_epoch(world, net, training, optimizer);
     if (world.rank() == 0) loss = test::loss_on(net, held_back);
   });
   return loss;

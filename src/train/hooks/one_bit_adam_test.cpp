@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "train/hooks/test_epoch.h"
 #include "train/hooks/test_mnist.h"
 #include "train/hooks/test_text.h"
 #include "train/test_parity.h"
@@ -165,12 +166,7 @@ Outcome digits_learnt(const std::filesystem::path& folder, std::int64_t warmup) 
     auto net = test::digit_net();
     OneBitAdam optimizer(world, net->parameters(), AdamOptions(1e-3), {.warmup = warmup});
     const DataParallel replica(world, *net, {.communication_hook = optimizer.communication_hook()});
-    const auto loader = make_loader(training, world, {.global_batch = 64, .seed = 5});
-    for (auto& batch : loader->epoch()) {
-      optimizer.zero_grad();
-      torch::nn::functional::cross_entropy(net->forward(batch.data), batch.target).backward();
-      optimizer.step();
-    }
+    test::train_epoch(world, net, training, optimizer);
     if (world.rank() == 0) outcome = {test::accuracy(net, held_back), optimizer.traffic()};
   });
   return outcome;
@@ -197,12 +193,7 @@ double loss_on_text(const std::filesystem::path& file, std::int64_t warmup) {
     auto net = test::letter_net();
     OneBitAdam optimizer(world, net->parameters(), AdamOptions(2e-3), {.warmup = warmup});
     const DataParallel replica(world, *net, {.communication_hook = optimizer.communication_hook()});
-    const auto loader = make_loader(training, world, {.global_batch = 64, .seed = 5});
-    for (auto& batch : loader->epoch()) {
-      optimizer.zero_grad();
-      torch::nn::functional::cross_entropy(net->forward(batch.data), batch.target).backward();
-      optimizer.step();
-    }
+    test::train_epoch(world, net, training, optimizer);
     if (world.rank() == 0) loss = test::loss_on(net, held_back);
   });
   return loss;
