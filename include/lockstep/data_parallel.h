@@ -98,12 +98,12 @@ inline constexpr std::size_t kAuto = 0;
 
 struct DataParallelOptions {
   /// Size of the bucket that leaves first, and of the others. Smaller ones leave earlier, larger ones move faster.
-  /// bucket_bytes = kAuto starts with 25 MiB, measures the backward passes that follow the first, and lays the buckets
+  /// bucket_bytes = kAuto starts with 8 MiB, measures the backward passes that follow the first, and lays the buckets
   /// out anew, once, with the size that then adds the least: from alpha and beta of the link (what predict_by() was
   /// given, else this host's calibration, else measured when DataParallel is made). SyncReport::bucket_choice says what
   /// it picked and why. Not with a communication hook.
   std::size_t first_bucket_bytes = std::size_t{1} << 20;
-  std::size_t bucket_bytes = std::size_t{25} << 20;
+  std::size_t bucket_bytes = std::size_t{8} << 20;
   /// Start a bucket's reduction when it is full (true), or all of them when backward is done.
   bool overlap = true;
   /// Lay the buckets out once more after the first backward, in the order in which gradients really came.

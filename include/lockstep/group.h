@@ -69,6 +69,10 @@ struct OperationOptions {
   std::chrono::milliseconds timeout{0};
   /// Filled in, for who wants to know; of one operation each. All of it, once the Pending is complete; not by messages.
   std::shared_ptr<OperationRecord> record = nullptr;
+  /// For who computes meanwhile: where bytes only move while somebody asks for it and peers are a network away (TCP), a
+  /// thread of the group's own moves this operation and those before it until they are complete. Elsewhere, and for
+  /// messages, it changes nothing; who waits at once gains nothing by it.
+  bool in_background = false;
 };
 
 /// Memory that every rank of the host has mapped: collectives on it move no copies. Shared ownership; the memory is

@@ -19,7 +19,7 @@ struct InvariantOptions {
   /// What the model draws (dropout) in a micro-batch depends on this, the iteration and the micro-batch only.
   std::uint64_t seed = 0;
   /// Gradients travel in pieces of this size.
-  std::size_t bucket_bytes = std::size_t{25} << 20;
+  std::size_t bucket_bytes = std::size_t{8} << 20;
 };
 
 /// What the last backward took, on this rank.

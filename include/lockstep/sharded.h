@@ -44,7 +44,7 @@ struct ShardedOptions {
   GatherAs gather_as = GatherAs::kFloat32;
   /// Size of the bucket that leaves first, and of the others, as of DataParallel. Stage 2 holds two of them at a time.
   std::size_t first_bucket_bytes = std::size_t{1} << 20;
-  std::size_t bucket_bytes = std::size_t{25} << 20;
+  std::size_t bucket_bytes = std::size_t{8} << 20;
   /// Start a bucket's reduction when it is full (true), or all of them when backward is done.
   bool overlap = true;
   /// Stage 3: gather the next block while one computes. Holds one more block.

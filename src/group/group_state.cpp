@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 #include <lockstep/error.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace lockstep::detail {
@@ -20,6 +21,15 @@ void copy_own_block(const Task& task, const Identity& identity) {
   if (block.bytes == 0) return;
   std::memcpy(static_cast<std::byte*>(task.buffer.data) + block.output_offset,
               static_cast<const std::byte*>(task.input) + block.input_offset, block.bytes);
+}
+
+/// As long as a link of 4 Gbit/s takes for what this rank sends in a step: what comes meanwhile stands in the kernel's
+/// buffers, of some MiB, and a peer that waits for the next step's bytes does not wait for much longer than for them.
+std::chrono::microseconds rest_during(const PreparedOperation& operation) {
+  constexpr std::uint64_t kBytesInAMicrosecond = 500;
+  constexpr std::uint64_t kMost = 8000;
+  const auto steps = static_cast<std::uint64_t>(std::max(1, operation.steps));
+  return std::chrono::microseconds(std::min(kMost, operation.wire_bytes / steps / kBytesInAMicrosecond));
 }
 
 using Time = std::chrono::steady_clock::time_point;
@@ -46,10 +56,16 @@ GroupState::GroupState(Identity identity, std::unique_ptr<Engine> engine)
       default_reduction_(reduction_from_environment()) {}
 
 GroupState::~GroupState() {
+  thread_.reset();
   if (std::uncaught_exceptions() > 0) abandon("an exception ended it");
 }
 
+std::unique_lock<std::mutex> GroupState::alone() {
+  return thread_ ? std::unique_lock(mutex_) : std::unique_lock<std::mutex>();
+}
+
 Pending GroupState::start(const Task& task, const OperationOptions& options) {
+  const auto lock = alone();
   throw_if_failed();
   validate(task, identity_.rank, identity_.size);
   PreparedOperation& operation = operations_.find(task, options.algorithm, reduction_of(options));
@@ -63,8 +79,9 @@ Pending GroupState::start(const Task& task, const OperationOptions& options) {
   totals_.steps += static_cast<std::uint64_t>(operation.steps);
   totals_.wire_bytes += operation.wire_bytes;
   push(task, operation, options);
-  progress();
+  move_all();
   if (is_complete(sequence_)) return {};
+  if (options.in_background) move_in_background();
   return {shared_from_this(), sequence_};
 }
 
@@ -101,6 +118,7 @@ void GroupState::complete_front() {
 
 Pending GroupState::start(PointToPoint::Direction direction, int peer, const Buffer& buffer,
                           const OperationOptions& options) {
+  const auto lock = alone();
   throw_if_failed();
   const PointToPoint::Message message{.direction = direction,
                                       .peer = peer,
@@ -109,7 +127,7 @@ Pending GroupState::start(PointToPoint::Direction direction, int peer, const Buf
                                       .timeout = timeout_of(options)};
   validate(message, identity_.rank, identity_.size);
   const PointToPoint::Ticket ticket = messages_.start(message);
-  progress();
+  move_all();
   if (messages_.is_complete(ticket)) return {};
   return {std::shared_ptr<Awaited>(shared_from_this(), &awaited_messages_), ticket};
 }
@@ -123,10 +141,48 @@ std::chrono::milliseconds GroupState::timeout_of(const OperationOptions& options
 }
 
 std::string GroupState::algorithm_for(const Task& task, const OperationOptions& options) {
+  const auto lock = alone();
   return operations_.algorithm_for(task, options.algorithm, reduction_of(options));
 }
 
+void GroupState::record_transfers(TransferRecorder recorder) {
+  const auto lock = alone();
+  operations_.record_transfers(std::move(recorder));
+}
+
 bool GroupState::progress() {
+  const auto lock = alone();
+  return move_all();
+}
+
+/// A thread is of use where it can sleep until there is something to do, which takes sockets.
+void GroupState::move_in_background() {
+  if (!thread_) {
+    std::vector<pollfd> sockets;
+    queue_.front().operation->running->add_awaited_sockets(sockets);
+    if (sockets.empty()) return;
+    thread_ =
+        std::make_unique<ProgressThread>([this](std::vector<pollfd>& awaited) { return background_step(awaited); });
+  }
+  thread_->wake();
+}
+
+std::chrono::microseconds GroupState::background_step(std::vector<pollfd>& sockets) noexcept {
+  const std::unique_lock lock(mutex_);
+  if (error_) return {};
+  try {
+    move_all();
+    if (queue_.empty()) return {};
+    queue_.front().operation->running->add_awaited_sockets(sockets);
+    return rest_during(*queue_.front().operation);
+  } catch (...) {
+    // Whoever comes into the group next is told.
+    if (!error_) error_ = std::current_exception();
+    return {};
+  }
+}
+
+bool GroupState::move_all() {
   throw_if_failed();
   const bool operations_are_done = advance_operations();
   return advance_messages() && operations_are_done;
@@ -156,13 +212,15 @@ bool GroupState::advance_messages() {
 }
 
 bool GroupState::advance_to(std::uint64_t sequence) {
-  if (!is_complete(sequence)) progress();
+  const auto lock = alone();
+  if (!is_complete(sequence)) move_all();
   return is_complete(sequence);
 }
 
 void GroupState::wait_until(std::uint64_t sequence) {
+  const auto lock = alone();
   while (!is_complete(sequence)) {
-    progress();
+    move_all();
     if (is_complete(sequence)) return;
     try {
       queue_.front().operation->running->wait_for_peer_until(messages_.idle() ? Time::max() : soon());
@@ -173,13 +231,15 @@ void GroupState::wait_until(std::uint64_t sequence) {
 }
 
 bool GroupState::AwaitedMessages::advance_to(PointToPoint::Ticket ticket) {
-  if (!state_.messages_.is_complete(ticket)) state_.progress();
+  const auto lock = state_.alone();
+  if (!state_.messages_.is_complete(ticket)) state_.move_all();
   return state_.messages_.is_complete(ticket);
 }
 
 void GroupState::AwaitedMessages::wait_until(PointToPoint::Ticket ticket) {
+  const auto lock = state_.alone();
   while (!state_.messages_.is_complete(ticket)) {
-    state_.progress();
+    state_.move_all();
     if (!state_.messages_.is_complete(ticket)) state_.wait_for_message(ticket);
   }
 }
@@ -209,6 +269,7 @@ void GroupState::throw_if_failed() const {
 }
 
 void GroupState::abandon(const std::string& why) noexcept {
+  const auto lock = alone();
   engine_->fail(
       {ErrorCode::kPeerLeft, fmt::format("rank {} left the group: {}", identity_.rank, why), {.peer = identity_.rank}});
 }

@@ -4,6 +4,7 @@
 #include "group/identity.h"
 #include "group/operation_queue.h"
 #include "group/prepared_operations.h"
+#include "group/progress_thread.h"
 #include "group/schedules.h"
 #include "group/task.h"
 #include "runtime/point_to_point.h"
@@ -14,6 +15,7 @@
 
 #include <exception>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <typeindex>
 #include <unordered_map>
@@ -42,13 +44,10 @@ class GroupState final : public Awaited, public std::enable_shared_from_this<Gro
   /// A ticket is the operation's sequence number.
   bool advance_to(std::uint64_t sequence) override;
   void wait_until(std::uint64_t sequence) override;
-  /// Operations complete in the order they were asked for.
-  bool is_complete(std::uint64_t sequence) const { return sequence <= completed_; }
-
   /// Says to the peers that this rank ends, and why.
   void abandon(const std::string& why) noexcept;
 
-  void record_transfers(TransferRecorder recorder) { operations_.record_transfers(std::move(recorder)); }
+  void record_transfers(TransferRecorder recorder);
   std::shared_ptr<void>& attribute_slot(std::type_index type) { return attributes_[type]; }
 
  private:
@@ -63,6 +62,13 @@ class GroupState final : public Awaited, public std::enable_shared_from_this<Gro
     GroupState& state_;
   };
 
+  /// Held by whoever is in the group, once it has a thread of its own.
+  std::unique_lock<std::mutex> alone();
+  bool move_all();
+  void move_in_background();
+  std::chrono::microseconds background_step(std::vector<pollfd>& sockets) noexcept;
+  /// Operations complete in the order they were asked for.
+  bool is_complete(std::uint64_t sequence) const { return sequence <= completed_; }
   Reduction reduction_of(const OperationOptions& options) const;
   std::chrono::milliseconds timeout_of(const OperationOptions& options) const;
   void push(const Task& task, PreparedOperation& operation, const OperationOptions& options);
@@ -90,6 +96,9 @@ class GroupState final : public Awaited, public std::enable_shared_from_this<Gro
   std::exception_ptr error_;
   std::chrono::milliseconds default_timeout_;
   Reduction default_reduction_;
+  std::mutex mutex_;
+  std::unique_ptr<ProgressThread>
+      thread_;  ///< from the first operation on that wants it; last: it uses all of the above
 };
 
 }  // namespace lockstep::detail

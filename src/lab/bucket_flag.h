@@ -25,7 +25,7 @@ inline void add_bucket_flag(CLI::App& app, std::size_t& first_bucket_bytes, std:
     bucket_bytes = parse_bytes(text);
     first_bucket_bytes = std::min(first_bucket_bytes, bucket_bytes);
   };
-  app.add_option_function<std::string>("--bucket-bytes", set, "Gradients that travel together [25MiB, the first 1MiB]")
+  app.add_option_function<std::string>("--bucket-bytes", set, "Gradients that travel together [8MiB, the first 1MiB]")
       ->type_name("BYTES")
       ->check(CLI::Validator(check, ""));
 }

@@ -172,6 +172,19 @@ void MessageOperation::wait_for_peer_until(Time at_most) {
     ::sched_yield();
     return;
   }
+  find_needs();
+  const bool in_time = transport_.wait(needs_, deadline_.get_or(at_most));
+  if (!in_time && deadline_.has_passed()) throw_late();
+  tries_ = 0;
+}
+
+void MessageOperation::add_awaited_sockets(std::vector<pollfd>& sockets) {
+  find_needs();
+  transport_.add_sockets(needs_, sockets);
+}
+
+/// Of somebody who is about to sleep.
+void MessageOperation::find_needs() {
   for (OutgoingStream& stream : outgoing_) stream.announce(transport_);
   needs_.clear();
   for (std::size_t i = 0; i < outgoing_.size(); ++i) {
@@ -179,9 +192,6 @@ void MessageOperation::wait_for_peer_until(Time at_most) {
     const bool bytes = incoming_[i].wants_bytes();
     if (room || bytes) needs_.push_back({outgoing_[i].peer(), room, bytes});
   }
-  const bool in_time = transport_.wait(needs_, deadline_.get_or(at_most));
-  if (!in_time && deadline_.has_passed()) throw_late();
-  tries_ = 0;
 }
 
 void MessageOperation::record_moves() const {

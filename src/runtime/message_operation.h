@@ -29,6 +29,7 @@ class MessageOperation final : public RunningOperation {
   MessageOperation(MessageTransport& transport, ReceiveBuffers& buffers, Setup setup);
 
   void wait_for_peer_until(Time at_most) override;
+  void add_awaited_sockets(std::vector<pollfd>& sockets) override;
 
  private:
   void enter() override;
@@ -39,6 +40,7 @@ class MessageOperation final : public RunningOperation {
   bool combine(int move);
   void combine_piece(int move, std::size_t begin, std::size_t end);
   bool complete() const;
+  void find_needs();
   void record_moves() const;
   [[noreturn]] void throw_late();
 

@@ -4,6 +4,7 @@
 #include "transport/announcement.h"
 
 #include <lockstep/error.h>
+#include <poll.h>
 
 #include <algorithm>
 #include <chrono>
@@ -68,6 +69,9 @@ class RunningOperation {
   /// Waits for the peer that the operation stands at, until then at the longest. Throws Error, kTimeout once the
   /// deadline has passed.
   virtual void wait_for_peer_until(Time at_most) = 0;
+  /// Adds the sockets of which one must become ready before advance() can do more; none where it waits for something
+  /// else.
+  virtual void add_awaited_sockets(std::vector<pollfd>& /*sockets*/) {}
   void wait_for_peer() { wait_for_peer_until(Time::max()); }
 
   const Announcement& announcement() const { return announcement_; }

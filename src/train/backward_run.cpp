@@ -94,8 +94,10 @@ void BackwardRun::launch_next() {
   timing.predicted_ms = bucket.predicted_ms();
   const auto record = std::make_shared<OperationRecord>();
   flights_.push_back(
-      {record, group_.all_reduce(buffer, ReduceOp::kMean,
-                                 {.algorithm = options_.algorithm, .purpose = bucket.purpose(), .record = record})});
+      {record,
+       group_.all_reduce(
+           buffer, ReduceOp::kMean,
+           {.algorithm = options_.algorithm, .purpose = bucket.purpose(), .record = record, .in_background = true})});
 }
 
 void BackwardRun::land_if_done(std::size_t index) {

@@ -25,7 +25,7 @@ class BucketChoice {
   /// then.
   bool note(const SyncReport& report);
 
-  static constexpr std::size_t kStartBytes = std::size_t{25} << 20;
+  static constexpr std::size_t kStartBytes = std::size_t{8} << 20;
 
  private:
   Group group_;

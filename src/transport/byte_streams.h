@@ -1,10 +1,12 @@
 #pragma once
 
+#include <poll.h>
 #include <sys/uio.h>
 
 #include <chrono>
 #include <cstddef>
 #include <span>
+#include <vector>
 
 namespace lockstep {
 
@@ -30,6 +32,9 @@ class ByteStreams {
   };
   /// Sleeps until one of the needs may be met; false if the deadline passed first.
   virtual bool wait(std::span<const Need> needs, std::chrono::steady_clock::time_point deadline) = 0;
+  /// The same for who sleeps by himself, which he may do while another thread uses the streams: adds the sockets that
+  /// become ready. None where it is not sockets that a rank waits for.
+  virtual void add_sockets(std::span<const Need> /*needs*/, std::vector<pollfd>& /*sockets*/) const {}
   /// How many times to try in vain, letting others run, before sleeping: where every rank has a core to itself an
   /// answer comes within microseconds; where ranks share cores, who tries keeps the one it waits for from running.
   virtual int patience() const = 0;

@@ -47,6 +47,7 @@ Case draw_case(int ranks, bool has_registered, Random& random) {
   one.root = static_cast<int>(random() % static_cast<std::size_t>(ranks));
   one.first = draw_count(random);
   one.registered = has_registered && random() % 2 == 0;
+  one.in_background = random() % 2 == 0;
   one.by_counts = facts.takes_counts && random() % 2 == 0;
   if (facts.collective == Collective::kBarrier) return one;
   one.blocks = even_blocks(facts, ranks, draw_count(random));

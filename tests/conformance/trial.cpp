@@ -130,8 +130,9 @@ void Trial::start() {
   std::memset(output_, kGuard, bytes);
   write(inputs_.of(group_.rank(), case_.values, case_.dtype, case_.op), size_of(case_.dtype), case_.first,
         case_.count(), input_);
-  pending_ = facts_.start(group_, case_, input_, {output_, case_.count(), case_.dtype},
-                          {.algorithm = case_.algorithm, .reduction = case_.reduction});
+  pending_ =
+      facts_.start(group_, case_, input_, {output_, case_.count(), case_.dtype},
+                   {.algorithm = case_.algorithm, .reduction = case_.reduction, .in_background = case_.in_background});
 }
 
 void Trial::finish() {

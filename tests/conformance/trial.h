@@ -24,6 +24,7 @@ struct Case {
   bool registered = false;
   Values values = Values::kExact;
   Reduction reduction = Reduction::kFast;
+  bool in_background = false;
 
   std::size_t count() const;
 };

@@ -39,7 +39,7 @@ TEST(TextOptions, FlagsReachTheirSettings) {
 }
 
 TEST(TextOptions, BucketsHaveASizeAndTheFirstIsNoLarger) {
-  EXPECT_EQ(parse({}).bucket_bytes, std::size_t{25} << 20);
+  EXPECT_EQ(parse({}).bucket_bytes, std::size_t{8} << 20);
   EXPECT_EQ(parse({"--bucket-bytes", "4MiB"}).bucket_bytes, std::size_t{4} << 20);
   EXPECT_EQ(parse({"--bucket-bytes", "4MiB"}).first_bucket_bytes, std::size_t{1} << 20);
   EXPECT_EQ(parse({"--bucket-bytes", "64KiB"}).first_bucket_bytes, std::size_t{64} << 10);

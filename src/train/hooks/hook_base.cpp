@@ -96,7 +96,7 @@ Pending NarrowingHook::hand_on(const GradientBucket& narrow, const torch::Tensor
 }
 
 Pending mean_in_place(const Group& group, const torch::Tensor& tensor, const std::string& purpose) {
-  return group.all_reduce(buffer_of(tensor), ReduceOp::kMean, {.purpose = purpose});
+  return group.all_reduce(buffer_of(tensor), ReduceOp::kMean, {.purpose = purpose, .in_background = true});
 }
 
 std::string purpose_of(const GradientBucket& bucket, const std::string& hook) {

@@ -30,7 +30,7 @@ class Qsgd : public CompressingHook {
     const auto rows = torch::empty({group_.size(), mine.numel()}, torch::kUInt8);
     rows[group_.rank()].copy_(mine);
     count_.all_gather(mine.nbytes());
-    auto gathered = group_.all_gather(buffer_of(rows), {.purpose = purpose_of(bucket, name())});
+    auto gathered = group_.all_gather(buffer_of(rows), {.purpose = purpose_of(bucket, name()), .in_background = true});
     return finish_with(std::move(gathered), count_.timed([this, flat = bucket.flat, rows, all] {
       flat.zero_();
       for (const auto& row : rows.unbind(0)) flat.add_(decode(row, all), 1.0 / static_cast<double>(rows.size(0)));

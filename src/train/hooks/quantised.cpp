@@ -27,7 +27,7 @@ class Int8 : public CompressingHook {
     count_.all_to_all(mine.nbytes());
     count_.all_gather(static_cast<std::size_t>(code.row_bytes()));
     const std::string purpose = purpose_of(bucket, name());
-    auto scattered = group_.all_to_all(mine.data_ptr(), buffer_of(pieces), {.purpose = purpose});
+    auto scattered = group_.all_to_all(mine.data_ptr(), buffer_of(pieces), {.purpose = purpose, .in_background = true});
     const auto second = [this, flat = bucket.flat, code, mine, pieces, all, purpose] {
       const auto means = torch::empty_like(pieces);
       means[group_.rank()].copy_(code.encode(code.decode(pieces).mean(0, /*keepdim=*/true))[0]);
@@ -59,7 +59,7 @@ class Sign : public CompressingHook {
     const auto rows = torch::empty({group_.size(), mine.numel()}, torch::kUInt8);
     rows[group_.rank()].copy_(mine[0]);
     count_.all_gather(mine.nbytes());
-    auto gathered = group_.all_gather(buffer_of(rows), {.purpose = purpose_of(bucket, name())});
+    auto gathered = group_.all_gather(buffer_of(rows), {.purpose = purpose_of(bucket, name()), .in_background = true});
     return finish_with(std::move(gathered), count_.timed([bucket, rows, code] {
       bucket.flat.copy_(code.decode(rows).mean(0));
       zero_gaps(bucket, bucket.flat);

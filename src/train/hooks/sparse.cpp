@@ -96,7 +96,7 @@ Pending SparseHook::mean_of(const GradientBucket& bucket, const torch::Tensor& v
   const auto rows = torch::empty({group_.size(), own.numel()}, torch::kInt32);
   rows[group_.rank()].copy_(own);
   count_.all_gather(own.nbytes());
-  auto gathered = group_.all_gather(buffer_of(rows), {.purpose = purpose_of(bucket, name())});
+  auto gathered = group_.all_gather(buffer_of(rows), {.purpose = purpose_of(bucket, name()), .in_background = true});
   return finish_with(std::move(gathered), count_.timed([flat = bucket.flat, rows, ranks] {
     mean_of_words(flat, rows.flatten(), std::vector<std::size_t>(ranks, static_cast<std::size_t>(rows.size(1))));
   }));
@@ -120,7 +120,8 @@ Pending SparseHook::mean_of_uneven(const GradientBucket& bucket, const torch::Te
     return finish_with(std::move(gathered),
                        count_.timed([flat, words, counts] { mean_of_words(flat, words, counts); }));
   };
-  return continue_with(group_.all_gather(buffer_of(sizes), {.purpose = purpose}), count_.timed(second));
+  return continue_with(group_.all_gather(buffer_of(sizes), {.purpose = purpose, .in_background = true}),
+                       count_.timed(second));
 }
 
 BucketHookPtr top_k_hook(const Group& group, double fraction) {

@@ -92,9 +92,12 @@ void ScatterRun::launch(std::size_t flat) {
   load.left = true;
   begin_timing(flat, Collective::kReduceScatter).predicted_ms = flats_[flat]->predicted_ms();
   report_.bytes += bucket.bytes;
-  load.pending = groups_.shards.reduce_scatter(
-      {load.buffer.data(), bucket.bytes / size_of(bucket.dtype), bucket.dtype}, ReduceOp::kMean,
-      {.algorithm = options_.algorithm, .purpose = "gradients of " + values.names(), .record = load.record});
+  load.pending = groups_.shards.reduce_scatter({load.buffer.data(), bucket.bytes / size_of(bucket.dtype), bucket.dtype},
+                                               ReduceOp::kMean,
+                                               {.algorithm = options_.algorithm,
+                                                .purpose = "gradients of " + values.names(),
+                                                .record = load.record,
+                                                .in_background = true});
   in_flight_.push_back(flat);
 }
 
@@ -116,11 +119,12 @@ void ScatterRun::begin_between(std::size_t flat) {
   const FlatLayout& layout = flats_[flat]->flat().layout();
   const ByteRange own = layout.piece(static_cast<std::size_t>(groups_.shards.rank()));
   begin_timing(flat, Collective::kAllReduce).bytes = own.size();
-  load.pending = groups_.copies->all_reduce(
-      {static_cast<std::byte*>(load.buffer.data()) + own.begin, own.size() / size_of(layout.bucket.dtype),
-       layout.bucket.dtype},
-      ReduceOp::kMean,
-      {.purpose = "gradients, between hosts, of " + flats_[flat]->flat().names(), .record = load.record});
+  load.pending = groups_.copies->all_reduce({static_cast<std::byte*>(load.buffer.data()) + own.begin,
+                                             own.size() / size_of(layout.bucket.dtype), layout.bucket.dtype},
+                                            ReduceOp::kMean,
+                                            {.purpose = "gradients, between hosts, of " + flats_[flat]->flat().names(),
+                                             .record = load.record,
+                                             .in_background = true});
 }
 
 void ScatterRun::land_oldest() {

@@ -118,7 +118,7 @@ void ShardedFlat::start(bool coded) {
     gather_timing_.predicted_ms = predicted_ms_;
     gather_timing_.launched_us = now_us();
   }
-  gather_ = group_.all_gather(sent, {.purpose = "values of " + names_, .record = record_});
+  gather_ = group_.all_gather(sent, {.purpose = "values of " + names_, .record = record_, .in_background = true});
 }
 
 void ShardedFlat::finish_gather() {

@@ -52,11 +52,15 @@ std::size_t Streams::receive(int peer, std::span<const iovec> spans) {
 
 bool Streams::wait(std::span<const Need> needs, std::chrono::steady_clock::time_point deadline) {
   polled_.clear();
+  add_sockets(needs, polled_);
+  return peers_.poll(polled_, deadline);
+}
+
+void Streams::add_sockets(std::span<const Need> needs, std::vector<pollfd>& sockets) const {
   for (const Need& need : needs) {
     const int events = (need.room ? POLLOUT : 0) | (need.bytes ? POLLIN : 0);
-    polled_.push_back({socket(need.peer), static_cast<short>(events), 0});
+    sockets.push_back({socket(need.peer), static_cast<short>(events), 0});
   }
-  return peers_.poll(polled_, deadline);
 }
 
 const FileDescriptor& Streams::any_socket() const {

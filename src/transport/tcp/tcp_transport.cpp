@@ -60,6 +60,9 @@ class TcpTransport final : public MessageTransport {
   bool wait(std::span<const Need> needs, std::chrono::steady_clock::time_point deadline) override {
     return data_.wait(needs, deadline);
   }
+  void add_sockets(std::span<const Need> needs, std::vector<pollfd>& sockets) const override {
+    data_.add_sockets(needs, sockets);
+  }
   int patience() const override { return data_.patience(); }
   ByteStreams& messages() override { return messages_; }
   std::uint64_t bytes_sent() const override { return data_.bytes_sent() + messages_.bytes_sent(); }

@@ -1,0 +1,126 @@
+// Operations that move on while nobody is in the group.
+#include "group/tcp_threads_for_tests.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <chrono>
+#include <future>
+#include <vector>
+
+namespace lockstep {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+/// More than all buffers on the way take in.
+constexpr std::size_t kMany = std::size_t{12} << 20;
+
+/// Rank 0 begins a sum and then does not touch its group until rank 1, which waits for the sum, has been heard of.
+void away_while_the_other_waits(bool in_background, milliseconds patience, const std::function<void(World&)>& waits,
+                                const std::function<void(World&, Pending)>& comes_back) {
+  std::promise<void> begun;
+  std::promise<void> waited;
+  on_tcp(2, [&](World& world) {
+    if (world.rank() == 1) {
+      begun.get_future().wait();
+      waits(world);
+      waited.set_value();
+      return;
+    }
+    std::vector<float> values(kMany, 1);
+    Pending sum =
+        world.all_reduce(buffer_of(values), ReduceOp::kSum, {.timeout = patience, .in_background = in_background});
+    begun.set_value();
+    waited.get_future().wait();
+    comes_back(world, std::move(sum));
+  });
+}
+
+TEST(Background, AnOperationIsCompletedThoughItsCallerComputes) {
+  away_while_the_other_waits(
+      true, seconds(60),
+      [](World& world) {
+        std::vector<float> values(kMany, 2);
+        world.all_reduce(buffer_of(values), ReduceOp::kSum, {.timeout = seconds(60)}).wait();
+        EXPECT_EQ(values, std::vector<float>(kMany, 3));
+      },
+      [](World& world, Pending sum) {
+        EXPECT_TRUE(sum.done());
+        EXPECT_TRUE(world.progress());
+      });
+}
+
+TEST(Background, WithoutItThePeerWaitsInVain) {
+  away_while_the_other_waits(
+      false, seconds(60),
+      [](World& world) {
+        std::vector<float> values(kMany, 2);
+        EXPECT_THAT([&] { world.all_reduce(buffer_of(values), ReduceOp::kSum, {.timeout = milliseconds(300)}).wait(); },
+                    testing::Throws<Error>(testing::Property(&Error::code, ErrorCode::kTimeout)));
+      },
+      [](World& /*world*/, Pending sum) { EXPECT_THROW(sum.wait(), Error); });
+}
+
+TEST(Background, AnErrorThereIsThrownByWhatComesNext) {
+  away_while_the_other_waits(
+      true, seconds(60),
+      [](World& world) {
+        std::vector<float> values(kMany / 2, 2);
+        EXPECT_THAT([&] { world.all_reduce(buffer_of(values)).wait(); },
+                    testing::Throws<Error>(testing::Property(&Error::code, ErrorCode::kMismatch)));
+      },
+      [](World& world, Pending sum) {
+        EXPECT_THAT([&] { sum.wait(); }, testing::Throws<Error>(testing::Property(&Error::code, ErrorCode::kMismatch)));
+        EXPECT_THROW(world.barrier().wait(), Error);
+      });
+}
+
+TEST(Background, CallsOfAllKindsGoOnBesideIt) {
+  on_tcp(3, [](World& world) {
+    constexpr std::size_t kFew = 100'000;
+    std::array<std::vector<double>, 4> values;
+    for (int round = 0; round < 20; ++round) {
+      std::vector<Pending> sums;
+      for (auto& one : values) {
+        one.assign(kFew, world.rank() + round);
+        sums.push_back(world.all_reduce(buffer_of(one), ReduceOp::kSum, {.in_background = round % 3 != 0}));
+        world.progress();
+      }
+      int token = world.rank();
+      Pending sent = world.send(buffer_of(&token, 1), (world.rank() + 1) % 3);
+      int received = -1;
+      world.receive(buffer_of(&received, 1), (world.rank() + 2) % 3).wait();
+      sent.wait();
+      EXPECT_EQ(received, (world.rank() + 2) % 3);
+      sums.back().wait();
+      for (auto& sum : sums) EXPECT_TRUE(sum.done());
+      for (const auto& one : values) EXPECT_EQ(one, std::vector<double>(kFew, 3 + 3 * round));
+    }
+  });
+}
+
+TEST(Background, AGroupMayGoWhileItSleeps) {
+  for (int round = 0; round < 10; ++round) {
+    on_tcp(2, [](World& world) {
+      std::vector<float> values(kMany / 100, 1);
+      Group half = world.split(0);
+      world.all_reduce(buffer_of(values), ReduceOp::kSum, {.in_background = true}).wait();
+      half.all_reduce(buffer_of(values), ReduceOp::kSum, {.in_background = true}).wait();
+      EXPECT_EQ(values, std::vector<float>(values.size(), 4));
+    });
+  }
+}
+
+TEST(Background, InMemoryItChangesNothing) {
+  run_threads(2, [](World& world) {
+    std::vector<float> values(1000, 1);
+    world.all_reduce(buffer_of(values), ReduceOp::kSum, {.in_background = true}).wait();
+    EXPECT_EQ(values, std::vector<float>(1000, 2));
+  });
+}
+
+}  // namespace
+}  // namespace lockstep

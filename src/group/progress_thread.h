@@ -1,0 +1,41 @@
+#pragma once
+
+#include "base/file_descriptor.h"
+
+#include <poll.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <thread>
+#include <vector>
+
+namespace lockstep::detail {
+
+/// A thread that moves operations on while nobody asks for it: it sleeps until a socket that they wait for is ready,
+/// and not for less than they say, since each waking takes the core from who computes.
+class ProgressThread {
+ public:
+  /// Moves what is under way, and adds the sockets that this waits for; none if nothing is. Gives how long nobody need
+  /// look after them. Does its own locking and throws nothing.
+  using Step = std::function<std::chrono::microseconds(std::vector<pollfd>& sockets)>;
+
+  /// Asleep until the first wake(). Throws Error (kTransport).
+  explicit ProgressThread(Step step);
+  ~ProgressThread();
+  ProgressThread(const ProgressThread&) = delete;
+  ProgressThread& operator=(const ProgressThread&) = delete;
+
+  /// There is something new under way.
+  void wake() noexcept;
+
+ private:
+  void run();
+
+  Step step_;
+  FileDescriptor bell_;  ///< what wakes it beside the sockets
+  std::atomic<bool> stopping_ = false;
+  std::thread thread_;  ///< last: it uses all of the above
+};
+
+}  // namespace lockstep::detail
