@@ -17,8 +17,14 @@ namespace lockstep {
 std::optional<double> predicted_ms(const Group& group, Collective collective, std::size_t bytes,
                                    const OperationOptions& options = {}, DataType dtype = DataType::kFloat32);
 
-/// From here on predicted_ms() on this rank follows this link: each message of a step takes alpha + bytes * beta, and
-/// all that a rank sends goes through one port. With measured_link() for a network that nobody calibrated.
+/// From here on predicted_ms() on this rank is of operations in a training of a model of so many bytes of parameters:
+/// between two of them a rank touches parameters, gradients and the optimizer's state, so that where ranks share memory
+/// less of the buffers is left in the caches. DataParallel and the sharded stages say so of their groups.
+void predict_in_training(const Group& group, std::size_t model_bytes);
+
+/// From here on predicted_ms() on this rank follows this link: each message of a step takes alpha + bytes * beta, all
+/// that a rank sends goes through one port, and what has come of a message is handed on while the rest arrives. With
+/// measured_link() for a network that nobody calibrated.
 void predict_by(const Group& group, const Link& link);
 /// That link; none if it was given none.
 std::optional<Link> given_link(const Group& group);

@@ -1,6 +1,6 @@
 #include "group/opened.h"
 #include "planner/calibration.h"
-#include "planner/simulate.h"
+#include "planner/pipelined.h"
 
 #include <lockstep/prediction.h>
 
@@ -18,7 +18,8 @@ constexpr double kMostPricedTransfers = 20'000;
 /// What a group's predictions are made of, kept from one to the next.
 struct Predictions {
   std::optional<Link> link;
-  bool looked = false;  ///< for a calibration
+  double touched_between = 0;  ///< as in HostOperation
+  bool looked = false;         ///< for a calibration
   std::optional<Calibration> calibration;
   std::map<std::pair<std::string, Collective>, HostJob> jobs;
 };
@@ -55,7 +56,7 @@ std::optional<double> predicted_ms(const Group& group, Collective collective, st
     const Schedule& schedule = state.schedules().get(algorithm, collective, 0);
     if (transfers_of(schedule) > kMostPricedTransfers) return std::nullopt;
     const Wiring wiring(flat_network(ranks, {.alpha_s = known.link->alpha_s, .beta_s = known.link->beta_s}));
-    return 1000 * simulate(schedule, size, wiring).seconds;
+    return 1000 * pipelined_seconds(schedule, size, wiring);
   }
   if (state.engine().medium() != Medium::kSharedMemory || ranks > kMostSelectedRanks) return std::nullopt;
   const auto& calibration = calibration_of(known);
@@ -65,10 +66,14 @@ std::optional<double> predicted_ms(const Group& group, Collective collective, st
     HostJob made(state.schedules().get(algorithm, collective, 0));
     job = known.jobs.emplace(std::pair{algorithm, collective}, std::move(made)).first;
   }
-  return 1000 * predicted_seconds(*calibration, job->second, size);
+  return 1000 * predicted_seconds(*calibration, job->second, {size, known.touched_between});
 }
 
 std::optional<Link> given_link(const Group& group) { return group.attribute<Predictions>().link; }
+
+void predict_in_training(const Group& group, std::size_t model_bytes) {
+  group.attribute<Predictions>().touched_between = kTouchedPerModelByte * static_cast<double>(model_bytes);
+}
 
 void predict_by(const Group& group, const Link& link) { group.attribute<Predictions>().link = link; }
 

@@ -46,7 +46,7 @@ TEST(Prediction, IsWhatTheCalibrationOfThisMachineSays) {
     for (const auto collective : {Collective::kAllReduce, Collective::kReduceScatter, Collective::kAllGather}) {
       for (const std::size_t bytes : {kBytes, kBytes / 4}) {
         const HostJob job(schedule_for("ring", {.collective = collective, .ranks = 3}));
-        const double expected = 1000 * predicted_seconds(*calibration, job, static_cast<double>(bytes));
+        const double expected = 1000 * predicted_seconds(*calibration, job, {static_cast<double>(bytes)});
         EXPECT_DOUBLE_EQ(predicted_ms(world, collective, bytes, {.algorithm = "ring"}).value(), expected);
       }
     }
@@ -54,6 +54,20 @@ TEST(Prediction, IsWhatTheCalibrationOfThisMachineSays) {
     EXPECT_EQ(predicted_ms(world, Collective::kAllReduce, kBytes),
               predicted_ms(world, Collective::kAllReduce, kBytes, {.algorithm = automatic}));
     EXPECT_GT(predicted_ms(world, Collective::kAllReduce, kBytes).value(), 0);
+  });
+}
+
+TEST(Prediction, InATrainingOfALargeModelIsOfColdBuffers) {
+  const StoredCalibration stored(1e-10);
+  const auto calibration = stored_calibration(this_machine());
+  ASSERT_TRUE(calibration.has_value());
+  run_threads(2, [&](World& world) {
+    const double model_bytes = double{1 << 30};
+    predict_in_training(world, static_cast<std::size_t>(model_bytes));
+    const HostJob job(schedule_for("direct", {.collective = Collective::kAllReduce, .ranks = 2}));
+    const HostOperation cold{static_cast<double>(kBytes), kTouchedPerModelByte * model_bytes};
+    EXPECT_DOUBLE_EQ(predicted_ms(world, Collective::kAllReduce, kBytes, {.algorithm = "direct"}).value(),
+                     1000 * predicted_seconds(*calibration, job, cold));
   });
 }
 

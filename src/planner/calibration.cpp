@@ -117,8 +117,8 @@ std::optional<Calibration> stored_calibration(const Machine& machine) {
   return calibration;
 }
 
-double predicted_seconds(const Calibration& calibration, const HostJob& job, double bytes) {
-  return calibration.shm.predict(job, bytes, calibration.machine);
+double predicted_seconds(const Calibration& calibration, const HostJob& job, const HostOperation& operation) {
+  return calibration.shm.predict(job, operation, calibration.machine);
 }
 
 Selection selection_by(const Calibration& calibration, int ranks) {
@@ -134,9 +134,9 @@ Selection selection_by(const Calibration& calibration, int ranks) {
     const Candidate* chosen = &all.front();
     for (std::uint64_t bytes = kFirstBytes; bytes <= kLastBytes; bytes *= 2) {
       const auto size = collective == Collective::kBarrier ? 0.0 : static_cast<double>(bytes);
-      double least = kBetter * predicted_seconds(calibration, chosen->job, size);
+      double least = kBetter * predicted_seconds(calibration, chosen->job, {size});
       for (const Candidate& candidate : all) {
-        const double seconds = predicted_seconds(calibration, candidate.job, size);
+        const double seconds = predicted_seconds(calibration, candidate.job, {size});
         if (seconds >= least) continue;
         least = seconds;
         chosen = &candidate;

@@ -34,7 +34,7 @@ Calibration parse_calibration(std::string_view json, const std::string& source_n
 std::optional<Calibration> stored_calibration(const Machine& machine);
 
 /// The seconds that a job takes by this calibration.
-double predicted_seconds(const Calibration& calibration, const HostJob& job, double bytes);
+double predicted_seconds(const Calibration& calibration, const HostJob& job, const HostOperation& operation);
 
 /// Of more ranks, to price all algorithms at all sizes would take many seconds.
 inline constexpr int kMostSelectedRanks = 16;

@@ -76,7 +76,7 @@ TEST(Calibration, TheSelectionFollowsThePredictions) {
     const Calibration calibration = with(1e-6, 1e-10, 1e-10);
     const auto seconds = [&](std::string_view name) {
       const HostJob job(find_algorithm(name).build({.ranks = 4}));
-      return predicted_seconds(calibration, job, bytes);
+      return predicted_seconds(calibration, job, {bytes});
     };
     const double chosen = seconds(selection.select(Collective::kAllReduce, static_cast<std::uint64_t>(bytes)));
     for (const std::string_view name : algorithms_for(Collective::kAllReduce)) {

@@ -26,6 +26,10 @@ class HostCaches {
 
   /// The core that a block belongs to until somebody writes it.
   void give(std::size_t block, int core) { blocks_[block].writer = static_cast<std::int16_t>(core); }
+  /// A core has touched so much else, which it will not touch again.
+  void touch_others(int core, double bytes) {
+    cores_[static_cast<std::size_t>(core)].touch_others(bytes / block_bytes_);
+  }
   /// A pass of `core` over blocks; adds what it costs. `past_caches`: what it writes goes to memory at once.
   void pass(int core, const std::vector<Access>& accesses, bool past_caches, HostCosts& costs);
 

@@ -89,8 +89,8 @@ HostCosts nearest(const std::vector<HostCosts>& works, const std::vector<HostSam
 
 }  // namespace
 
-double HostModel::predict(const HostJob& job, double bytes, const Machine& machine) const {
-  return work_of(job, bytes, machine, seconds) * seconds;
+double HostModel::predict(const HostJob& job, const HostOperation& operation, const Machine& machine) const {
+  return work_of(job, operation, machine, seconds) * seconds;
 }
 
 HostModel fit(const std::vector<HostSample>& samples, const Machine& machine) {
@@ -103,7 +103,7 @@ HostModel fit(const std::vector<HostSample>& samples, const Machine& machine) {
     std::vector<HostCosts> works;
     works.reserve(samples.size());
     for (const HostSample& sample : samples) {
-      works.push_back(work_of(*sample.job, sample.bytes, machine, model.seconds));
+      works.push_back(work_of(*sample.job, {sample.bytes}, machine, model.seconds));
     }
     model.seconds = nearest(works, samples);
   }
@@ -114,7 +114,7 @@ PredictionError error_of(const HostModel& model, const std::vector<HostSample>& 
   std::vector<double> errors;
   errors.reserve(samples.size());
   for (const HostSample& sample : samples) {
-    const double predicted = model.predict(*sample.job, sample.bytes, machine);
+    const double predicted = model.predict(*sample.job, {sample.bytes}, machine);
     errors.push_back(std::abs(predicted - sample.seconds) / sample.seconds);
   }
   if (errors.empty()) return {};

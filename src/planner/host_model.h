@@ -16,8 +16,7 @@ namespace lockstep {
 struct HostModel {
   HostCosts seconds;
 
-  /// Of an operation on buffers of so many bytes each.
-  double predict(const HostJob& job, double bytes, const Machine& machine) const;
+  double predict(const HostJob& job, const HostOperation& operation, const Machine& machine) const;
 };
 
 /// One measurement.

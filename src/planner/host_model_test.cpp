@@ -20,7 +20,7 @@ std::vector<HostSample> samples(const HostModel& truth, std::initializer_list<in
     for (const int n : ranks) {
       const auto job = std::make_shared<HostJob>(find_algorithm(algorithm).build({.ranks = n}));
       for (double bytes = first_bytes; bytes < 1e8; bytes *= 8) {
-        const double seconds = truth.predict(*job, bytes, machine_for_tests());
+        const double seconds = truth.predict(*job, {bytes}, machine_for_tests());
         all.push_back({.algorithm = algorithm, .ranks = n, .bytes = bytes, .seconds = seconds, .job = job});
       }
     }

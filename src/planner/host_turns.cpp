@@ -150,7 +150,7 @@ void HostTurns::run_step(int number, const Plan::Step& step, const MoveCosts& mo
   Core& core = cores_[at(core_of(number))];
   HostCosts costs;
   const std::size_t slot = (rank.slots_taken + StagingRing::kSlots - 1) % StagingRing::kSlots;
-  for (const Plan::Move& move : step.moves) move_costs(move, {number, rank.piece, slot}, costs);
+  for (const Plan::Move& move : step.moves) move_costs(move, {number, rank.operation, rank.piece, slot}, costs);
   for (std::size_t i = 0; i < HostCosts::kCount; ++i) core.now.spent[i] += costs[i];
   core.now.seconds += costs * seconds_;
   if (rank.operation >= length_.starting && rank.operation < length_.starting + length_.counted) {

@@ -27,9 +27,10 @@ class HostTurns {
     int starting;
     int counted;
   };
-  /// Of which rank a move is, in which piece, and through which slot of the staging area that passes.
+  /// Of which rank a move is, in which operation and piece, and through which slot of the staging area that passes.
   struct Where {
     int rank;
+    int operation;
     int piece;
     std::size_t slot;
   };

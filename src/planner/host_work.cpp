@@ -41,13 +41,15 @@ Cut cut_of(const HostJob& job, double bytes) {
 /// What the moves of plans touch, as blocks of the caches.
 class Memory {
  public:
-  Memory(const HostJob& job, const Cut& cut, const Machine& machine, int cores)
+  Memory(const HostJob& job, const Cut& cut, const Machine& machine, int cores, double touched_between)
       : job_(job),
         cut_(cut),
         cores_(cores),
+        touched_between_(touched_between),
         keeps_input_(job.schedule.collective == Collective::kAllToAll),
         chunks_(job.plans.front().chunks),
         places_a_rank_(buffers() * cut.pieces * chunks_ + staged_chunks()),
+        operations_(at(job.schedule.ranks)),
         caches_(machine, cores, at(job.schedule.ranks) * at(places_a_rank_) * at(cut.blocks), cut.block_bytes) {
     for (std::size_t block = 0; block < at(job.schedule.ranks) * blocks_a_rank(); ++block) {
       caches_.give(block, static_cast<int>(block / blocks_a_rank()) % cores);
@@ -55,6 +57,9 @@ class Memory {
   }
 
   void move(const Plan::Move& move, const HostTurns::Where& where, bool past_caches, HostCosts& costs) {
+    int& operation = operations_[at(where.rank)];
+    if (operation != where.operation) caches_.touch_others(where.rank % cores_, touched_between_);
+    operation = where.operation;
     for (int part = 0; part < cut_.blocks; ++part) {
       accesses_.clear();
       const auto access = [&](const Plan::Place& place) -> HostCaches::Access& {
@@ -95,9 +100,11 @@ class Memory {
   const HostJob& job_;
   const Cut& cut_;
   int cores_;
+  double touched_between_;
   bool keeps_input_;
   int chunks_;
   int places_a_rank_;
+  std::vector<int> operations_;  ///< by rank: which it moves in
   HostCaches caches_;
   std::vector<HostCaches::Access> accesses_;
 };
@@ -140,7 +147,9 @@ HostJob::HostJob(Schedule of)
       is_one_exchange(lockstep::is_one_exchange(schedule)),
       plans(plans_of(schedule, !is_staged)) {}
 
-HostCosts work_of(const HostJob& job, double bytes, const Machine& machine, const HostCosts& seconds) {
+HostCosts work_of(const HostJob& job, const HostOperation& operation, const Machine& machine,
+                  const HostCosts& seconds) {
+  const double bytes = operation.bytes;
   const int ranks = job.schedule.ranks;
   const int cores = std::clamp(machine.cores, 1, ranks);
   if (job.is_one_exchange && bytes <= static_cast<double>(shm::Letterbox::kBytes)) {
@@ -148,7 +157,7 @@ HostCosts work_of(const HostJob& job, double bytes, const Machine& machine, cons
   }
   const Cut cut = cut_of(job, bytes);
   const bool is_large = bytes * ranks > static_cast<double>(SharedMemoryOperation::kStreamingBytes);
-  Memory memory(job, cut, machine, cores);
+  Memory memory(job, cut, machine, cores, operation.touched_between);
   HostTurns turns(job.plans, {.is_staged = job.is_staged, .pieces = cut.pieces, .cores = cores}, seconds);
   HostCosts costs =
       turns.run(length_of(cut, bytes), [&](const Plan::Move& move, const HostTurns::Where& where, HostCosts& spent) {

@@ -18,12 +18,22 @@ struct HostJob {
   std::vector<Plan> plans;  ///< by rank
 };
 
-/// How much of what costs time one operation has that follows others without a pause, along the longest chain of what
-/// had to wait for what. `bytes` is the whole buffer's size.
+/// An operation to be priced.
+struct HostOperation {
+  double bytes = 0;            ///< of the whole buffer
+  double touched_between = 0;  ///< bytes that a rank touches between two of them beside their buffers, as training does
+};
+
+/// What a rank touches in an iteration of training, at least, by the bytes of its model: parameters, gradients and the
+/// two moments of Adam.
+inline constexpr double kTouchedPerModelByte = 4;
+
+/// How much of what costs time one operation has that follows others like it, along the longest chain of what had to
+/// wait for what.
 ///
 /// Found by letting the plans run on the machine's cores, to which ranks are dealt in turn: a core runs a rank until it
 /// has to wait, then looks at its next; `seconds`, the price of each cost, says who comes when. Which cache data comes
 /// from follows from what the cores have touched since (HostCaches). Nothing is known of the algorithm but its plans.
-HostCosts work_of(const HostJob& job, double bytes, const Machine& machine, const HostCosts& seconds);
+HostCosts work_of(const HostJob& job, const HostOperation& operation, const Machine& machine, const HostCosts& seconds);
 
 }  // namespace lockstep

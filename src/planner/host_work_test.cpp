@@ -28,7 +28,7 @@ HostCosts prices() {
 HostCosts work(const char* algorithm, int ranks, int cores, double bytes,
                Collective collective = Collective::kAllReduce) {
   const HostJob job(find_algorithm(algorithm).build({.collective = collective, .ranks = ranks}));
-  return work_of(job, bytes, machine_for_tests(cores), prices());
+  return work_of(job, {bytes}, machine_for_tests(cores), prices());
 }
 
 }  // namespace
@@ -46,6 +46,16 @@ TEST(HostWork, WhatAnotherCoreWroteIsFetched) {
   const HostCosts naive = work("naive", 2, 2, 65536);
   EXPECT_EQ(naive[HostCosts::kByte], 5 * 65536) << "a copy into staging, then two are read and one is written";
   EXPECT_EQ(naive[HostCosts::kFetchedByte], 65536);
+}
+
+TEST(HostWork, WhatIsTouchedBetweenOperationsPushesTheirBuffersOutOfTheCaches) {
+  const HostJob job(find_algorithm("direct").build({.collective = Collective::kAllReduce, .ranks = 2}));
+  const auto from_level = [&](double touched_between, std::size_t level) {
+    return work_of(job, {65536, touched_between}, machine_for_tests(2), prices())[HostCosts::kFirstLevel + level];
+  };
+  EXPECT_EQ(from_level(0, 2), 0) << "warm buffers stay in a core's own caches";
+  EXPECT_GT(from_level(100 * kMiB, 2), 0);
+  EXPECT_GE(from_level(1000 * kMiB, 3), from_level(100 * kMiB, 3));
 }
 
 TEST(HostWork, CoresWithMoreRanksHaveMoreToDo) {
@@ -89,7 +99,7 @@ TEST(HostWork, EveryScheduleOfTheCatalogueHasItsTime) {
         const HostJob job(find_algorithm(name).build({.collective = collective, .ranks = ranks}));
         for (const int cores : {1, 2, 3, 16}) {
           for (const double bytes : {0.0, 100.0, 1e5, 1e8}) {
-            const double time = work_of(job, bytes, machine_for_tests(cores), seconds) * seconds;
+            const double time = work_of(job, {bytes}, machine_for_tests(cores), seconds) * seconds;
             EXPECT_TRUE(std::isfinite(time)) << name << ", " << ranks << " ranks";
             EXPECT_GT(time, 0) << name << ", " << ranks << " ranks, " << cores << " cores, " << bytes << " bytes";
           }

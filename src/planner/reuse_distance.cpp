@@ -5,17 +5,19 @@
 
 namespace lockstep {
 
-ReuseDistance::ReuseDistance(std::size_t blocks) : last_(blocks, kNone), counts_(4 * blocks + 64) {}
+ReuseDistance::ReuseDistance(std::size_t blocks)
+    : last_(blocks, kNone), others_then_(blocks), counts_(4 * blocks + 64) {}
 
 double ReuseDistance::of(std::size_t block) const {
   const std::uint32_t last = last_[block];
-  return last == kNone ? kNever : present_ - touched_until(last) + 0.5;
+  return last == kNone ? kNever : present_ - touched_until(last) + 0.5 + others_ - others_then_[block];
 }
 
 void ReuseDistance::touch(std::size_t block) {
   if (now_ + 1 == counts_.size()) forget_gaps();
   drop(block);
   last_[block] = ++now_;
+  others_then_[block] = others_;
   add(now_, 1);
   ++present_;
 }

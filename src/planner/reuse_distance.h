@@ -20,6 +20,8 @@ class ReuseDistance {
   /// touched, or dropped since.
   double of(std::size_t block) const;
   void touch(std::size_t block);
+  /// So many blocks of something else have been touched, each for the only time.
+  void touch_others(double blocks) { others_ += blocks; }
   /// Another core has taken it away.
   void drop(std::size_t block);
 
@@ -32,7 +34,9 @@ class ReuseDistance {
   void forget_gaps();
 
   std::vector<std::uint32_t> last_;   ///< moment of each block's last touch
+  std::vector<double> others_then_;   ///< and others_ at that moment
   std::vector<std::int32_t> counts_;  ///< a Fenwick tree of how many blocks were touched last at each moment
+  double others_ = 0;
   std::uint32_t now_ = 0;
   std::uint32_t present_ = 0;
 };

@@ -41,6 +41,18 @@ TEST(ReuseDistance, CountsWhatWasTouchedSinceOnce) {
   EXPECT_EQ(distance.of(2), ReuseDistance::kNever);
 }
 
+TEST(ReuseDistance, CountsWhatElseWasTouchedSince) {
+  ReuseDistance distance(2);
+  distance.touch(0);
+  distance.touch_others(100);
+  distance.touch(1);
+  distance.touch_others(10);
+  EXPECT_EQ(distance.of(0), 111.5);
+  EXPECT_EQ(distance.of(1), 10.5);
+  distance.touch(0);
+  EXPECT_EQ(distance.of(0), 0.5);
+}
+
 TEST(ReuseDistance, AgreesWithAListThroughManyTouches) {
   constexpr std::size_t kBlocks = 20;
   ReuseDistance distance(kBlocks);

@@ -1,5 +1,6 @@
 #include "study/cost_model.h"
 
+#include "planner/pipelined.h"
 #include "planner/price.h"
 
 #include <fmt/format.h>
@@ -45,7 +46,7 @@ CostModel model_of(const Calibration& calibration) {
   return [calibration, jobs = std::make_shared<Kept<HostJob>>()](const Asked& asked) {
     if (costs_nothing(asked)) return 0.0;
     const HostJob& job = jobs->get(asked, [&](Schedule schedule) { return HostJob(std::move(schedule)); });
-    return predicted_seconds(calibration, job, asked.bytes);
+    return predicted_seconds(calibration, job, {asked.bytes, asked.touched_between});
   };
 }
 
@@ -58,7 +59,7 @@ CostModel model_of(const std::map<int, FlatCost>& links) {
                   fmt::format("Nothing is known of a link between {} ranks: measure it first.", asked.ranks));
     }
     const Schedule& schedule = schedules->get(asked, [](Schedule made) { return made; });
-    return simulate(schedule, asked.bytes, Wiring(flat_network(asked.ranks, link->second))).seconds;
+    return pipelined_seconds(schedule, asked.bytes, Wiring(flat_network(asked.ranks, link->second)));
   };
 }
 

@@ -18,6 +18,7 @@ struct Asked {
   Collective collective = Collective::kAllReduce;
   int ranks = 1;
   double bytes = 0;
+  double touched_between = 0;  ///< as in HostOperation
 };
 
 /// The seconds that it is predicted to take. Throws Error (kInvalidArgument) for an algorithm that there is not, or
@@ -27,7 +28,8 @@ using CostModel = std::function<double(const Asked& asked)>;
 /// Ranks that share this host's memory, by what `lockstep calibrate` measured.
 CostModel model_of(const Calibration& calibration);
 /// Ranks with a card each, by the link's alpha and beta for each number of ranks: each message of the schedule takes
-/// alpha + bytes * beta of its sender's card and of its receiver's. A number of ranks that is not there is
+/// alpha + bytes * beta of its sender's card and of its receiver's; what has come of a message is handed on while the
+/// rest arrives, as the runtime does over byte streams. A number of ranks that is not there is
 /// Error (kInvalidArgument).
 CostModel model_of(const std::map<int, FlatCost>& links);
 

@@ -20,6 +20,12 @@ TEST(CostModel, OfALinkIsTheTextbooksForARing) {
   EXPECT_EQ(model({.algorithm = "ring", .ranks = 2, .bytes = 0}), 0);
 }
 
+TEST(CostModel, OfALinkHandsOnWhatHasCome) {
+  const double beta = 8e-9, n = 10 << 20;
+  const CostModel model = model_of({{4, {20e-6, beta}}});
+  EXPECT_NEAR(model({.algorithm = "tree", .ranks = 4, .bytes = n}) / (2 * n * beta), 1.05, 0.05);
+}
+
 TEST(CostModel, RefusesWhatItDoesNotKnow) {
   const CostModel model = model_of({{2, {1e-6, 1e-9}}});
   EXPECT_THROW(model({.algorithm = "ring", .ranks = 3, .bytes = 8}), Error);
@@ -34,7 +40,7 @@ TEST(CostModel, OfACalibrationIsWhatThatPredicts) {
   const CostModel model = model_of(calibration);
   const Schedule schedule = schedule_for("ring", {.collective = Collective::kAllReduce, .ranks = 2});
   EXPECT_DOUBLE_EQ(model({.algorithm = "ring", .ranks = 2, .bytes = 4096}),
-                   predicted_seconds(calibration, HostJob(schedule), 4096));
+                   predicted_seconds(calibration, HostJob(schedule), {4096}));
   EXPECT_GT(model({.algorithm = "ring", .ranks = 2, .bytes = 1 << 20}),
             model({.algorithm = "ring", .ranks = 2, .bytes = 4096}));
 }

@@ -1,5 +1,6 @@
 #include "study/overlap.h"
 
+#include "planner/host_work.h"
 #include "schedule/text.h"
 
 #include <algorithm>
@@ -12,7 +13,10 @@ PredictedCommunication predict(const CostModel& model, const std::vector<BucketR
   for (const BucketRecord& bucket : buckets) bytes += static_cast<double>(bucket.bytes);
   PredictedCommunication predicted;
   for (const BucketRecord& bucket : buckets) {
-    Asked asked{.algorithm = bucket.algorithm, .ranks = backward.ranks, .bytes = static_cast<double>(bucket.bytes)};
+    Asked asked{.algorithm = bucket.algorithm,
+                .ranks = backward.ranks,
+                .bytes = static_cast<double>(bucket.bytes),
+                .touched_between = kTouchedPerModelByte * bytes};
     if (!bucket.operation.empty()) asked.collective = parse_collective(bucket.operation);
     const double takes_ms = 1000 * model(asked);
     come += asked.bytes;

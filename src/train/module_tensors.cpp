@@ -53,6 +53,12 @@ std::unordered_set<const void*> sparse_weights(const torch::nn::Module& module) 
 
 }  // namespace
 
+std::size_t bytes_of(const std::vector<ModuleTensor>& tensors) {
+  std::size_t bytes = 0;
+  for (const ModuleTensor& one : tensors) bytes += one.tensor.nbytes();
+  return bytes;
+}
+
 std::vector<ModuleTensor> tensors_of(const torch::nn::Module& module) {
   TensorList list;
   for (const auto& parameter : module.named_parameters()) list.add(parameter.key(), parameter.value(), true);

@@ -19,6 +19,8 @@ struct ModuleTensor {
   std::string description() const;
 };
 
+std::size_t bytes_of(const std::vector<ModuleTensor>& tensors);
+
 /// All parameters, then all buffers, in the order of registration.
 std::vector<ModuleTensor> tensors_of(const torch::nn::Module& module);
 std::vector<ModuleTensor> tensors_of(const torch::jit::Module& module);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <lockstep/prediction.h>
 
 #include <algorithm>
 
@@ -85,6 +86,7 @@ std::vector<BucketLayout> Reducer::lay_out_in(const std::vector<std::size_t>& or
 std::shared_ptr<const BucketSet> Reducer::make_buckets(const std::vector<BucketLayout>& layouts,
                                                        const std::function<void(const Bucket&)>& made) const {
   auto buckets = std::make_shared<BucketSet>(group_, layouts, parameters_, made);
+  predict_in_training(group_, bytes_of(parameters_));
   if (!options_.communication_hook) buckets->predict(group_, options_.algorithm);
   return buckets;
 }

@@ -108,6 +108,7 @@ std::vector<std::size_t> Sharder::add_flats(const std::vector<ModuleTensor>& par
   const std::size_t first = parameters_.size();
   parameters_.insert(parameters_.end(), parameters.begin(), parameters.end());
   if (options_.stage == 0) return {};
+  predict_in_training(groups_.shards, bytes_of(parameters_));
   places_.resize(parameters_.size());
   std::vector<std::size_t> added;
   for (const FlatLayout& layout : flat_layouts(parameters, limits, groups_.shards.size())) {
