@@ -36,10 +36,13 @@ def style_of(document):
 
 
 def key_of(figure, width):
-    """Lines or points with their names, from the left."""
+    """Curves with their names, from the left. Where each has its prediction, that is said once, of all lines."""
+    keys = re.findall(r'<span class="key ?([a-z]*)[^"]*" style="--c: ([^"]+)"><i></i>(.*?)(?:<b>|</span>)', figure)
+    keys = [(kind, colour, html.unescape(re.sub(r"<[^>]+>", "", name)).strip()) for kind, colour, name in keys]
+    if any(name == "predicted" for _, _, name in keys):
+        keys = [key for key in keys if key[2] != "predicted"] + [("", "var(--faint)", "predicted")]
     marks, at = [], 8.0
-    for kind, colour, name in re.findall(r'<span class="key ?([a-z]*)[^"]*" style="--c: ([^"]+)"><i></i>(.*?)(?:<b>|</span>)', figure):
-        name = html.unescape(re.sub(r"<[^>]+>", "", name)).strip()
+    for kind, colour, name in keys:
         shape = ('<circle class="dot" r="4" cx="6" cy="-4"/>' if kind == "points" else
                  '<rect width="12" height="10" y="-9" fill="var(--c)"/>' if kind in ("area", "hatch") else
                  '<rect width="12" height="3" y="-5" rx="1.5" fill="var(--c)"/>')
