@@ -97,8 +97,8 @@ class GroupState final : public Awaited, public std::enable_shared_from_this<Gro
   std::chrono::milliseconds default_timeout_;
   Reduction default_reduction_;
   std::mutex mutex_;
-  std::unique_ptr<ProgressThread>
-      thread_;  ///< from the first operation on that wants it; last: it uses all of the above
+  /// From the first operation on that wants one; last, since it uses all of the above.
+  std::unique_ptr<ProgressThread> thread_;
 };
 
 }  // namespace lockstep::detail
