@@ -31,7 +31,10 @@ class SharedMemoryEngine final : public Engine {
   std::unique_ptr<Engine> join(const Meeting& meeting) override { return make_engine(transport_->join(meeting)); }
 
   std::unique_ptr<RunningOperation> prepare(Shape shape) override {
-    if (fits_letters(shape)) return prepare_letters(std::move(shape));
+    if (may_be_letters(shape)) {
+      auto spans = letter_spans(*shape.schedule, shape.layout, shape.announcement.dtype);
+      if (longest(spans) <= transport_->letter_bytes()) return prepare_letters(std::move(shape), std::move(spans));
+    }
     auto plan = plan_for(*shape.schedule, shape.registered && runs_in_place(*shape.schedule));
     shape.announcement.in_place = plan->staging_versions == 0 && shape.registered;
     shape.announcement.fingerprint = fingerprint_of(shape.announcement);
@@ -42,20 +45,20 @@ class SharedMemoryEngine final : public Engine {
   }
 
  private:
-  bool fits_letters(const Shape& shape) const {
+  static bool may_be_letters(const Shape& shape) {
     const Announcement& what = shape.announcement;
-    const std::size_t bytes = what.count * size_of(what.dtype);
     // With unequal blocks for each pair, ranks' buffers differ in size.
     if (what.collective == Collective::kAllToAll && what.blocks != 0) return false;
-    return bytes <= transport_->letter_bytes() && is_one_exchange(*shape.schedule);
+    return is_one_exchange(*shape.schedule);
   }
 
-  std::unique_ptr<RunningOperation> prepare_letters(Shape shape) {
+  std::unique_ptr<RunningOperation> prepare_letters(Shape shape, std::vector<LetterSpan> spans) {
     shape.announcement.fingerprint = fingerprint_of(shape.announcement);
     return std::make_unique<LetterOperation>(*transport_, letters_,
                                              LetterOperation::Setup{.plan = plan_for(*shape.schedule, false),
                                                                     .announcement = shape.announcement,
-                                                                    .layout = std::move(shape.layout)});
+                                                                    .layout = std::move(shape.layout),
+                                                                    .spans = std::move(spans)});
   }
 
   std::shared_ptr<const Plan> plan_for(const Schedule& schedule, bool in_place) {

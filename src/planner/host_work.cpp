@@ -130,6 +130,13 @@ HostCosts work_of_letters(const HostJob& job, double bytes, int cores, const Hos
   return costs;
 }
 
+int longest_letter(const Schedule& schedule) {
+  int most = 0;
+  if (!is_one_exchange(schedule)) return most;
+  for (const ChunkRange& letter : letter_chunks(schedule)) most = std::max(most, letter.end - letter.first);
+  return most;
+}
+
 std::vector<Plan> plans_of(const Schedule& schedule, bool in_place) {
   std::vector<Plan> plans;
   plans.reserve(at(schedule.ranks));
@@ -144,7 +151,7 @@ std::vector<Plan> plans_of(const Schedule& schedule, bool in_place) {
 HostJob::HostJob(Schedule of)
     : schedule(std::move(of)),
       is_staged(!runs_in_place(schedule)),
-      is_one_exchange(lockstep::is_one_exchange(schedule)),
+      letter_chunks(longest_letter(schedule)),
       plans(plans_of(schedule, !is_staged)) {}
 
 HostCosts work_of(const HostJob& job, const HostOperation& operation, const Machine& machine,
@@ -152,8 +159,9 @@ HostCosts work_of(const HostJob& job, const HostOperation& operation, const Mach
   const double bytes = operation.bytes;
   const int ranks = job.schedule.ranks;
   const int cores = std::clamp(machine.cores, 1, ranks);
-  if (job.is_one_exchange && bytes <= static_cast<double>(shm::Letterbox::kBytes)) {
-    return work_of_letters(job, bytes, cores, seconds);
+  const double letter = job.letter_chunks * chunk_bytes(job.schedule, bytes);
+  if (job.letter_chunks > 0 && letter <= static_cast<double>(shm::Letterbox::kBytes)) {
+    return work_of_letters(job, letter, cores, seconds);
   }
   const Cut cut = cut_of(job, bytes);
   const bool is_large = bytes * ranks > static_cast<double>(SharedMemoryOperation::kStreamingBytes);

@@ -14,7 +14,7 @@ struct HostJob {
   explicit HostJob(Schedule of);
   Schedule schedule;
   bool is_staged;           ///< what ranks read of each other is copied first, so that the data lies there twice
-  bool is_one_exchange;     ///< so that small buffers go as letters (runtime/letter_operation.h)
+  int letter_chunks;        ///< of a rank's longest letter, where small buffers go as such (runtime/letter_operation.h)
   std::vector<Plan> plans;  ///< by rank
 };
 

@@ -17,6 +17,39 @@ bool is_one_exchange(const Schedule& schedule) {
   return static_cast<std::size_t>(std::count(sends.begin(), sends.end(), true)) == ranks * (ranks - 1);
 }
 
+std::vector<ChunkRange> letter_chunks(const Schedule& schedule) {
+  std::vector<ChunkRange> letters(static_cast<std::size_t>(schedule.ranks));
+  for (const Step& step : schedule.steps) {
+    for (const Transfer& transfer : step) {
+      ChunkRange& letter = letters[static_cast<std::size_t>(transfer.from)];
+      const bool is_first = letter.end == 0;
+      letter = {is_first ? transfer.chunk : std::min(letter.first, transfer.chunk),
+                std::max(letter.end, transfer.chunk + 1)};
+    }
+  }
+  return letters;
+}
+
+std::vector<LetterSpan> letter_spans(const Schedule& schedule, const Layout& layout, DataType dtype) {
+  std::vector<LetterSpan> spans;
+  for (const ChunkRange& chunks : letter_chunks(schedule)) {
+    if (chunks.end == 0) {
+      spans.emplace_back();
+      continue;
+    }
+    const std::size_t begin = layout.input(chunks.first, 0).offset_bytes;
+    const Layout::Span last = layout.input(chunks.end - 1, 0);
+    spans.push_back({begin, last.offset_bytes + last.count * size_of(dtype) - begin});
+  }
+  return spans;
+}
+
+std::size_t longest(const std::vector<LetterSpan>& letters) {
+  std::size_t most = 0;
+  for (const LetterSpan& letter : letters) most = std::max(most, letter.bytes);
+  return most;
+}
+
 LetterOperation::LetterOperation(Transport& transport, Letters& letters, Setup setup)
     : RunningOperation(setup.announcement),
       transport_(transport),
@@ -24,7 +57,7 @@ LetterOperation::LetterOperation(Transport& transport, Letters& letters, Setup s
       plan_(std::move(setup.plan)),
       layout_(std::move(setup.layout)),
       runner_(announcement_.dtype, announcement_.op, transport.size()),
-      letter_{0, 0, announcement_.count * size_of(announcement_.dtype)} {
+      spans_(std::move(setup.spans)) {
   letters_.received.resize(static_cast<std::size_t>(transport.size()) * transport.letter_bytes());
   for (const Plan::Step& step : plan_->steps) {
     for (const Plan::Move& move : step.moves) {
@@ -34,12 +67,14 @@ LetterOperation::LetterOperation(Transport& transport, Letters& letters, Setup s
 }
 
 void LetterOperation::enter() {
-  letter_.number = ++letters_.last;
+  ++letters_.last;
   // The sequence tells it from letters before; the fingerprint from those of ranks that are about something else.
-  letter_.stamp = announcement_.sequence << 32U | (announcement_.fingerprint >> 32U);
+  stamp_ = announcement_.sequence << 32U | (announcement_.fingerprint >> 32U);
   next_ = 0;
   shown_ = false;
-  if (transport_.post(letter_, static_cast<const std::byte*>(call().input))) show();
+  const LetterSpan& own = span_of(transport_.rank());
+  const auto* const input = static_cast<const std::byte*>(call().input);
+  if (transport_.post(letter_from(transport_.rank()), input + own.offset_bytes)) show();
 }
 
 void LetterOperation::show() {
@@ -63,13 +98,13 @@ bool LetterOperation::go_on() {
   return true;
 }
 
-std::byte* LetterOperation::letter_of(int peer) {
+std::byte* LetterOperation::room_for(int peer) {
   return letters_.received.data() + static_cast<std::size_t>(peer) * transport_.letter_bytes();
 }
 
 std::byte* LetterOperation::address_of(const Plan::Place& place, int chunk) {
   const std::size_t input = layout_.input(chunk, 0).offset_bytes;
-  if (place.memory == Plan::Memory::kStaging) return letter_of(place.rank) + input;
+  if (place.memory == Plan::Memory::kStaging) return room_for(place.rank) + (input - span_of(place.rank).offset_bytes);
   if (place.memory == Plan::Memory::kOutput) {
     return static_cast<std::byte*>(call().output) + layout_.output(chunk, 0).offset_bytes;
   }
@@ -78,10 +113,10 @@ std::byte* LetterOperation::address_of(const Plan::Place& place, int chunk) {
 }
 
 void LetterOperation::wait_for_peer_until(Time at_most) {
-  if (next_ == transport_.size() || transport_.await_briefly(next_, letter_, letter_of(next_))) return;
+  if (next_ == transport_.size() || transport_.await_briefly(next_, letter_from(next_), room_for(next_))) return;
   show();
   const Progress entering{announcement_.sequence, 0};
-  if (!transport_.wait_for(next_, letter_, letter_of(next_), entering, deadline_.get_or(at_most))) {
+  if (!transport_.wait_for(next_, letter_from(next_), room_for(next_), entering, deadline_.get_or(at_most))) {
     if (deadline_.has_passed()) throw_late();
     return;
   }

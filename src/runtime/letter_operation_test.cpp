@@ -38,13 +38,13 @@ struct LetterSubject {
     announcement.count = count;
     announcement.dtype = DataType::kInt32;
     announcement.fingerprint = fingerprint_of(announcement);
+    const Layout layout({.dtype = DataType::kInt32, .ranks = transport.size(), .count = count, .block_counts = {}});
     operation = std::make_unique<LetterOperation>(
         transport, letters,
-        LetterOperation::Setup{
-            .plan = std::make_shared<const Plan>(make_staged_plan(schedule, transport.rank())),
-            .announcement = announcement,
-            .layout =
-                Layout({.dtype = DataType::kInt32, .ranks = transport.size(), .count = count, .block_counts = {}})});
+        LetterOperation::Setup{.plan = std::make_shared<const Plan>(make_staged_plan(schedule, transport.rank())),
+                               .announcement = announcement,
+                               .layout = layout,
+                               .spans = letter_spans(schedule, layout, DataType::kInt32)});
   }
 
   void run(std::uint64_t sequence, std::chrono::milliseconds timeout = std::chrono::seconds(20)) {
@@ -80,6 +80,31 @@ TEST(LetterOperation, AnExchangeIsAStepInWhichEverybodySendsToEverybody) {
   EXPECT_TRUE(is_one_exchange(schedule_of("direct", Collective::kAllGather)));
   EXPECT_FALSE(is_one_exchange(schedule_of("direct", Collective::kAllReduce))) << "two steps";
   EXPECT_FALSE(is_one_exchange(schedule_of("direct", Collective::kBroadcast))) << "only the root sends";
+}
+
+TEST(LetterOperation, ALetterHoldsWhatItsReadersRead) {
+  const auto spans_of = [](const char* name, Collective collective, std::vector<std::size_t> block_counts = {}) {
+    const Schedule schedule = find_algorithm(name).build({.collective = collective, .ranks = 3});
+    const Layout layout({.collective = collective,
+                         .ranks = 3,
+                         .chunks = schedule.chunks,
+                         .count = 12,
+                         .block_counts = std::move(block_counts)});
+    std::vector<std::pair<std::size_t, std::size_t>> spans;
+    for (const LetterSpan& span : letter_spans(schedule, layout, DataType::kFloat32)) {
+      spans.emplace_back(span.offset_bytes, span.bytes);
+    }
+    return spans;
+  };
+  using testing::ElementsAre;
+  using testing::Pair;
+  EXPECT_THAT(spans_of("naive", Collective::kAllReduce), ElementsAre(Pair(0, 48), Pair(0, 48), Pair(0, 48)));
+  EXPECT_THAT(spans_of("direct", Collective::kAllGather), ElementsAre(Pair(0, 16), Pair(16, 16), Pair(32, 16)));
+  EXPECT_THAT(spans_of("direct", Collective::kAllGather, {5, 0, 7}),
+              ElementsAre(Pair(0, 20), Pair(20, 0), Pair(20, 28)));
+  EXPECT_THAT(spans_of("direct", Collective::kReduceScatter), ElementsAre(Pair(16, 32), Pair(0, 48), Pair(0, 32)))
+      << "a rank's own block is not sent where it lies at an end";
+  EXPECT_THAT(spans_of("direct", Collective::kAllToAll), ElementsAre(Pair(16, 32), Pair(0, 48), Pair(0, 32)));
 }
 
 TEST(LetterOperation, SumsOnEveryRankInCallAfterCall) {
