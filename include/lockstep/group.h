@@ -59,7 +59,10 @@ struct OperationRecord {
 
 /// Choices of one operation.
 struct OperationOptions {
-  /// An algorithm's name, or "auto". Every rank must ask for the same one.
+  /// An algorithm's name, or "auto". Every rank must ask for the same one. "vendor" hands the whole collective to the
+  /// library beneath the transport, where there is one (MPI): it combines in an order of its own, and what it makes of
+  /// NaNs and of integers that overflow is its affair. Without one the operation throws kUnsupported. If such an
+  /// operation ends in an error, the library may still write to its buffer, which must stay until the process ends.
   std::string algorithm = "auto";
   /// What this is for, in a few words ("gradients of layer3.weight, layer3.bias"): errors and traces repeat it.
   std::string purpose;

@@ -10,6 +10,10 @@
 
 namespace lockstep {
 
+/// What a person types, instead of an algorithm, for the library beneath the transport to do a whole collective. There
+/// is no schedule of that name.
+inline constexpr std::string_view kVendor = "vendor";
+
 /// What a person asks an algorithm for.
 struct ScheduleRequest {
   Collective collective = Collective::kAllReduce;

@@ -121,6 +121,8 @@ std::vector<std::string> names_to_run(const Options& options, int ranks) {
   for (const Algorithm& algorithm : algorithms()) {
     if (has_collective(algorithm, options.collective, ranks)) names.emplace_back(algorithm.name);
   }
+  // No MPI reduces 16-bit floats.
+  if (options.transport == "mpi" && size_of(options.dtype) > 2) names.emplace_back(kVendor);
   names.emplace_back("auto");
   return names;
 }

@@ -79,7 +79,8 @@ std::uint64_t parse_factor(const std::string& text) {
 
 std::string parse_algorithm(const BenchOptions& typed) {
   if (typed.algorithm.empty()) return typed.schedule.empty() ? "auto" : "";
-  if (typed.algorithm != "auto" && typed.algorithm != "all") (void)find_algorithm(typed.algorithm);
+  const bool is_word = typed.algorithm == "auto" || typed.algorithm == "all" || typed.algorithm == kVendor;
+  if (!is_word) (void)find_algorithm(typed.algorithm);
   return typed.algorithm;
 }
 

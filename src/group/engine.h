@@ -1,5 +1,6 @@
 #pragma once
 
+#include "group/task.h"
 #include "planner/selection.h"
 #include "runtime/layout.h"
 #include "runtime/plan.h"
@@ -35,6 +36,12 @@ class Engine {
   };
   /// The engine outlives the operation.
   virtual std::unique_ptr<RunningOperation> prepare(Shape shape) = 0;
+
+  /// The operation by the library beneath, where one does collectives as a whole; else null. Throws Error
+  /// (kUnsupported) for what that library does not do.
+  virtual std::unique_ptr<RunningOperation> prepare_vendor(const Task& /*task*/, const Announcement& /*announcement*/) {
+    return nullptr;
+  }
 
   /// For messages from one rank to another.
   virtual ByteStreams& messages() = 0;

@@ -133,6 +133,15 @@ TEST(Group, AWorldOfOneIsComplete) {
   EXPECT_EQ(world.size(), 1);
 }
 
+TEST(Group, AWorldOfOneHasNothingToHandToAVendor) {
+  World world = World::alone();
+  std::vector<float> values(10, 3);
+  const auto record = std::make_shared<OperationRecord>();
+  world.all_reduce(buffer_of(values), ReduceOp::kSum, {.algorithm = "vendor", .record = record}).wait();
+  EXPECT_THAT(values, testing::Each(3.0F));
+  EXPECT_NE(record->algorithm, "vendor");
+}
+
 TEST(GroupErrors, DisagreementSaysWhoAskedForWhat) {
   const auto sizes = errors_on(3, [](World& world) {
     std::vector<float> values(world.rank() == 1 ? 12 : 10);
@@ -244,6 +253,17 @@ TEST(GroupErrors, AFailedGroupStaysFailed) {
     EXPECT_THROW(world.barrier().wait(), Error);
     EXPECT_THROW(world.progress(), Error);
   });
+}
+
+TEST(GroupErrors, VendorNeedsALibraryBeneath) {
+  EXPECT_THAT(errors_on(2,
+                        [](World& world) {
+                          std::vector<float> values(10);
+                          world.all_reduce(buffer_of(values), ReduceOp::kSum, {.algorithm = "vendor"}).wait();
+                        }),
+              testing::Each(testing::ContainsRegex(
+                  "^Rank [01]: all_reduce: 'vendor' hands a collective to the library beneath the transport, and there "
+                  "is none")));
 }
 
 TEST(GroupErrors, BadArgumentsAreRefusedBeforeAnythingIsSent) {

@@ -1,5 +1,7 @@
+#include "algorithms/catalog.h"
 #include "group/engine.h"
 #include "runtime/message_operation.h"
+#include "runtime/vendor_operation.h"
 
 #include <map>
 #include <string>
@@ -8,6 +10,26 @@
 namespace lockstep::detail {
 
 namespace {
+
+constexpr std::string_view kMeetsInFewSteps = "recursive_doubling";
+
+/// What of a rank's buffer holds a reduction in the end.
+Layout::Span reduced_part(const Task& task, int rank, int size) {
+  switch (task.collective) {
+    case Collective::kAllReduce: return {0, task.buffer.count};
+    case Collective::kReduce: return {0, rank == task.root ? task.buffer.count : 0};
+    case Collective::kReduceScatter: {
+      const Layout blocks({.collective = task.collective,
+                           .dtype = task.buffer.dtype,
+                           .ranks = size,
+                           .chunks = size,
+                           .count = task.buffer.count,
+                           .block_counts = task.block_counts});
+      return blocks.input(rank, 0);
+    }
+    default: return {0, 0};
+  }
+}
 
 class MessageEngine final : public Engine {
  public:
@@ -27,16 +49,46 @@ class MessageEngine final : public Engine {
   std::unique_ptr<Engine> join(const Meeting& meeting) override { return make_engine(transport_->join(meeting)); }
 
   std::unique_ptr<RunningOperation> prepare(Shape shape) override {
-    const Schedule& schedule = *shape.schedule;
-    auto& plan = plans_[{schedule.name, schedule.collective, schedule.root}];
-    if (!plan) plan = std::make_shared<const MessagePlan>(make_message_plan(schedule, transport_->rank()));
     shape.announcement.fingerprint = fingerprint_of(shape.announcement);
     return std::make_unique<MessageOperation>(
         *transport_, buffers_,
-        MessageOperation::Setup{.plan = plan, .announcement = shape.announcement, .layout = std::move(shape.layout)});
+        MessageOperation::Setup{
+            .plan = plan_for(*shape.schedule), .announcement = shape.announcement, .layout = std::move(shape.layout)});
+  }
+
+  std::unique_ptr<RunningOperation> prepare_vendor(const Task& task, const Announcement& announcement) override {
+    if (transport_->vendor() == nullptr) return nullptr;
+    const ReduceOp op = task.op == ReduceOp::kMean ? ReduceOp::kSum : task.op;
+    auto collective = transport_->vendor()->prepare({.collective = task.collective,
+                                                     .dtype = task.buffer.dtype,
+                                                     .op = op,
+                                                     .root = task.root,
+                                                     .count = task.buffer.count,
+                                                     .block_counts = task.block_counts});
+    return std::make_unique<VendorOperation>(*transport_,
+                                             VendorOperation::Setup{.meeting = prepare_meeting(announcement),
+                                                                    .collective = std::move(collective),
+                                                                    .announcement = announcement,
+                                                                    .reduced = reduced_part(task, rank(), size())});
   }
 
  private:
+  std::shared_ptr<const MessagePlan> plan_for(const Schedule& schedule) {
+    auto& plan = plans_[{schedule.name, schedule.collective, schedule.root}];
+    if (!plan) plan = std::make_shared<const MessagePlan>(make_message_plan(schedule, transport_->rank()));
+    return plan;
+  }
+
+  /// A barrier under that announcement.
+  std::unique_ptr<MessageOperation> prepare_meeting(const Announcement& announcement) {
+    const Schedule barrier =
+        find_algorithm(kMeetsInFewSteps).build({.collective = Collective::kBarrier, .ranks = size()});
+    return std::make_unique<MessageOperation>(
+        *transport_, buffers_,
+        MessageOperation::Setup{
+            .plan = plan_for(barrier), .announcement = announcement, .layout = Layout({}), .only_meets = true});
+  }
+
   std::unique_ptr<MessageTransport> transport_;
   MessageOperation::ReceiveBuffers buffers_;
   std::map<std::tuple<std::string, Collective, int>, std::shared_ptr<const MessagePlan>> plans_;

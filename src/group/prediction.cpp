@@ -1,3 +1,4 @@
+#include "algorithms/catalog.h"
 #include "group/opened.h"
 #include "planner/calibration.h"
 #include "planner/pipelined.h"
@@ -48,7 +49,7 @@ std::optional<double> predicted_ms(const Group& group, Collective collective, st
                                    const OperationOptions& options, DataType dtype) {
   const std::string algorithm = group.algorithm_for(collective, bytes, options, dtype);
   const int ranks = group.size();
-  if (ranks == 1) return std::nullopt;
+  if (ranks == 1 || algorithm == kVendor) return std::nullopt;
   auto& known = group.attribute<Predictions>();
   auto& state = detail::Opened(group).state();
   const auto size = static_cast<double>(bytes);

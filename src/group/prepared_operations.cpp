@@ -1,5 +1,10 @@
 #include "group/prepared_operations.h"
 
+#include "algorithms/catalog.h"
+
+#include <fmt/format.h>
+#include <lockstep/error.h>
+
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -17,6 +22,22 @@ std::uint64_t bytes_from(const Schedule& schedule, const Layout& layout, DataTyp
     }
   }
   return count * size_of(dtype);
+}
+
+/// But for the sequence, and what the engine knows.
+Announcement announcement_of(const Task& task, const std::string& name) {
+  Announcement announcement;
+  // Ranks differ in what they get of an all_to_all of unequal blocks; what they agree on is the whole.
+  announcement.count = task.has_pair_counts()
+                           ? std::accumulate(task.block_counts.begin(), task.block_counts.end(), std::size_t{0})
+                           : task.buffer.count;
+  announcement.root = task.root;
+  announcement.blocks = digest_of(task.block_counts);
+  announcement.collective = task.collective;
+  announcement.dtype = task.buffer.dtype;
+  announcement.op = task.op;
+  std::copy_n(name.begin(), std::min(name.size(), announcement.algorithm.size() - 1), announcement.algorithm.begin());
+  return announcement;
 }
 
 }  // namespace
@@ -53,20 +74,14 @@ std::string PreparedOperations::algorithm_for(const Task& task, std::string_view
 
 PreparedOperation PreparedOperations::prepare(const Task& task, const Key& key) {
   const std::string name = algorithm_for(task, schedules_.text_of(key.asked), key.reduction);
+  PreparedOperation operation = name == kVendor ? prepare_vendor(task) : prepare(task, name, key.registered);
+  operation.running->record_transfers(&recorder_);
+  operation.algorithm = name;
+  return operation;
+}
+
+PreparedOperation PreparedOperations::prepare(const Task& task, const std::string& name, bool registered) {
   const Schedule& schedule = schedules_.get(name, task.collective, task.root);
-
-  Announcement announcement;
-  // Ranks differ in what they get of an all_to_all of unequal blocks; what they agree on is the whole.
-  announcement.count = task.has_pair_counts()
-                           ? std::accumulate(task.block_counts.begin(), task.block_counts.end(), std::size_t{0})
-                           : task.buffer.count;
-  announcement.root = task.root;
-  announcement.blocks = digest_of(task.block_counts);
-  announcement.collective = task.collective;
-  announcement.dtype = task.buffer.dtype;
-  announcement.op = task.op;
-  std::copy_n(name.begin(), std::min(name.size(), announcement.algorithm.size() - 1), announcement.algorithm.begin());
-
   Layout layout({.collective = task.collective,
                  .dtype = task.buffer.dtype,
                  .ranks = engine_.size(),
@@ -76,11 +91,24 @@ PreparedOperation PreparedOperations::prepare(const Task& task, const Key& key) 
   PreparedOperation operation;
   operation.steps = static_cast<int>(schedule.steps.size());
   operation.wire_bytes = bytes_from(schedule, layout, task.buffer.dtype, engine_.rank());
-  operation.running = engine_.prepare(
-      {.schedule = &schedule, .announcement = announcement, .layout = std::move(layout), .registered = key.registered});
-  operation.running->record_transfers(&recorder_);
-  operation.algorithm = name;
+  operation.running = engine_.prepare({.schedule = &schedule,
+                                       .announcement = announcement_of(task, name),
+                                       .layout = std::move(layout),
+                                       .registered = registered});
   return operation;
+}
+
+PreparedOperation PreparedOperations::prepare_vendor(const Task& task) {
+  Announcement announcement = announcement_of(task, std::string(kVendor));
+  announcement.fingerprint = fingerprint_of(announcement);
+  PreparedOperation operation;
+  operation.running = engine_.prepare_vendor(task, announcement);
+  if (operation.running) return operation;
+  throw Error(ErrorCode::kUnsupported,
+              fmt::format("Rank {}: {}: '{}' hands a collective to the library beneath the transport, and there is "
+                          "none; take the transport mpi, or an algorithm of Lockstep's.",
+                          engine_.rank(), to_string(task.collective), kVendor),
+              {.rank = engine_.rank(), .operation = std::string(to_string(task.collective))});
 }
 
 }  // namespace lockstep::detail

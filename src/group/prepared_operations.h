@@ -20,7 +20,7 @@ namespace lockstep::detail {
 struct PreparedOperation {
   std::unique_ptr<RunningOperation> running;
   std::string algorithm;
-  int steps = 0;
+  int steps = 0;                 ///< of the schedule; a vendor's are its own affair, as are its bytes
   std::uint64_t wire_bytes = 0;  ///< that this rank's transfers carry
 };
 
@@ -57,6 +57,8 @@ class PreparedOperations {
 
   bool is_registered(const Task& task) const;
   PreparedOperation prepare(const Task& task, const Key& key);
+  PreparedOperation prepare(const Task& task, const std::string& name, bool registered);
+  PreparedOperation prepare_vendor(const Task& task);
 
   Engine& engine_;
   Schedules& schedules_;

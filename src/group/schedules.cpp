@@ -42,8 +42,10 @@ std::string Schedules::load(const std::string& text) {
 
 std::string Schedules::resolve(std::string_view asked, Collective collective, std::size_t bytes) const {
   if (loaded_.find(asked) != loaded_.end()) return std::string(asked);
-  const std::string name = asked == "auto" ? environment(kAlgorithmVariable).value_or("auto") : std::string(asked);
-  return name == "auto" ? select(selection_, collective, bytes) : find_algorithm(name).name;
+  const std::string typed = asked == "auto" ? environment(kAlgorithmVariable).value_or("auto") : std::string(asked);
+  std::string name = typed == "auto" ? select(selection_, collective, bytes) : typed;
+  if (name == kVendor && ranks_ == 1) name = select(built_in_selection(ranks_), collective, bytes);
+  return name == kVendor ? name : find_algorithm(name).name;
 }
 
 const Schedule& Schedules::get(const std::string& name, Collective collective, int root) {

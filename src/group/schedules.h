@@ -28,8 +28,8 @@ class Schedules {
   /// kRefused with the line or the rank, chunk and step; kInvalidArgument if it is for another number of ranks.
   std::string load(const std::string& text);
 
-  /// The algorithm for `bytes` bytes that a caller's name stands for; "auto" is chosen here. Throws Error
-  /// (kInvalidArgument).
+  /// The algorithm for `bytes` bytes that a caller's name stands for; "auto" is chosen here. "vendor" stands for
+  /// itself, but in a group of one. Throws Error (kInvalidArgument).
   std::string resolve(std::string_view asked, Collective collective, std::size_t bytes) const;
 
   /// The schedule of a resolved name. Throws Error (kInvalidArgument).

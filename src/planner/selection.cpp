@@ -133,6 +133,7 @@ class Parser {
 
   void check_algorithm(std::string_view entry, std::string_view name, Collective collective) const {
     if (name.empty()) fail(entry, "An algorithm is missing; write one like '4KiB- ring'.");
+    if (name == kVendor) return;
     const Algorithm algorithm = read(entry, [&] { return find_algorithm(name); });
     if (algorithm.supports(collective)) return;
     fail(entry, fmt::format("{} does not do {}.", name, to_string(collective)));

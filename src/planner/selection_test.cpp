@@ -37,7 +37,7 @@ TEST(Selection, ASizeBelongsToTheRangeAtItOrBelow) {
 
 TEST(Selection, TheTextComesBack) {
   for (const char* text : {"all_reduce: 0-1000 direct, 1000-4KiB tree, 4KiB- ring; broadcast: 0- tree",
-                           "all_reduce: 0-3MiB direct, 3MiB- ring", ""}) {
+                           "all_reduce: 0-3MiB direct, 3MiB- ring", "all_gather: 0-1KiB ring, 1KiB- vendor", ""}) {
     EXPECT_EQ(Selection::parse(text, "text").to_text(), text);
   }
   EXPECT_EQ(Selection::parse(" broadcast :tree ; ", "text").to_text(), "broadcast: 0- tree");

@@ -20,6 +20,7 @@ class MessageOperation final : public RunningOperation {
     std::shared_ptr<const MessagePlan> plan;
     Announcement announcement;  ///< but for the sequence
     Layout layout;
+    bool only_meets = false;  ///< moves nothing of the buffers: the schedule is a barrier's
   };
   /// What the operations of a group share, since one at a time is between begin and the end: a circular buffer for each
   /// peer.

@@ -2,6 +2,7 @@
 
 #include "transport/byte_streams.h"
 #include "transport/meeting.h"
+#include "transport/vendor.h"
 
 #include <lockstep/error.h>
 #include <lockstep/group.h>
@@ -32,6 +33,9 @@ class MessageTransport : public ByteStreams {
 
   /// Other streams, for messages from one rank to another, which collectives neither wait for nor hold up.
   virtual ByteStreams& messages() = 0;
+
+  /// The library beneath, if it does collectives as a whole; else null.
+  virtual Vendor* vendor() { return nullptr; }
 
   /// By all of these streams, since the transport was made.
   virtual std::uint64_t bytes_sent() const = 0;

@@ -42,6 +42,61 @@ void conform() {
   fmt::print("rank {} of {}: {} right\n", world.rank(), world.size(), done);
 }
 
+/// MPI has no 16-bit floats; its least and greatest of floats are not ours where NaNs are among them; and Open MPI's
+/// sum of bytes that is above 255 is 255.
+bool is_mpis_too(const Case& one) {
+  if (!facts_of(one.collective).sums()) return true;
+  const bool is_extreme = one.op == lockstep::ReduceOp::kMin || one.op == lockstep::ReduceOp::kMax;
+  if (is_extreme) return !is_floating(one.dtype);
+  return lockstep::size_of(one.dtype) >= 4;
+}
+
+/// Every collective by MPI's own, in every type, operator and size, in the world and in a group of it.
+void hand_over() {
+  World world = World::from_env();
+  const lockstep::Group reversed = world.split(0, -world.rank());
+  std::size_t done = 0;
+  for (const lockstep::Group& group : {static_cast<const lockstep::Group&>(world), reversed}) {
+    const Inputs inputs(group.size());
+    for (const Facts& facts : all_facts()) {
+      if (facts.collective == lockstep::Collective::kBarrier) continue;
+      std::vector<Case> cases = small_cases(facts, group.size(), false);
+      const std::vector<Case> large = large_cases(facts, group.size(), false);
+      cases.insert(cases.end(), large.begin(), large.end());
+      const std::string any = cases.front().algorithm;
+      std::erase_if(cases, [&](const Case& one) { return one.algorithm != any || !is_mpis_too(one); });
+      MemberMemory memory(group, cases);
+      for (Case& one : cases) {
+        one.algorithm = "vendor";
+        Trial trial(group, inputs, one, memory.of(one));
+        trial.start();
+        trial.finish();
+      }
+      done += cases.size();
+    }
+    group.barrier({.algorithm = "vendor"}).wait();
+  }
+  fmt::print("rank {} of {}: {} right\n", world.rank(), world.size(), done);
+}
+
+/// What MPI does not do, what is refused, and what ranks disagree about, by MPI's own collectives.
+void hand_over_wrongly() {
+  World world = World::from_env();
+  std::vector<std::uint16_t> halves(10);
+  const lockstep::Buffer buffer{halves.data(), halves.size(), lockstep::DataType::kBFloat16};
+  const auto tried = [&](const lockstep::OperationOptions& options) {
+    try {
+      world.all_reduce(buffer, lockstep::ReduceOp::kSum, options).wait();
+    } catch (const lockstep::Error& error) {
+      fmt::print("refused: {}\n", error.what());
+    }
+  };
+  tried({.algorithm = "vendor"});
+  tried({.algorithm = "vendor", .reduction = lockstep::Reduction::kCanonical});
+  std::vector<float> values(world.rank() == 0 ? 10 : 12);
+  world.all_reduce(buffer_of(values), lockstep::ReduceOp::kSum, {.algorithm = "vendor"}).wait();
+}
+
 /// Groups side by side, messages past a collective, and a second world.
 void parts() {
   std::int64_t sum = 0;
@@ -118,6 +173,8 @@ void raise_error() {
 
 int main(int argc, char** argv) {
   const std::map<std::string, void (*)()> acts{{"conform", conform},
+                                               {"hand_over", hand_over},
+                                               {"hand_over_wrongly", hand_over_wrongly},
                                                {"parts", parts},
                                                {"beside_serialized", beside_serialized},
                                                {"beside_single", beside_single},

@@ -56,6 +56,24 @@ TEST_P(MpiRanks, Conform) {
   }
 }
 
+TEST_P(MpiRanks, HandWholeCollectivesToMpi) {
+  const auto command = act(GetParam(), "hand_over");
+  EXPECT_EQ(command->wait(), 0) << command->output() << command->errors();
+  for (int rank = 0; rank < GetParam(); ++rank) {
+    EXPECT_THAT(command->output(), testing::ContainsRegex("rank " + std::to_string(rank) + " of " +
+                                                          std::to_string(GetParam()) + ": [0-9]{3,} right"));
+  }
+}
+
+TEST_F(Mpi, WhatCannotBeHandedOverIsSaid) {
+  const auto command = act(2, "hand_over_wrongly");
+  EXPECT_EQ(command->wait(), 3) << command->errors();
+  EXPECT_THAT(command->output(), AllOf(HasSubstr("MPI has no type bfloat16 to reduce"),
+                                       HasSubstr("'vendor' does not sum bfloat16 along the canonical tree"),
+                                       HasSubstr("rank 0: all_reduce of 10 float32 (sum, vendor)"),
+                                       HasSubstr("rank 1: all_reduce of 12 float32 (sum, vendor)")));
+}
+
 TEST_F(Mpi, GroupsAndMessagesAndASecondWorld) {
   const auto command = act(4, "parts");
   EXPECT_EQ(command->wait(), 0) << command->output() << command->errors();
@@ -133,6 +151,15 @@ TEST_F(Mpi, IsBenchmarked) {
   EXPECT_EQ(command->wait(), 0) << command->errors();
   EXPECT_THAT(command->output(), AllOf(HasSubstr("# all_reduce on 2 ranks, registered memory, mpi"),
                                        testing::ContainsRegex("\n +1024 .* 0\n")));
+}
+
+TEST_F(Mpi, ItsOwnCollectivesAreBenchmarkedBesideOurs) {
+  const auto command = run(2,
+                           {LOCKSTEP_PROGRAM, "bench", "all_reduce", "--transport", "mpi", "--algorithm", "all",
+                            "--min-bytes", "1KiB", "--max-bytes", "1KiB", "--min-time", "5ms"},
+                           {});
+  EXPECT_EQ(command->wait(), 0) << command->errors();
+  EXPECT_THAT(command->output(), testing::ContainsRegex("\n +1024 .* vendor .* 0\n"));
 }
 
 TEST(MpiAbsent, IsSaidInOneSentence) {

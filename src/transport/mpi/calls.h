@@ -1,5 +1,7 @@
 #pragma once
 
+#include <lockstep/types.h>
+
 #include <cstddef>
 
 /// What Lockstep asks of an MPI library, as plain functions: the border between lockstep::comm, which knows no MPI, and
@@ -18,6 +20,22 @@ struct Outgoing {
   int to = 0;
   int tag = 0;
   int synchronous = 0;
+};
+
+/// A collective that MPI does as a whole. Counts and offsets are elements: where blocks belong to ranks, one of each a
+/// rank. In place but for all_to_all, and for reduce_scatter, whose `output` takes this rank's block.
+struct WholeCollective {
+  Collective collective = Collective::kBarrier;
+  DataType dtype = DataType::kFloat32;
+  ReduceOp op = ReduceOp::kSum;  ///< not kMean
+  int root = 0;
+  int count = 0;
+  const void* input = nullptr;
+  void* output = nullptr;
+  const int* counts = nullptr;
+  const int* offsets = nullptr;
+  const int* input_counts = nullptr;  ///< of an all_to_all; the others are of its output
+  const int* input_offsets = nullptr;
 };
 
 struct Started {
@@ -42,11 +60,15 @@ struct Calls {
   void (*cancel_receive)(Request* request);
   /// Forgets a send, whose memory stays MPI's for ever.
   void (*forget_send)(Request* request);
+  /// Makes a communicator of these ranks, which all of them call; blocks until they have. Numbers it from 0.
+  const char* (*make_communicator)(int* communicator, const int* ranks, int size, int tag);
+  /// Begins a collective there, which every rank of it does, in the same order; nobody can give it up.
+  const char* (*begin)(Request* request, int communicator, const WholeCollective* what);
   /// Counts what has to be left in good order. With anything left open the process's end waits for nobody for long.
   void (*count_open)(int change);
 };
 
 /// The one symbol of liblockstep-mpi.so. The number changes with this struct.
-inline constexpr const char* kCallsSymbol = "lockstep_mpi_calls_1";
+inline constexpr const char* kCallsSymbol = "lockstep_mpi_calls_2";
 
 }  // namespace lockstep::mpi

@@ -1,14 +1,11 @@
-// The only source that includes mpi.h: liblockstep-mpi.so.
-#include "transport/mpi/calls.h"
+// liblockstep-mpi.so: starting and ending MPI, and messages. Collectives are in mpi_collectives.cpp.
+#include "transport/mpi/mpi_state.h"
 
-#include <mpi.h>
 #include <time.h>
 
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <mutex>
-#include <string>
 
 namespace lockstep::mpi {
 
@@ -19,48 +16,11 @@ using Clock = std::chrono::steady_clock;
 /// How long a rank that failed, or was ended within a group, waits at its end for the others, who may have more to say.
 constexpr std::chrono::seconds kLastWait{2};
 
-static_assert(sizeof(MPI_Request) <= sizeof(Request));
-
-/// Of this process, as MPI is.
-struct State {
-  std::mutex mutex;
-  MPI_Comm communicator = MPI_COMM_NULL;
-  int open = 0;
-  std::string fault;
-};
-State& state() {
-  static auto* const kState = new State;  // used at the process's very end
-  return *kState;
-}
-
-const char* say(const std::string& fault) {
-  state().fault = fault;
-  return state().fault.c_str();
-}
-
-const char* said(int code) {
-  if (code == MPI_SUCCESS) return nullptr;
-  char text[MPI_MAX_ERROR_STRING];
-  int length = 0;
-  MPI_Error_string(code, text, &length);
-  return say("MPI says: " + std::string(text, static_cast<std::size_t>(length)));
-}
-
 /// A pointer in some MPIs, a number in others.
 struct Handle {
   MPI_Request request;
 };
 static_assert(sizeof(Handle) <= sizeof(Request::value));
-
-MPI_Request load(const Request& request) {
-  Handle handle{};
-  std::memcpy(&handle, &request.value, sizeof handle);
-  return handle.request;
-}
-void store(Request& request, MPI_Request value) {
-  const Handle handle{value};
-  std::memcpy(&request.value, &handle, sizeof handle);
-}
 
 /// Tests until then; whether it completed.
 bool complete_by(MPI_Request& request, Clock::time_point end, int& code) {
@@ -110,7 +70,7 @@ const char* initialise() {
              "; Lockstep needs MPI_THREAD_SERIALIZED: ask MPI_Init_thread for it, or leave starting MPI to Lockstep.");
 }
 
-const char* make_communicator(long timeout_ms) {
+const char* duplicate_world(long timeout_ms) {
   MPI_Request request = MPI_REQUEST_NULL;
   if (const char* const fault = said(MPI_Comm_idup(MPI_COMM_WORLD, &state().communicator, &request))) return fault;
   int code = MPI_SUCCESS;
@@ -125,7 +85,7 @@ const char* start(Started* started, long timeout_ms) {
   const std::lock_guard lock(state().mutex);
   if (const char* const fault = initialise()) return fault;
   if (state().communicator == MPI_COMM_NULL) {
-    if (const char* const fault = make_communicator(timeout_ms)) return fault;
+    if (const char* const fault = duplicate_world(timeout_ms)) return fault;
   }
   MPI_Comm_rank(state().communicator, &started->rank);
   MPI_Comm_size(state().communicator, &started->size);
@@ -195,12 +155,41 @@ void count_open(int change) {
   state().open += change;
 }
 
-constexpr Calls kCalls{start, send, receive, test, cancel_receive, forget_send, count_open};
+constexpr Calls kCalls{start, send, receive, test, cancel_receive, forget_send, make_communicator, begin, count_open};
 
 }  // namespace
 
+State& state() {
+  static auto* const kState = new State;  // used at the process's very end
+  return *kState;
+}
+
+const char* say(const std::string& fault) {
+  state().fault = fault;
+  return state().fault.c_str();
+}
+
+const char* said(int code) {
+  if (code == MPI_SUCCESS) return nullptr;
+  char text[MPI_MAX_ERROR_STRING];
+  int length = 0;
+  MPI_Error_string(code, text, &length);
+  return say("MPI says: " + std::string(text, static_cast<std::size_t>(length)));
+}
+
+MPI_Request load(const Request& request) {
+  Handle handle{};
+  std::memcpy(&handle, &request.value, sizeof handle);
+  return handle.request;
+}
+
+void store(Request& request, MPI_Request value) {
+  const Handle handle{value};
+  std::memcpy(&request.value, &handle, sizeof handle);
+}
+
 }  // namespace lockstep::mpi
 
-extern "C" __attribute__((visibility("default"))) const lockstep::mpi::Calls* lockstep_mpi_calls_1() {
+extern "C" __attribute__((visibility("default"))) const lockstep::mpi::Calls* lockstep_mpi_calls_2() {
   return &lockstep::mpi::kCalls;
 }

@@ -1,5 +1,6 @@
 #include "transport/mpi/mpi_transport.h"
 
+#include "transport/mpi/collectives.h"
 #include "transport/mpi/join.h"
 #include "transport/mpi/streams.h"
 
@@ -13,8 +14,9 @@ namespace lockstep::mpi {
 
 namespace {
 
-/// Of a group's tags.
-enum Tag : int { kData, kMessages, kControl };
+/// Of a group's tags; another one is where it meets (join.cpp). Open MPI makes a communicator by messages under the tag
+/// that it is given for that.
+enum Tag : int { kData, kMessages, kControl, kCommunicator = 4 };
 
 class MpiTransport final : public MessageTransport {
  public:
@@ -22,7 +24,8 @@ class MpiTransport final : public MessageTransport {
       : process_(std::move(process)),
         peers_(*process_, rank, joined.world_ranks, joined.tag + kControl),
         data_(*process_, peers_, joined.world_ranks, joined.tag + kData, 0),
-        messages_(*process_, peers_, joined.world_ranks, joined.tag + kMessages, 1) {
+        messages_(*process_, peers_, joined.world_ranks, joined.tag + kMessages, 1),
+        collectives_(*process_, rank, joined.world_ranks, joined.tag + kCommunicator) {
     process_->open();
   }
 
@@ -56,6 +59,7 @@ class MpiTransport final : public MessageTransport {
   }
   int patience() const override { return data_.patience(); }
   ByteStreams& messages() override { return messages_; }
+  Vendor* vendor() override { return &collectives_; }
   std::uint64_t bytes_sent() const override { return data_.bytes_sent() + messages_.bytes_sent(); }
 
   std::vector<int> idle_peers() override { return peers_.ask_who_is_idle(); }
@@ -84,6 +88,7 @@ class MpiTransport final : public MessageTransport {
   Peers peers_;
   Streams data_;
   Streams messages_;
+  Collectives collectives_;
 };
 
 }  // namespace

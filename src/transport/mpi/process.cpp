@@ -37,6 +37,16 @@ std::optional<Process::Came> Process::test(Request& request) const {
   return complete != 0 ? std::optional(came) : std::nullopt;
 }
 
+int Process::make_communicator(std::span<const int> ranks, int tag) const {
+  int communicator = 0;
+  require(calls_.make_communicator(&communicator, ranks.data(), static_cast<int>(ranks.size()), tag));
+  return communicator;
+}
+
+void Process::begin(Request& request, int communicator, const WholeCollective& what) const {
+  require(calls_.begin(&request, communicator, &what));
+}
+
 int Process::next_group() const {
   static std::atomic<int> groups = 0;
   const long long group = 1LL + static_cast<long long>(groups++) * size() + rank();  // 0 is for those who meet

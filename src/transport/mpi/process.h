@@ -33,6 +33,11 @@ class Process {
   std::optional<Came> test(Request& request) const;
   void cancel_receive(Request& request) const noexcept { calls_.cancel_receive(&request); }
   void forget_send(Request& request) const noexcept { calls_.forget_send(&request); }
+
+  /// As Calls'.
+  int make_communicator(std::span<const int> ranks, int tag) const;
+  void begin(Request& request, int communicator, const WholeCollective& what) const;
+
   /// What is opened and not closed, since it failed or the process ended first, is not waited for at the process's end.
   void open() const noexcept { calls_.count_open(1); }
   void close() const noexcept { calls_.count_open(-1); }
@@ -40,7 +45,7 @@ class Process {
   /// A number for a group that this rank leads, which no other group has; its tags are kTagsAGroup from there on.
   /// Throws Error (kTransport) once MPI has no tags left.
   int next_group() const;
-  static constexpr int kTagsAGroup = 4;
+  static constexpr int kTagsAGroup = 5;
 
  private:
   const Calls& calls_;
