@@ -1,8 +1,11 @@
 // A rank under mpirun for the tests: does what its first argument says, and prints what came of it. It is a program
 // that uses MPI itself.
 #include "algorithms/catalog.h"
+#include "group/group_state.h"
+#include "group/opened.h"
 #include "tests/conformance/cases.h"
 #include "tests/conformance/member_memory.h"
+#include "tests/conformance/transfer_hash.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -40,6 +43,32 @@ void conform() {
   }
   for (const std::string& name : names_for(lockstep::Collective::kBarrier)) world.barrier({.algorithm = name}).wait();
   fmt::print("rank {} of {}: {} right\n", world.rank(), world.size(), done);
+}
+
+/// What ran of every algorithm is its schedule: the ranks' transfers add up to the schedule's.
+void follow_schedules() {
+  World world = World::from_env();
+  lockstep::detail::GroupState& state = lockstep::detail::Opened(world).state();
+  int done = 0;
+  for (const Facts& facts : all_facts()) {
+    for (const std::string& name : names_for(facts.collective)) {
+      const Case one{.collective = facts.collective, .root = world.size() - 1, .blocks = {}};
+      std::vector<float> values(facts.collective == lockstep::Collective::kBarrier ? 0 : 1200);
+      std::vector<float> input(values.size());
+      std::int64_t ran = 0;
+      state.record_transfers([&](const lockstep::ExecutedTransfer& transfer) {
+        ran += static_cast<std::int64_t>(hash_of(transfer.step, transfer.transfer));
+      });
+      facts.start(world, one, input.data(), buffer_of(values), {.algorithm = name}).wait();
+      state.record_transfers({});
+      world.all_reduce(buffer_of(&ran, 1)).wait();
+      const auto planned = static_cast<std::int64_t>(hash_of(lockstep::find_algorithm(name).build(
+          {.collective = facts.collective, .ranks = world.size(), .root = one.root, .hosts = world.hosts()})));
+      if (ran != planned) throw std::runtime_error(name + " did not run as its schedule says");
+      ++done;
+    }
+  }
+  fmt::print("rank {}: {} schedules\n", world.rank(), done);
 }
 
 /// MPI has no 16-bit floats; its least and greatest of floats are not ours where NaNs are among them; and Open MPI's
@@ -173,6 +202,7 @@ void raise_error() {
 
 int main(int argc, char** argv) {
   const std::map<std::string, void (*)()> acts{{"conform", conform},
+                                               {"follow_schedules", follow_schedules},
                                                {"hand_over", hand_over},
                                                {"hand_over_wrongly", hand_over_wrongly},
                                                {"parts", parts},

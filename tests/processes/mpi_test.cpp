@@ -56,6 +56,12 @@ TEST_P(MpiRanks, Conform) {
   }
 }
 
+TEST_P(MpiRanks, FollowSchedules) {
+  const auto command = act(GetParam(), "follow_schedules");
+  EXPECT_EQ(command->wait(), 0) << command->output() << command->errors();
+  EXPECT_THAT(command->output(), testing::ContainsRegex("rank 0: [0-9]{2,} schedules"));
+}
+
 TEST_P(MpiRanks, HandWholeCollectivesToMpi) {
   const auto command = act(GetParam(), "hand_over");
   EXPECT_EQ(command->wait(), 0) << command->output() << command->errors();
