@@ -1,6 +1,7 @@
 #include "bench/comparison/sections.h"
 
 #include "base/atomic_file.h"
+#include "base/scratch_folder.h"
 #include "base/units.h"
 #include "bench/cache.h"
 #include "bench/comparison/conductor.h"
@@ -12,7 +13,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -66,22 +66,6 @@ PeerPlan plan_for(const std::string& program, const Section& section, const fs::
   add({path});
   return plan;
 }
-
-/// A folder that is gone when this is.
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    std::string pattern = (fs::temp_directory_path() / "lockstep-compare-XXXXXX").string();
-    path_ = ::mkdtemp(pattern.data());
-  }
-  ~ScratchFolder() { fs::remove_all(path_); }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 /// A program's ranks; subjects that differ only in memory share them.
 struct RunningWorld {

@@ -1,10 +1,11 @@
 #include "base/atomic_file.h"
 
+#include "base/scratch_folder.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <lockstep/error.h>
 
-#include <cstdlib>
 #include <string>
 
 namespace lockstep {
@@ -13,13 +14,13 @@ namespace fs = std::filesystem;
 
 class AtomicFile : public testing::Test {
  protected:
-  AtomicFile() {
-    std::string pattern = (fs::temp_directory_path() / "lockstep-atomic-XXXXXX").string();
-    folder_ = ::mkdtemp(pattern.data());
-  }
-  ~AtomicFile() override { fs::remove_all(folder_); }
   std::ptrdiff_t files() const { return std::distance(fs::directory_iterator(folder_), fs::directory_iterator()); }
-  fs::path folder_;
+
+ private:
+  const ScratchFolder scratch_;
+
+ protected:
+  const fs::path& folder_ = scratch_.path();
 };
 
 TEST_F(AtomicFile, WritesAndReadsBack) {

@@ -88,7 +88,8 @@ std::string parse_algorithm(const BenchOptions& typed) {
 std::string read_schedule(const std::string& file, Collective collective) {
   if (file.empty()) return "";
   if (!std::filesystem::exists(file)) bad_usage(fmt::format("--schedule: there is no file '{}'.", file));
-  std::string text = read_file(file);
+  if (!std::filesystem::is_regular_file(file)) bad_usage(fmt::format("--schedule: '{}' is not a file.", file));
+  std::string text = read_file(file, kMostTextBytes + 1);
   const Schedule schedule = parse_schedule(text, file);
   if (schedule.collective != collective) {
     bad_usage(fmt::format("The schedule in {} is for {}, not for {}.", file, to_string(schedule.collective),

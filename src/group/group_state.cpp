@@ -68,6 +68,7 @@ Pending GroupState::start(const Task& task, const OperationOptions& options) {
   const auto lock = alone();
   throw_if_failed();
   validate(task, identity_.rank, identity_.size);
+  if (queue_.empty()) operations_.trim();
   PreparedOperation& operation = operations_.find(task, options.algorithm, reduction_of(options));
   if (task.collective == Collective::kAllToAll) copy_own_block(task, identity_);
   ++totals_.operations;
@@ -137,7 +138,9 @@ Reduction GroupState::reduction_of(const OperationOptions& options) const {
 }
 
 std::chrono::milliseconds GroupState::timeout_of(const OperationOptions& options) const {
-  return options.timeout.count() > 0 ? options.timeout : default_timeout_;
+  constexpr std::chrono::hours kLongest{24 * 365};  // which a clock can add to now
+  return std::min<std::chrono::milliseconds>(options.timeout.count() > 0 ? options.timeout : default_timeout_,
+                                             kLongest);
 }
 
 std::string GroupState::algorithm_for(const Task& task, const OperationOptions& options) {

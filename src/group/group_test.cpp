@@ -246,6 +246,15 @@ TEST(GroupErrors, ADeadlineNamesWhoDidNotCome) {
   EXPECT_THAT(errors[2], testing::HasSubstr("for rank 1, which did not come to it"));
 }
 
+TEST(Group, TheLongestTimeoutIsNoShortOne) {
+  run_ranks(2, [](World& world) {
+    std::vector<float> values(10, 1.0F);
+    if (world.rank() == 1) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    world.all_reduce(buffer_of(values), ReduceOp::kSum, {.timeout = std::chrono::milliseconds::max()}).wait();
+    EXPECT_THAT(values, testing::Each(2.0F));
+  });
+}
+
 TEST(GroupErrors, AFailedGroupStaysFailed) {
   run_ranks(2, [](World& world) {
     std::vector<float> values(world.rank() == 0 ? 1 : 2);
@@ -281,6 +290,11 @@ TEST(GroupErrors, BadArgumentsAreRefusedBeforeAnythingIsSent) {
     refused([&] { world.reduce_scatter(buffer_of(values)).wait(); }, "no multiple of the group's 2 ranks");
     refused([&] { world.all_gather_v(buffer_of(values), {1, 1}).wait(); }, "2 elements in all, the buffer 3");
     refused([&] { world.all_gather_v(buffer_of(values), {3}).wait(); }, "1 block counts were given for a group of 2");
+    refused(
+        [&] {
+          world.all_gather_v(buffer_of(values), {5, static_cast<std::size_t>(-2)}).wait();
+        },
+        "no memory holds blocks with 18446744073709551614 elements; is that a negative number?");
     refused([&] { world.all_to_all(values.data(), buffer_of(values.data(), 2)).wait(); }, "overlap");
     refused([&] { world.all_to_all(nullptr, buffer_of(values.data(), 2)).wait(); }, "the input is a null pointer");
     refused([&] { world.broadcast(buffer_of(values), 2).wait(); }, "the root is 2 in a group of 2");

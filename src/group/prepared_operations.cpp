@@ -64,7 +64,19 @@ PreparedOperation& PreparedOperations::find(const Task& task, std::string_view a
     last_ = operations_.find(key_);
     if (last_ == operations_.end()) last_ = operations_.emplace(key_, prepare(task, key_)).first;
   }
+  last_->second.last_use = ++uses_;
   return last_->second;
+}
+
+void PreparedOperations::trim() {
+  if (operations_.size() <= kMostKept) return;
+  std::vector<std::uint64_t> uses;
+  uses.reserve(operations_.size());
+  for (const auto& [key, operation] : operations_) uses.push_back(operation.last_use);
+  const auto middle = uses.begin() + static_cast<std::ptrdiff_t>(uses.size() / 2);
+  std::nth_element(uses.begin(), middle, uses.end());
+  std::erase_if(operations_, [&](const auto& kept) { return kept.second.last_use < *middle; });
+  last_ = operations_.end();
 }
 
 std::string PreparedOperations::algorithm_for(const Task& task, std::string_view asked, Reduction reduction) {

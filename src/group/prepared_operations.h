@@ -22,10 +22,12 @@ struct PreparedOperation {
   std::string algorithm;
   int steps = 0;                 ///< of the schedule; a vendor's are its own affair, as are its bytes
   std::uint64_t wire_bytes = 0;  ///< that this rank's transfers carry
+  std::uint64_t last_use = 0;    ///< uses are counted
 };
 
 /// The operations of a group, ready to run: one a shape (collective, type, count, ...), made at first use and kept, so
-/// that the second call with the same shape plans and allocates nothing.
+/// that the second call with the same shape plans and allocates nothing. Of those who never ask twice for the same
+/// shape (gathers of what is found in a batch) only the last few thousand are kept.
 class PreparedOperations {
  public:
   PreparedOperations(Engine& engine, Schedules& schedules)
@@ -33,6 +35,11 @@ class PreparedOperations {
 
   /// The operation for a valid task. Throws Error for an algorithm that is unknown or cannot do it.
   PreparedOperation& find(const Task& task, std::string_view asked, Reduction reduction);
+
+  /// Forgets those used longest ago once there are more than kMostKept. None of them may be under way.
+  void trim();
+  static constexpr std::size_t kMostKept = 4096;
+  std::size_t kept() const { return operations_.size(); }
 
   /// The algorithm that it runs. Throws Error (kInvalidArgument).
   std::string algorithm_for(const Task& task, std::string_view asked, Reduction reduction);
@@ -65,6 +72,7 @@ class PreparedOperations {
   Canonical canonical_;
   TransferRecorder recorder_;
   Operations operations_;
+  std::uint64_t uses_ = 0;
   Key key_{};                                      ///< of the task at hand; it keeps its memory
   Operations::iterator last_ = operations_.end();  ///< most calls are like the one before
 };

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <numeric>
+#include <optional>
 #include <string>
 
 namespace lockstep::detail {
@@ -33,6 +35,16 @@ std::size_t row(const Task& task, int rank, int size, int end) {
   return std::accumulate(begin, begin + end, std::size_t{0});
 }
 
+/// The first count with which the blocks have more elements than memory can hold; none if there is no such.
+std::optional<std::size_t> first_too_many(const Task& task) {
+  std::size_t left = static_cast<std::size_t>(PTRDIFF_MAX) / size_of(task.buffer.dtype);
+  for (const std::size_t count : task.block_counts) {
+    if (count > left) return count;
+    left -= count;
+  }
+  return std::nullopt;
+}
+
 /// What is wrong with the block counts; nothing if they fit.
 std::string fault_of_counts(const Task& task, int rank, int size) {
   const bool pairs = task.collective == Collective::kAllToAll;
@@ -40,6 +52,9 @@ std::string fault_of_counts(const Task& task, int rank, int size) {
   if (task.block_counts.size() != expected) {
     return fmt::format("{} block counts were given for {}a group of {}.", task.block_counts.size(),
                        pairs ? "the pairs of " : "", size);
+  }
+  if (const auto count = first_too_many(task)) {
+    return fmt::format("no memory holds blocks with {} elements; is that a negative number?", *count);
   }
   const std::size_t sum = pairs ? column(task, rank, size, size)
                                 : std::accumulate(task.block_counts.begin(), task.block_counts.end(), std::size_t{0});

@@ -28,10 +28,10 @@ void ensure_standard_descriptors() {
   if (descriptor >= 0) ::close(descriptor);
 }
 
-/// Two pipes a rank must fit, which is better known before a thousand processes run.
-void check_descriptor_limit(int ranks) {
+/// Two pipes a rank and its log must fit, which is better known before a thousand processes run.
+void check_descriptor_limit(int ranks, bool has_logs) {
   rlimit limit{};
-  const auto needed = 2 * static_cast<rlim_t>(ranks) + 64;
+  const auto needed = (has_logs ? 3 : 2) * static_cast<rlim_t>(ranks) + 64;
   if (::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < needed) {
     throw Error(
         ErrorCode::kInvalidArgument,
@@ -40,13 +40,14 @@ void check_descriptor_limit(int ranks) {
   }
 }
 
-Output::Options output_options(const LaunchOptions& options) {
+Output::Options output_options(const LaunchOptions& options, const Signals& signals) {
   const bool bar = options.pass_through_rank >= 0 && ::isatty(STDOUT_FILENO) != 0;
   return {.ranks = options.ranks,
           .colour = {wants_colour(STDOUT_FILENO), wants_colour(STDERR_FILENO)},
           .bare_rank = options.pass_through_rank,
           .beside_a_bar = {bar, bar && ::isatty(STDERR_FILENO) != 0},
-          .log_dir = options.log_dir};
+          .log_dir = options.log_dir,
+          .interrupts = signals.descriptor()};
 }
 
 /// Rank 0 reads our stdin if that is a file or a pipe. It does not get a terminal: its group is in the background
@@ -81,23 +82,24 @@ int launch(const LaunchOptions& options) {
   if (options.command.empty()) throw Error(ErrorCode::kInvalidArgument, "There is no program to run.");
   if (options.ranks < 1) throw Error(ErrorCode::kInvalidArgument, "A job has at least 1 rank.");
   ensure_standard_descriptors();
-  check_descriptor_limit(options.ranks);
+  check_descriptor_limit(options.ranks, options.log_dir.has_value());
   const std::string path = find_program(options.command.front());
-  Output output(output_options(options));
   Signals signals;
+  Output output(output_options(options, signals));
   Supervisor supervisor(signals, output, options.grace);
   start_ranks(options, path, signals, output, supervisor);
   const JobOutcome job = supervisor.run();
   output.clear_bar();
   const int code = exit_code(job);
   if (code == 0 || code != options.quiet_exit_code) {
-    fmt::print(stderr, "{}",
-               describe_failure(job, {.command = options.command,
-                                      .grace = options.grace,
-                                      .log_dir = options.log_dir,
-                                      .colour = wants_colour(STDERR_FILENO)}));
+    output.tell(describe_failure(job, {.command = options.command,
+                                       .grace = options.grace,
+                                       .log_dir = options.log_dir,
+                                       .colour = wants_colour(STDERR_FILENO)}));
   }
   if (const std::string killed = describe_interruption(job); !killed.empty()) output.say(killed);
+  (void)signals.take();
+  if (job.interrupted_by == 0) output.drain();
   return code;
 }
 

@@ -6,7 +6,9 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstdlib>
 #include <system_error>
 
@@ -72,20 +74,76 @@ void Output::add(int rank, Stream stream, std::string_view bytes) {
   write_log(rank, bytes);
   std::string text;
   ranks_[static_cast<std::size_t>(rank)].splitters[index(stream)].feed(bytes, sink(rank, stream, text));
-  write_all(options_.descriptors[index(stream)], text);
+  show(stream, text);
 }
 
 void Output::finish(int rank, Stream stream) {
   std::string text;
   ranks_[static_cast<std::size_t>(rank)].splitters[index(stream)].finish(sink(rank, stream, text));
-  write_all(options_.descriptors[index(stream)], text);
+  show(stream, text);
 }
 
 void Output::say(std::string_view line) {
-  write_all(options_.descriptors[1], fmt::format("{}lockstep: {}\n", erasure(Stream::kErrors), line));
+  show(Stream::kErrors, fmt::format("{}lockstep: {}\n", erasure(Stream::kErrors), line));
 }
 
-void Output::clear_bar() { write_all(options_.descriptors[0], erasure(Stream::kOutput)); }
+void Output::tell(std::string_view text) { show(Stream::kErrors, text); }
+
+void Output::clear_bar() { show(Stream::kOutput, erasure(Stream::kOutput)); }
+
+void Output::add_awaited(std::vector<pollfd>& polled) const {
+  for (const Stream stream : {Stream::kOutput, Stream::kErrors}) {
+    if (!unshown_[index(stream)].empty()) polled.push_back({options_.descriptors[index(stream)], POLLOUT, 0});
+  }
+}
+
+void Output::go_on() {
+  flush(Stream::kOutput);
+  flush(Stream::kErrors);
+}
+
+void Output::drain() {
+  hurried_ = false;
+  go_on();
+}
+
+void Output::show(Stream stream, std::string_view text) {
+  constexpr std::size_t kMostUnshown = std::size_t{16} << 20;
+  std::string& unshown = unshown_[index(stream)];
+  if (unshown.size() + text.size() <= kMostUnshown) unshown += text;  // what is more is in the logs
+  flush(stream);
+}
+
+void Output::flush(Stream stream) {
+  const int descriptor = options_.descriptors[index(stream)];
+  std::string& unshown = unshown_[index(stream)];
+  std::size_t shown = 0;
+  while (shown < unshown.size() && has_room(descriptor)) {
+    // So much a pipe with room takes at once.
+    const ssize_t written =
+        ::write(descriptor, unshown.data() + shown, std::min<std::size_t>(unshown.size() - shown, PIPE_BUF));
+    if (written >= 0) {
+      shown += static_cast<std::size_t>(written);
+    } else if (errno != EAGAIN && errno != EINTR) {
+      shown = unshown.size();  // nobody will ever read it
+    }
+  }
+  unshown.erase(0, shown);
+}
+
+/// Waits for it; false if there is none, and something else to do.
+bool Output::has_room(int descriptor) {
+  constexpr int kPatienceMs = 1000;
+  while (true) {
+    std::array<pollfd, 2> polled{{{descriptor, POLLOUT, 0}, {hurried_ ? -1 : options_.interrupts, POLLIN, 0}}};
+    const int timeout = !hurried_ ? -1 : stuck_ ? 0 : kPatienceMs;
+    const int ready = ::poll(polled.data(), polled.size(), timeout);
+    if (ready < 0 && errno == EINTR) continue;
+    if (polled[0].revents != 0) return true;
+    stuck_ = hurried_;
+    return false;
+  }
+}
 
 std::vector<std::string> Output::last_lines(int rank) const {
   const auto& lines = ranks_[static_cast<std::size_t>(rank)].last_lines;

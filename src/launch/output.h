@@ -4,6 +4,8 @@
 #include "base/file_descriptor.h"
 #include "launch/line_splitter.h"
 
+#include <poll.h>
+
 #include <array>
 #include <deque>
 #include <filesystem>
@@ -19,6 +21,9 @@ enum class Stream { kOutput, kErrors };
 /// Where what the ranks print goes: line by line to our stdout and stderr with the rank before each line, as it is to a
 /// file for each rank, and its last lines into memory. A progress bar (text that ends with a carriage return) becomes a
 /// line at most once a second.
+///
+/// Where nobody reads what is shown it waits, but not beyond a signal: what could not be shown is kept for later, so
+/// that who supervises the ranks can answer it.
 class Output {
  public:
   struct Options {
@@ -29,6 +34,7 @@ class Output {
     /// A rank draws a bar on the terminal that the descriptor is too: lines start by erasing what stands in theirs.
     std::array<bool, 2> beside_a_bar{false, false};
     std::optional<std::filesystem::path> log_dir;  ///< made if it is not there
+    int interrupts = -1;                           ///< a descriptor that is readable once there is a signal
   };
   static constexpr std::size_t kLastLines = 10;
 
@@ -40,6 +46,17 @@ class Output {
   void finish(int rank, Stream stream);
   /// A line of our own, on stderr.
   void say(std::string_view line);
+  /// Text of our own, on stderr, as it is.
+  void tell(std::string_view text);
+
+  /// From now on there are deadlines to keep: waits a second for who reads nothing, and then no more.
+  void hurry() { hurried_ = true; }
+  /// Where there is room for what was kept: to be polled for beside the ranks' pipes.
+  void add_awaited(std::vector<pollfd>& polled) const;
+  /// Shows what was kept, as far as there is room.
+  void go_on();
+  /// At the end, when nothing else is to be done: waits for the reader of what was kept until the next signal.
+  void drain();
 
   /// Erases what is left of a bar whose rank could not do it any more.
   void clear_bar();
@@ -56,11 +73,17 @@ class Output {
   };
   Options options_;
   std::vector<Rank> ranks_;
+  std::array<std::string, 2> unshown_;
+  bool hurried_ = false;
+  bool stuck_ = false;  ///< the second has passed
 
   LineSplitter::Sink sink(int rank, Stream stream, std::string& text);
   std::string_view erasure(Stream stream) const;
   std::string decorated(int rank, Stream stream, std::string_view line) const;
   void write_log(int rank, std::string_view bytes);
+  void show(Stream stream, std::string_view text);
+  void flush(Stream stream);
+  bool has_room(int descriptor);
 };
 
 /// Whether `descriptor` is a terminal on which people want colours (NO_COLOR and TERM=dumb say no).

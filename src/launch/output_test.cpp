@@ -1,11 +1,17 @@
 #include "launch/output.h"
 
+#include "base/scratch_folder.h"
+
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <lockstep/error.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include <array>
+#include <stdexcept>
 
 namespace lockstep {
 
@@ -94,19 +100,79 @@ TEST(Output, KeepsAFewLastLinesAndOfEachItsBeginning) {
 TEST(Output, ALogOnAFullDiskIsGivenUpWithASentence) {
   const FileDescriptor full(::open("/dev/full", O_WRONLY | O_CLOEXEC));
   if (!full) GTEST_SKIP() << "/dev/full is not there";
-  std::string folder = ::testing::TempDir() + "lockstep-output-XXXXXX";
-  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
-  std::filesystem::create_symlink("/dev/full", folder + "/rank0.log");
+  const ScratchFolder folder;
+  std::filesystem::create_symlink("/dev/full", folder.path() / "rank0.log");
   const Screen out;
   const Screen err;
   {
-    Output output({.ranks = 1, .descriptors = {out.descriptor(), err.descriptor()}, .log_dir = folder});
+    Output output({.ranks = 1, .descriptors = {out.descriptor(), err.descriptor()}, .log_dir = folder.path()});
     output.add(0, Stream::kOutput, "first\n");
     output.add(0, Stream::kOutput, "second\n");
   }
-  std::filesystem::remove_all(folder);
   EXPECT_EQ(out.text(), "[rank 0] first\n[rank 0] second\n");
   EXPECT_EQ(err.text(), "lockstep: rank 0's log file is written no further: No space left on device.\n");
+}
+
+/// A pipe that nobody reads until the test does.
+struct UnreadPipe {
+  UnreadPipe() {
+    std::array<int, 2> ends{};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
+    reader = FileDescriptor(ends[0]);
+    writer = FileDescriptor(ends[1]);
+    ::fcntl(reader.get(), F_SETFL, O_NONBLOCK);
+  }
+  std::string take() const {
+    std::string all;
+    std::array<char, 65536> some{};
+    for (ssize_t got = 0; (got = ::read(reader.get(), some.data(), some.size())) > 0;) {
+      all.append(some.data(), static_cast<std::size_t>(got));
+    }
+    return all;
+  }
+  FileDescriptor reader;
+  FileDescriptor writer;
+};
+
+TEST(Output, WaitsForItsReaderButNotBeyondASignal) {
+  const UnreadPipe out;
+  const Screen err;
+  const FileDescriptor signals(::eventfd(1, EFD_CLOEXEC));  // readable: one has come
+  Output output(
+      {.ranks = 1, .descriptors = {out.writer.get(), err.descriptor()}, .bare_rank = 0, .interrupts = signals.get()});
+  std::string text;  // more than a pipe holds
+  for (int line = 0; line < 300; ++line) text += std::string(1000, static_cast<char>('a' + line % 26)) + "\n";
+  output.add(0, Stream::kOutput, text);
+  output.say("still here");
+  EXPECT_EQ(err.text(), "lockstep: still here\n");
+  std::vector<pollfd> awaited;
+  output.add_awaited(awaited);
+  ASSERT_EQ(awaited.size(), 1U);
+  EXPECT_EQ(awaited[0].fd, out.writer.get());
+
+  std::string shown;
+  while (shown.size() < text.size()) {
+    const std::string more = out.take();
+    ASSERT_FALSE(more.empty());
+    shown += more;
+    output.go_on();
+  }
+  EXPECT_TRUE(shown == text) << "nothing is lost";
+  awaited.clear();
+  output.add_awaited(awaited);
+  EXPECT_TRUE(awaited.empty());
+}
+
+TEST(Output, InAHurryItWaitsOnceAndShowsWhatThereIsRoomFor) {
+  const UnreadPipe out;
+  const Screen err;
+  Output output({.ranks = 1, .descriptors = {out.writer.get(), err.descriptor()}, .bare_rank = 0});
+  output.hurry();
+  for (int i = 0; i < 100; ++i) output.add(0, Stream::kOutput, std::string(10'000, 'x') + "\n");
+  const std::string first = out.take();
+  EXPECT_GE(first.size(), 4096U);
+  output.go_on();
+  EXPECT_FALSE(out.take().empty()) << "there was room again";
 }
 
 TEST(Output, ALogThatCannotBeMadeIsAnError) {

@@ -95,9 +95,15 @@ void Supervisor::wait_for_something() {
       sources.push_back({rank, stream});
     }
   }
+  output_.add_awaited(polled);
   if (::poll(polled.data(), polled.size(), poll_timeout(deadline_)) <= 0) return;
   for (std::size_t i = 1; i < polled.size(); ++i) {
-    if (polled[i].revents != 0) read_from(sources[i].rank, sources[i].stream);
+    if (polled[i].revents == 0) continue;
+    if (i >= sources.size()) {
+      output_.go_on();
+    } else {
+      read_from(sources[i].rank, sources[i].stream);
+    }
   }
 }
 
@@ -129,6 +135,7 @@ void Supervisor::answer(int signal) {
     interrupted_by_ = signal;
     return stop(SIGTERM, grace_);
   }
+  output_.hurry();
   if (stopping) return kill_all();
   if (phase_ == Phase::kRunning) interrupted_by_ = signal;
   output_.say(fmt::format("{} came; the ranks have {} s to end, and a second one kills them.", signal_name(signal),
@@ -187,6 +194,7 @@ void Supervisor::enter(Phase phase, milliseconds lasting) {
 }
 
 void Supervisor::stop(int signal, milliseconds grace) {
+  output_.hurry();
   mark_stopped(RankOutcome::Stop::kAsked);
   signal_groups(signal);
   signal_groups(SIGCONT);  // one that is suspended would not see it

@@ -50,6 +50,13 @@ SharedMemoryOperation::SharedMemoryOperation(Transport& transport, StagingRing& 
                     plan_->algorithm, plan_->chunks, plan_->staging_versions, staging_.slot_bytes()));
   }
   layout_.slice(std::min(available, std::max<std::size_t>(64, kPieceBytes / static_cast<std::size_t>(plan_->chunks))));
+  if (layout_.pieces() * static_cast<std::size_t>(plan_->ticks) > Progress::kMostSteps) {
+    throw Error(ErrorCode::kUnsupported,
+                fmt::format("the schedule '{}' takes {} steps for each of the {} pieces in which so large a buffer of "
+                            "plain memory passes through the staging area, more than {} in all; take memory that "
+                            "Group::allocate gave, or another algorithm",
+                            plan_->algorithm, plan_->ticks, layout_.pieces(), Progress::kMostSteps));
+  }
 }
 
 void SharedMemoryOperation::enter() {

@@ -7,6 +7,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <lockstep/error.h>
 
 #include <algorithm>
 #include <thread>
@@ -111,6 +112,39 @@ TEST(ExecutionByHand, RunsAScheduleThatNobodyNamed) {
                               .root = 1,
                               .steps = {{{TransferKind::kCopy, 0, 1, 2}, {TransferKind::kCopy, 1, 1, 0}},
                                         {{TransferKind::kCopy, 0, 2, 0}, {TransferKind::kCopy, 1, 0, 2}}}});
+}
+
+/// Progress counts to 2^24; beyond, a rank would take a peer's for that in the next operation.
+TEST(ExecutionByHand, MoreStepsThanProgressCountsAreRefused) {
+  constexpr int kSteps = 4096;
+  Schedule schedule{.name = "long", .collective = Collective::kBroadcast, .ranks = 2, .chunks = kSteps};
+  for (int step = 0; step < kSteps; ++step) schedule.steps.push_back({{TransferKind::kCopy, step, 0, 1}});
+  std::vector<shm::Host> hosts = shm::thread_hosts(2);
+  const auto transport = shm::create(std::move(hosts[0]));
+  StagingRing staging(transport->staging_bytes());
+  const auto plan = std::make_shared<const Plan>(make_staged_plan(schedule, 0));
+  const auto prepare = [&](std::size_t gigabytes) {
+    const std::size_t count = gigabytes << 28U;
+    Announcement announcement;
+    announcement.count = count;
+    announcement.collective = schedule.collective;
+    const SharedMemoryOperation operation(*transport, staging,
+                                          {.plan = plan,
+                                           .announcement = announcement,
+                                           .layout = Layout({.collective = schedule.collective,
+                                                             .ranks = 2,
+                                                             .chunks = schedule.chunks,
+                                                             .count = count,
+                                                             .block_counts = {}})});
+  };
+  EXPECT_NO_THROW(prepare(1));
+  try {
+    prepare(64);
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kUnsupported);
+    EXPECT_THAT(error.what(), testing::HasSubstr("take memory that Group::allocate gave, or another algorithm"));
+  }
 }
 
 }  // namespace lockstep

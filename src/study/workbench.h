@@ -1,9 +1,9 @@
 #pragma once
 
+#include "base/scratch_folder.h"
 #include "planner/calibration.h"
 #include "study/children.h"
 #include "study/records.h"
-#include "study/scratch_folder.h"
 #include "study/shaped_network.h"
 
 #include <cstdint>

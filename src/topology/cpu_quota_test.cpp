@@ -1,8 +1,9 @@
 #include "topology/cpu_quota.h"
 
+#include "base/scratch_folder.h"
+
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <fstream>
 #include <string>
 
@@ -12,16 +13,16 @@ namespace fs = std::filesystem;
 
 class CpuQuota : public testing::Test {
  protected:
-  CpuQuota() {
-    std::string pattern = (fs::temp_directory_path() / "lockstep-quota-XXXXXX").string();
-    root_ = ::mkdtemp(pattern.data());
-  }
-  ~CpuQuota() override { fs::remove_all(root_); }
   void write(const fs::path& name, const std::string& text) {
     fs::create_directories((root_ / name).parent_path());
     std::ofstream(root_ / name) << text << '\n';
   }
-  fs::path root_;
+
+ private:
+  const ScratchFolder scratch_;
+
+ protected:
+  const fs::path& root_ = scratch_.path();
 };
 
 TEST_F(CpuQuota, Version2RoundsUp) {

@@ -17,6 +17,9 @@ namespace lockstep {
 namespace {
 
 constexpr std::int64_t kMostNetworkRanks = 1 << 20;
+constexpr int kMostSockets = 64;
+constexpr int kMostNics = 64;
+constexpr std::int64_t kMostSocketLinks = 1 << 24;  ///< of all hosts together
 
 class Reader {
  public:
@@ -78,12 +81,12 @@ class Reader {
     return **node->as_string();
   }
 
-  int number(const toml::table& table, const char* key, int fallback) const {
+  int number(const toml::table& table, const char* key, int fallback, int most = kMostNetworkRanks) const {
     const toml::node* node = table.get(key);
     if (node == nullptr) return fallback;
     const auto value = node->value_exact<std::int64_t>();
-    if (!value || *value < 1 || *value > kMostNetworkRanks) {
-      fail(*node, fmt::format("'{}' is a whole number from 1 to {}", key, kMostNetworkRanks));
+    if (!value || *value < 1 || *value > most) {
+      fail(*node, fmt::format("'{}' is a whole number from 1 to {}", key, most));
     }
     return static_cast<int>(*value);
   }
@@ -135,8 +138,8 @@ class Reader {
     check_keys(table, {"name", "count", "ranks", "sockets", "nics", "rack", "core", "memory", "socket_link", "nic"});
     HostDescription host{.name = text(table, "name").value_or("host"),
                          .ranks = {},
-                         .sockets = number(table, "sockets", 1),
-                         .nics = number(table, "nics", 1),
+                         .sockets = number(table, "sockets", 1, kMostSockets),
+                         .nics = number(table, "nics", 1, kMostNics),
                          .rack = rack_of(table),
                          .core = link(table, "core"),
                          .memory = link(table, "memory"),
@@ -158,6 +161,10 @@ class Reader {
     has_number_ = true;
     if (has_list_) fail(table, "either every host lists its ranks or none does");
     const int ranks_each = number(table, "ranks", 1);
+    socket_links_ += std::int64_t{count} * host.sockets * host.sockets;
+    if (socket_links_ > kMostSocketLinks) {
+      fail(table, fmt::format("that makes more than {} links between sockets", kMostSocketLinks));
+    }
     if (std::int64_t{count} * ranks_each + next_rank_ > kMostNetworkRanks) {
       fail(table, fmt::format("that makes more than {} ranks", kMostNetworkRanks));
     }
@@ -199,6 +206,7 @@ class Reader {
   NetworkDescription network_;
   std::map<std::string, int> rack_numbers_;
   int next_rank_ = 0;
+  std::int64_t socket_links_ = 0;
   bool has_list_ = false;
   bool has_number_ = false;
 };

@@ -20,6 +20,8 @@ struct Progress {
   std::uint64_t sequence = 0;  ///< the operation's number in the group, from 1
   std::uint32_t steps = 0;     ///< every write of this rank in the operation's steps before this one is done
 
+  static constexpr std::uint64_t kMostSteps = (1U << 24U) - 1;
+
   friend auto operator<=>(const Progress&, const Progress&) = default;
 };
 

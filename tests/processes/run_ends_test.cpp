@@ -50,6 +50,16 @@ TEST(RunEnds, WithTheCodeOfTheFirstFailingRank) {
   expect_all_gone(command);
 }
 
+/// Its reader is a program that reads nothing; without an answer to the signal it would end by SIGPIPE, later.
+TEST(RunEnds, BySignalThoughNobodyReadsItsOutput) {
+  Command command({"sh", "-c",
+                   std::string("(") + LOCKSTEP_PROGRAM +
+                       " run -n 1 --grace 1s yes & job=$!; sleep 0.5; kill -TERM $job; wait $job; echo ended $? >&2) | "
+                       "sleep 10"});
+  EXPECT_EQ(command.wait(), 0);
+  EXPECT_THAT(command.errors(), HasSubstr("ended 143\n"));
+}
+
 TEST(RunEnds, With128AndTheSignalAndItsName) {
   Command command(shell({"-n", "2"}, "test $RANK = 0 && kill -SEGV $$; exec sleep 1000"));
   EXPECT_EQ(command.wait(), 128 + SIGSEGV);

@@ -1,8 +1,9 @@
 #pragma once
 
+#include "base/scratch_folder.h"
+
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -13,12 +14,6 @@ namespace lockstep::testing_support {
 /// A test with a folder of its own, gone when the test is over.
 class TemporaryFolder : public testing::Test {
  protected:
-  TemporaryFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "lockstep-test-XXXXXX").string();
-    folder_ = ::mkdtemp(pattern.data());
-  }
-  ~TemporaryFolder() override { std::filesystem::remove_all(folder_); }
-
   std::filesystem::path write(const std::string& name, const std::string& content, std::filesystem::perms permissions) {
     std::ofstream(folder_ / name) << content;
     std::filesystem::permissions(folder_ / name, permissions);
@@ -30,7 +25,11 @@ class TemporaryFolder : public testing::Test {
     return text.str();
   }
 
-  std::filesystem::path folder_;
+ private:
+  const ScratchFolder scratch_;
+
+ protected:
+  const std::filesystem::path& folder_ = scratch_.path();
 };
 
 }  // namespace lockstep::testing_support

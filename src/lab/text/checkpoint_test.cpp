@@ -1,6 +1,6 @@
 #include "lab/text/checkpoint.h"
 
-#include "base/atomic_file.h"
+#include "lab/folder_for_tests.h"
 #include "lab/refusal_for_tests.h"
 #include "lab/text/optimizer.h"
 
@@ -17,17 +17,14 @@ namespace lockstep::lab {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-class CheckpointFile : public testing::Test {
+class CheckpointFile : public FolderTest {
  protected:
   CheckpointFile() {
-    std::string pattern = (fs::temp_directory_path() / "lockstep-checkpoint-XXXXXX").string();
-    folder_ = ::mkdtemp(pattern.data());
     path_ = folder_ / "checkpoint.pt";
     settings_.model = {.vocabulary = 5, .layers = 1, .heads = 2, .width = 8, .context = 4, .dropout = 0};
     settings_.seed = 99;
     settings_.data = {"some.txt"};
   }
-  ~CheckpointFile() override { fs::remove_all(folder_); }
 
   void train(Gpt& model, torch::optim::AdamW& optimizer, int iterations) const {
     const torch::Tensor inputs = torch::tensor({0, 1, 2, 3}, torch::kInt64).view({1, 4});
@@ -53,7 +50,7 @@ class CheckpointFile : public testing::Test {
     return refusal([&] { Checkpoint checkpoint(path_); });
   }
 
-  fs::path folder_, path_;
+  fs::path path_;
   TextSettings settings_;
   Vocabulary vocabulary_{TokenKind::kCharacters, "abc\u00e9\n"};
 };

@@ -1,12 +1,11 @@
 #include "lab/text/data.h"
 
-#include "base/atomic_file.h"
+#include "lab/folder_for_tests.h"
 #include "lab/refusal_for_tests.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <numeric>
 
 namespace lockstep::lab {
@@ -15,15 +14,7 @@ namespace fs = std::filesystem;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-class TextFiles : public testing::Test {
- protected:
-  TextFiles() {
-    std::string pattern = (fs::temp_directory_path() / "lockstep-text-XXXXXX").string();
-    folder_ = ::mkdtemp(pattern.data());
-  }
-  ~TextFiles() override { fs::remove_all(folder_); }
-  fs::path folder_;
-};
+class TextFiles : public FolderTest {};
 
 TEST_F(TextFiles, AreJoinedInTheOrderGiven) {
   write_file_atomically(folder_ / "a", "first ");

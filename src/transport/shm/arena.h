@@ -18,9 +18,11 @@ namespace lockstep::shm {
 /// Thread-safe. First fit, in whole pages; a freed range gives its pages back to the system.
 class Arena : public std::enable_shared_from_this<Arena> {
  public:
-  /// As much address space as the machine has memory.
-  static std::size_t default_bytes();
-  static std::shared_ptr<Arena> create(std::size_t bytes = default_bytes());
+  /// As much address space as the machine has memory; where many ranks would then want more of it than a process has,
+  /// who each map all ranks' arenas and may do so for several groups, at least twice a rank's share of that memory.
+  static std::size_t default_bytes(int ranks);
+  static std::size_t default_bytes(int ranks, std::size_t memory_bytes);
+  static std::shared_ptr<Arena> create(std::size_t bytes);
 
   /// Zero-filled, page-aligned, its pages present. The arena lives as long as the memory does. Throws kOutOfMemory.
   std::shared_ptr<void> allocate(std::size_t bytes);

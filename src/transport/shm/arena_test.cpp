@@ -78,4 +78,17 @@ TEST(Arena, WhatIsAllocatedForGoodStays) {
   EXPECT_THROW(arena->allocate_for_good(16 * 4096), Error);
 }
 
+TEST(Arena, TakesAddressSpaceForManyRanksOfALargeMachine) {
+  constexpr std::size_t kGiB = std::size_t{1} << 30U;
+  EXPECT_EQ(Arena::default_bytes(8, 512 * kGiB), 512 * kGiB) << "all of a small one's memory";
+  EXPECT_EQ(Arena::default_bytes(96, 2048 * kGiB), 4096 * kGiB / 96 / 4096 * 4096);
+  for (const std::size_t memory : {kGiB, 100 * kGiB, 6000 * kGiB, 24'000 * kGiB}) {
+    for (const int ranks : {1, 2, 64, 1024}) {
+      const std::size_t bytes = Arena::default_bytes(ranks, memory);
+      EXPECT_GE(bytes + 4096, std::min(memory, 2 * memory / static_cast<std::size_t>(ranks)));
+      EXPECT_LE(bytes * static_cast<std::size_t>(ranks), 48'000 * kGiB);
+    }
+  }
+}
+
 }  // namespace lockstep::shm

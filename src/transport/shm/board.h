@@ -51,6 +51,7 @@ class RankSlot {
   static constexpr unsigned kStepBits = 24;
   static constexpr std::size_t kAnnouncements = 8;
 
+  static_assert(Progress::kMostSteps < std::uint64_t{1} << kStepBits);
   static std::uint64_t pack(Progress progress) { return progress.sequence << kStepBits | progress.steps; }
   static Progress unpack(std::uint64_t packed) {
     return {packed >> kStepBits, static_cast<std::uint32_t>(packed & ((1U << kStepBits) - 1))};

@@ -8,15 +8,15 @@
 #include <string>
 #include <system_error>
 
-namespace lockstep::study {
+namespace lockstep {
 
 /// A folder for what only this process needs, gone with the object.
 class ScratchFolder {
  public:
   /// Throws Error (kTransport) if the system gives none.
   ScratchFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "lockstep-lab-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr) throw_system_error("Making a folder for the study");
+    std::string pattern = (std::filesystem::temp_directory_path() / "lockstep-XXXXXX").string();
+    if (::mkdtemp(pattern.data()) == nullptr) throw_system_error("Making a temporary folder");
     path_ = pattern;
   }
   ~ScratchFolder() {
@@ -32,4 +32,4 @@ class ScratchFolder {
   std::filesystem::path path_;
 };
 
-}  // namespace lockstep::study
+}  // namespace lockstep
