@@ -90,8 +90,9 @@ class TrainingState {
   /// Where a program's tensors are now; called at each save and load.
   using Slices = std::function<std::vector<TensorSlice>()>;
 
-  /// Parameters and buffers, the same on all ranks (as DataParallel has them; with Sharded at stage 3, hold what its
-  /// gather() returns while saving and loading).
+  /// Parameters and buffers, the same on all ranks, as DataParallel has them. With Sharded at stage 3, or where its
+  /// gather_as is not kFloat32, hold what its gather() returns while saving and loading; a stage 3 that does not is
+  /// refused (kInvalidArgument). No name may begin as another's does ("model" and "model.ema": kInvalidArgument).
   TrainingState& module(const std::string& name, torch::nn::Module& module);
   /// Tensors that are cut over the ranks in any way. Every rank lists all names, with empty data where it holds none.
   TrainingState& tensors(const std::string& name, Slices slices);
@@ -102,7 +103,8 @@ class TrainingState {
   /// The same where this rank updates slices: `parameters` says which slice each parameter of the optimizer is. The
   /// state has the shape of the slice's `data`.
   TrainingState& optimizer(const std::string& name, torch::optim::Optimizer& optimizer, Slices parameters);
-  /// The same for the optimizer whose steps `sharded` takes, at any stage.
+  /// The same for the optimizer whose steps `sharded` takes, at any stage. A save or load throws Error (kUnsupported)
+  /// for a parameter that is sharded and whose elements are not in row-major order of memory.
   TrainingState& optimizer(const std::string& name, torch::optim::Optimizer& optimizer, const Sharded& sharded);
 
   /// The position, from which a loader goes on on any number of ranks.
@@ -117,11 +119,16 @@ class TrainingState {
   const std::vector<std::unique_ptr<StatePart>>& parts() const { return parts_; }
 
  private:
+  void take_name(const std::string& name);
+
   std::vector<std::unique_ptr<StatePart>> parts_;
+  std::vector<std::string> names_;
 };
 
 struct CheckpointOptions {
-  int keep = 3;  ///< older checkpoints go once a newer one is complete; at least 1
+  /// Of that iteration and earlier ones; at least 1. Older ones go once a newer one is complete. Those of later
+  /// iterations, which a run finds that began anew, stay, and are what `load` takes.
+  int keep = 3;
 };
 
 /// What a save took on this rank.
@@ -154,7 +161,7 @@ class Checkpoints {
  public:
   /// Makes the folder if it is not there.
   Checkpoints(const Group& group, const std::filesystem::path& folder, const CheckpointOptions& options = {});
-  /// Finishes what save_async began.
+  /// Finishes what save_async began. What failed then and nobody has asked for is said on stderr.
   ~Checkpoints();
   Checkpoints(const Checkpoints&) = delete;
   Checkpoints& operator=(const Checkpoints&) = delete;
@@ -180,7 +187,8 @@ class Checkpoints {
   std::vector<std::int64_t> iterations() const;
   /// Where a checkpoint lies. Not collective.
   std::filesystem::path path(std::int64_t iteration) const;
-  /// Of the last save that is complete. Not collective.
+  /// Of the last save that is complete, and waited for where it was save_async (by wait, or the next call). Not
+  /// collective.
   const SaveReport& report() const;
 
  private:

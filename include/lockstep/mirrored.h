@@ -112,7 +112,7 @@ class Mirrored {
   double step(const std::vector<torch::Tensor>& batch, const OfPart& loss) {
     const std::int64_t samples = detail::samples_of(batch);
     std::vector<double> sums(replicas_.size());
-    run([&](Replica<Model>& replica) {
+    run_all([&](Replica<Model>& replica) {
       const auto part = detail::part_of(batch, replica.world.rank(), replica.world.size());
       if (samples != weighted_for_) replica.parallel.samples(part.samples);
       replica.optimizer->zero_grad();
@@ -131,7 +131,7 @@ class Mirrored {
   torch::Tensor evaluate(const std::vector<torch::Tensor>& batch, const OfPart& f) {
     detail::samples_of(batch);
     std::vector<torch::Tensor> results(replicas_.size());
-    run([&](Replica<Model>& replica) {
+    run_all([&](Replica<Model>& replica) {
       const torch::NoGradGuard no_gradients;
       const bool training = replica.model->is_training();
       const auto part = detail::part_of(batch, replica.world.rank(), replica.world.size());
@@ -146,7 +146,8 @@ class Mirrored {
   /// `f` in each replica's thread, all at once: for updates that step() does not make (accumulation, clipping, several
   /// losses). Returns when all have.
   void run(const std::function<void(Replica<Model>&)>& f) {
-    threads_.run([&](World& world) { f(*mine(world)); });
+    weighted_for_ = 0;  // f may weigh otherwise
+    run_all(f);
   }
 
   int size() const { return threads_.count(); }
@@ -154,6 +155,9 @@ class Mirrored {
   Model& model() { return replicas_.front()->model; }
 
  private:
+  void run_all(const std::function<void(Replica<Model>&)>& f) {
+    threads_.run([&](World& world) { f(*mine(world)); });
+  }
   std::unique_ptr<Replica<Model>>& mine(const World& world) {
     return replicas_[static_cast<std::size_t>(world.rank())];
   }

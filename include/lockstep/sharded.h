@@ -68,7 +68,8 @@ struct ParameterPiece {
   std::vector<std::int64_t> shape;  ///< of the whole parameter
   std::int64_t begin = 0;
   std::int64_t end = 0;
-  bool is_copy = false;  ///< a rank of host 0 has the same piece (Sharding::kHost), and saves it
+  bool is_copy = false;   ///< a rank of host 0 has the same piece (Sharding::kHost), and saves it
+  bool row_major = true;  ///< the order of memory is that of the dimensions, the last one fastest
 };
 
 /// Trains one module on `group.size()` ranks that share what training holds beside the activations: ZeRO (Rajbhandari
@@ -122,7 +123,7 @@ class Sharded {
  public:
   /// Throws Error: kInvalidArgument for a stage that there is not, hosts that Sharding::kHost does not take, or a
   /// module without anything to train; kMismatch naming what differs between ranks; kUnsupported for a parameter that
-  /// collectives do not take. Collective.
+  /// collectives do not take, or that is to get sparse gradients at stages 1 and up. Collective.
   Sharded(const Group& group, torch::nn::Module& module, ShardedOptions options = {});
   /// Without a module yet: for wrapped blocks. Throws Error (kInvalidArgument) for a stage that there is not, or hosts
   /// that Sharding::kHost does not take. Collective.
@@ -153,10 +154,13 @@ class Sharded {
    private:
     std::shared_ptr<void> held_;
   };
+  /// Held twice it ends with the last; a step() meanwhile is refused (kInvalidArgument). If a peer fails at its end,
+  /// whatever is done next with the group says so.
   Whole gather();
 
   /// optimizer.step() on this rank's pieces, and all ranks' new values. Throws Error (kInvalidArgument) for gradients
-  /// that were accumulated under pause() and never reduced, and (kUnsupported) for LBFGS. Collective.
+  /// that were accumulated under pause() and never reduced, while gather() is held, and where somebody wrote to
+  /// parameters that stood for what gather_as made of them; (kUnsupported) for LBFGS. Collective.
   void step(torch::optim::Optimizer& optimizer);
 
   /// Scales all gradients so that their Euclidean norm, taken over all ranks' pieces, is at most `max_norm`; returns

@@ -15,8 +15,8 @@ namespace lockstep {
 ///
 /// Input [N, C] or [N, C, ...], C = num_features. Parameters, buffers and names are BatchNorm's, so checkpoints fit
 /// both. Each training forward and each backward is one small collective on `group`, blocking: all ranks run the same
-/// graph, as often. In evaluation nothing is sent. Statistics are combined in double, ranks in order (Chan, Golub and
-/// LeVeque 1979).
+/// graph, as often. In evaluation nothing is sent, unless there are no running statistics to go by. Statistics are
+/// combined in double, ranks in order (Chan, Golub and LeVeque 1979).
 ///
 /// forward throws Error: kInvalidArgument for another shape, and for a global batch with one value a channel;
 /// backward: kUnsupported with create_graph.

@@ -41,4 +41,8 @@ bool has_non_finite(const torch::Tensor& tensor) {
   }
 }
 
+void forget_non_finite(torch::Tensor& tensor) {
+  if (has_non_finite(tensor)) tensor.nan_to_num_(0, 0, 0);
+}
+
 }  // namespace lockstep

@@ -107,6 +107,31 @@ TEST(NonFiniteGradients, WhatWasAccumulatedUnderPauseIsFoundToo) {
   });
 }
 
+TEST(NonFiniteGradients, WhatWasAccumulatedAndDroppedIsNot) {
+  on_ranks(2, [](World& world) {
+    for (const bool again : {true, false}) {
+      Vectors model({"a", "b"});
+      DataParallel replica(world, model, {.non_finite = NonFinite::kSkip});
+      model.loss({"a", "b"}, 1).backward();
+      clear_gradients(model);
+      {
+        const auto quiet = replica.pause();
+        model.loss({"b"}, kInfinity).backward();
+      }
+      clear_gradients(model);
+      model.loss(again ? std::vector<std::string>{"a", "b"} : std::vector<std::string>{"a"}, 2).backward();
+      EXPECT_THAT(replica.report().non_finite, IsEmpty());
+      EXPECT_THAT(model.gradient("a"), Optional(2.0));
+      if (again) {
+        EXPECT_THAT(model.gradient("b"), Optional(2.0));
+      } else {
+        EXPECT_FALSE(model["b"].grad().defined()) << "what was dropped does not come back";
+        EXPECT_THAT(replica.parameters_without_gradient(), ElementsAre("b"));
+      }
+    }
+  });
+}
+
 TEST(NonFiniteGradients, RankWithoutSamplesMayComputeNonsense) {
   on_ranks(2, [](World& world) {
     Vectors model({"a"});

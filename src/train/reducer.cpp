@@ -114,12 +114,13 @@ void Reducer::on_gradient(std::size_t parameter) {
     buckets_->slot_of(parameter).copy_(gradient);
     gradient = buckets_->slot_of(parameter);
   }
-  auto& reached = reached_here_[parameter];
-  reached = std::max(reached, kReached);
-  if (options_.non_finite != NonFinite::kIgnore && has_non_finite(buckets_->slot_of(parameter))) {
-    reached = non_finite_on(group_.rank());
-  }
+  reached_here_[parameter] = verdict_of(parameter);
   if (run) run->advance(parameter);
+}
+
+std::uint8_t Reducer::verdict_of(std::size_t parameter) const {
+  const bool looks = options_.non_finite != NonFinite::kIgnore;
+  return looks && has_non_finite(buckets_->slot_of(parameter)) ? non_finite_on(group_.rank()) : kReached;
 }
 
 void Reducer::on_sparse_gradient(std::size_t parameter) {
@@ -142,6 +143,7 @@ std::shared_ptr<BackwardRun> Reducer::current_run() {
 
 void Reducer::finish(BackwardRun& run) {
   torch::NoGradGuard no_grad;
+  take_paused(run);
   fill_unreached_slots();
   std::copy(reached_here_.begin(), reached_here_.end(), reached_);
   run.complete({reached_, reached_here_.size(), DataType::kUInt8});
@@ -177,6 +179,19 @@ void Reducer::judge_non_finite() {
                           found.front().parameter, found.front().rank,
                           found.size() > 1 ? fmt::format(", and so are those of {} more", found.size() - 1) : ""),
               {.rank = group_.rank(), .peer = found.front().rank, .operation = "DataParallel"});
+}
+
+/// Of what a backward under pause() reached, or one that threw, and this one did not: what has become of it since.
+void Reducer::take_paused(const BackwardRun& run) {
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    if (reached_here_[i] == kNotReached || run.has(i)) continue;
+    auto& gradient = parameters_[i].tensor.mutable_grad();
+    if (gradient.defined() && !in_slot(i)) {
+      buckets_->slot_of(i).copy_(gradient);
+      gradient = buckets_->slot_of(i);
+    }
+    reached_here_[i] = gradient.defined() ? verdict_of(i) : kNotReached;
+  }
 }
 
 void Reducer::fill_unreached_slots() {

@@ -44,7 +44,10 @@ class Reducer : public std::enable_shared_from_this<Reducer> {
   bool in_slot(std::size_t parameter) const;
   std::shared_ptr<BackwardRun> current_run();
   void finish(BackwardRun& run);
+  void take_paused(const BackwardRun& run);
   void fill_unreached_slots();
+  /// Of what lies in its slot.
+  std::uint8_t verdict_of(std::size_t parameter) const;
   void take_means();
   void judge_non_finite();
   void rebuild(BackwardRun& run);

@@ -70,13 +70,26 @@ void CheckpointFolder::begin(std::int64_t iteration) const {
 
 void CheckpointFolder::finish(std::int64_t iteration) const {
   const fs::path partial = partial_path(iteration), final = path(iteration);
-  // A folder that is not empty cannot be renamed over, but two can change names at once.
-  const unsigned flags = fs::exists(final) ? RENAME_EXCHANGE : 0;
-  if (::renameat2(AT_FDCWD, partial.c_str(), AT_FDCWD, final.c_str(), flags) != 0)
-    throw Error(ErrorCode::kIo,
-                fmt::format("Renaming to {} failed: {}.", final.string(), std::generic_category().message(errno)));
+  if (!fs::exists(final)) {
+    said([&] { fs::rename(partial, final); });
+  } else if (::renameat2(AT_FDCWD, partial.c_str(), AT_FDCWD, final.c_str(), RENAME_EXCHANGE) != 0) {
+    if (errno != EINVAL && errno != ENOSYS) {
+      throw Error(ErrorCode::kIo,
+                  fmt::format("Renaming to {} failed: {}.", final.string(), std::generic_category().message(errno)));
+    }
+    replace(iteration);
+  }
   make_durable(folder_);
   said([&] { fs::remove_all(partial); });
+}
+
+void CheckpointFolder::replace(std::int64_t iteration) const {
+  const fs::path old = path(iteration).string() + ".old" + kPartial;
+  said([&] {
+    fs::rename(path(iteration), old);
+    fs::rename(partial_path(iteration), path(iteration));
+    fs::remove_all(old);
+  });
 }
 
 void CheckpointFolder::discard(std::int64_t iteration) const noexcept {
@@ -84,8 +97,9 @@ void CheckpointFolder::discard(std::int64_t iteration) const noexcept {
   fs::remove_all(partial_path(iteration), ignored);
 }
 
-void CheckpointFolder::prune(int keep) const {
-  const auto all = iterations();
+void CheckpointFolder::prune(int keep, std::int64_t newest) const {
+  auto all = iterations();
+  all.erase(std::upper_bound(all.begin(), all.end(), newest), all.end());
   for (std::size_t i = 0; i + static_cast<std::size_t>(keep) < all.size(); ++i) remove(all[i]);
 }
 

@@ -24,10 +24,12 @@ class CheckpointFolder {
   void begin(std::int64_t iteration) const;
   /// Gives it its final name, durably. An older checkpoint of that iteration is there until this one is.
   void finish(std::int64_t iteration) const;
+  /// The same where two folders cannot change names at once (NFS): for a moment, between two renames, there is none.
+  void replace(std::int64_t iteration) const;
   /// Removes what begin made; says nothing if it cannot.
   void discard(std::int64_t iteration) const noexcept;
-  /// Removes all but the last `keep`.
-  void prune(int keep) const;
+  /// Of those up to `newest`, removes all but the last `keep`.
+  void prune(int keep, std::int64_t newest) const;
 
  private:
   void remove(std::int64_t iteration) const;

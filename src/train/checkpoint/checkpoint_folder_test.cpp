@@ -54,13 +54,28 @@ TEST_F(Folder, TheSameIterationAgainReplacesTheOlder) {
   EXPECT_EQ(entries(), 1);
 }
 
+TEST_F(Folder, OneIsReplacedInTwoStepsWhereNamesCannotBeExchanged) {
+  make(7, "old");
+  checkpoints_.begin(7);
+  write_file_atomically(checkpoints_.partial_path(7) / "file", "new");
+  checkpoints_.replace(7);
+  EXPECT_EQ(read_file(checkpoints_.path(7) / "file"), "new");
+  EXPECT_EQ(entries(), 1);
+}
+
 TEST_F(Folder, PruningKeepsTheNewest) {
   for (const int iteration : {1, 2, 3, 4}) make(iteration, "x");
-  checkpoints_.prune(2);
+  checkpoints_.prune(2, 4);
   EXPECT_THAT(checkpoints_.iterations(), ElementsAre(3, 4));
   EXPECT_EQ(entries(), 2);
-  checkpoints_.prune(5);
+  checkpoints_.prune(5, 4);
   EXPECT_EQ(entries(), 2);
+}
+
+TEST_F(Folder, PruningLeavesLaterOnesAlone) {
+  for (const int iteration : {1000, 2000, 3000, 90, 95, 100}) make(iteration, "x");
+  checkpoints_.prune(2, 100);
+  EXPECT_THAT(checkpoints_.iterations(), ElementsAre(95, 100, 1000, 2000, 3000)) << "of a run that was before";
 }
 
 TEST_F(Folder, SaysWhatCannotBe) {

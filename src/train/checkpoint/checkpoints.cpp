@@ -4,6 +4,7 @@
 #include <torch/utils.h>
 
 #include <exception>
+#include <iostream>
 #include <iterator>
 #include <sstream>
 #include <thread>
@@ -69,7 +70,11 @@ class Checkpoints::Implementation {
   }
 
   ~Implementation() {
-    if (writer_.joinable()) writer_.join();
+    try {
+      wait();
+    } catch (const std::exception& error) {
+      std::cerr << "lockstep: the last checkpoint was not written: " << error.what() << '\n';
+    }
   }
 
   const CheckpointFolder& folder() const { return folder_; }
@@ -77,26 +82,30 @@ class Checkpoints::Implementation {
   const std::vector<std::string>& passed_over() const { return passed_over_; }
 
   void wait() {
-    if (writer_.joinable()) writer_.join();
+    if (!writer_.joinable()) return;
+    writer_.join();
     if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+    report_ = background_report_;
   }
 
   void save(std::int64_t iteration, const TrainingState& state, bool in_background) {
     wait();
     const auto start = Clock::now();
     Snapshot snapshot;
-    agree(group_, [&] { snapshot = snapshot_of(state, iteration, group_); });
+    agree(group_, [&] {
+      snapshot = snapshot_of(state, iteration, group_);
+      if (in_background) stage(snapshot);
+    });
     if (!in_background) {
-      write(snapshot, start);
+      report_ = write(snapshot, start);
       report_.stall_ms = report_.write_ms;
       return;
     }
-    stage(snapshot);
     const double stall_ms = milliseconds_since(start);
     writer_ = std::thread([this, start, stall_ms, snapshot = std::move(snapshot)] {
       try {
-        write(snapshot, start);
-        report_.stall_ms = stall_ms;
+        background_report_ = write(snapshot, start);
+        background_report_.stall_ms = stall_ms;
       } catch (...) {
         error_ = std::current_exception();
       }
@@ -147,7 +156,7 @@ class Checkpoints::Implementation {
     }
   }
 
-  void write(const Snapshot& snapshot, Clock::time_point start) {
+  SaveReport write(const Snapshot& snapshot, Clock::time_point start) {
     std::size_t bytes = 0;
     try {
       bytes = write_files(snapshot);
@@ -156,7 +165,7 @@ class Checkpoints::Implementation {
       if (group_.rank() == 0) folder_.discard(snapshot.iteration);
       throw;
     }
-    report_ = {.iteration = snapshot.iteration, .bytes = bytes, .write_ms = milliseconds_since(start)};
+    return {.iteration = snapshot.iteration, .bytes = bytes, .write_ms = milliseconds_since(start)};
   }
 
   /// Returns the bytes of this rank's.
@@ -173,7 +182,7 @@ class Checkpoints::Implementation {
       if (!first) return;
       write_file_atomically(partial / kManifestFile, to_text(manifest));
       folder_.finish(snapshot.iteration);
-      folder_.prune(options_.keep);
+      folder_.prune(options_.keep, snapshot.iteration);
     });
     return shard.bytes;
   }
@@ -221,6 +230,7 @@ class Checkpoints::Implementation {
   std::exception_ptr error_;  ///< of the writer
   std::vector<torch::Tensor> staging_;
   SaveReport report_;
+  SaveReport background_report_;  ///< the writer's, until it is waited for
   std::vector<std::string> passed_over_;
 };
 

@@ -144,6 +144,25 @@ TEST_F(Saved, KeepsTheLastOnes) {
   EXPECT_EQ(entries(), 2);
 }
 
+TEST_F(Saved, ARunThatBeginsAnewKeepsWhatItSaves) {
+  on_ranks(2, [&](World& world) {
+    Training training(world);
+    Checkpoints checkpoints(world, folder_, {.keep = 2});
+    for (const std::int64_t iteration : {1000, 2000, 10, 20, 30}) checkpoints.save(iteration, training.state);
+    EXPECT_THAT(checkpoints.iterations(), ElementsAre(20, 30, 1000, 2000));
+  });
+}
+
+TEST_F(Saved, NamesThatCouldNotBeToldApartAreRefused) {
+  Training training(World::alone());
+  const auto refusal = [&](const std::string& name) {
+    return error_of([&] { training.state.tensors(name, [] { return std::vector<TensorSlice>{}; }); });
+  };
+  EXPECT_THAT(refusal("optimizer.outer"), HasSubstr("'optimizer' and 'optimizer.outer'"));
+  EXPECT_THAT(refusal("model.ema"), HasSubstr("'model' and 'model.ema'"));
+  training.state.tensors("model_ema", [] { return std::vector<TensorSlice>{}; });
+}
+
 /// Elements of "w" cut over the ranks at odd places, the last rank having none; the rest of the ranks' cuts in `cuts`.
 TensorSlice cut_of(const torch::Tensor& whole, int rank, int ranks) {
   const std::int64_t n = whole.numel(), parts = std::max(ranks - 1, 1);

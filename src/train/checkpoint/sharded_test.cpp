@@ -84,5 +84,45 @@ TEST_F(ShardedCheckpoint, LoadsAtAnyStageAndNumberOfRanks) {
   }
 }
 
+TEST_F(ShardedCheckpoint, BlocksInPiecesAreRefused) {
+  test::on_ranks(2, [&](World& world) {
+    const auto net = test::make_net(1);
+    Sharded shard(world, {.stage = 3});
+    test::BlockNet blocks(*net, shard);
+    shard.attach(blocks);
+    Checkpoints checkpoints(world, folder_);
+    TrainingState state;
+    state.module("model", blocks);
+    EXPECT_THAT(test::error_of([&] { checkpoints.save(1, state); }), testing::HasSubstr("gather()"));
+    EXPECT_TRUE(checkpoints.iterations().empty());
+    {
+      const auto whole = shard.gather();
+      checkpoints.save(1, state);
+    }
+    EXPECT_THAT(test::error_of([&] { checkpoints.load(state, 1); }), testing::HasSubstr("gather()"));
+  });
+}
+
+TEST_F(ShardedCheckpoint, WhatIsNotInRowMajorOrderIsRefused) {
+  test::on_ranks(2, [&](World& world) {
+    torch::nn::Conv2d net(3, 4, 3);
+    for (const bool contiguous : {false, true}) {
+      net->weight.set_data(
+          net->weight.contiguous(contiguous ? at::MemoryFormat::Contiguous : at::MemoryFormat::ChannelsLast));
+      Sharded shard(world, *net, {.stage = 1});
+      torch::optim::AdamW optimizer(net->parameters(), 1e-2);
+      Checkpoints checkpoints(world, folder_);
+      TrainingState state;
+      state.optimizer("optimizer", optimizer, shard);
+      if (contiguous) {
+        checkpoints.save(1, state);
+      } else {
+        EXPECT_THAT(test::error_of([&] { checkpoints.save(1, state); }),
+                    testing::HasSubstr("'weight' do not lie in the order of its dimensions"));
+      }
+    }
+  });
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 #include <lockstep/checkpoint.h>
+#include <lockstep/error.h>
 #include <lockstep/loader.h>
 #include <lockstep/sharded.h>
+#include <lockstep/wrapped.h>
 
 #include <charconv>
 #include <set>
@@ -15,7 +17,18 @@ namespace lockstep {
 
 namespace {
 
+/// Throws Error (kInvalidArgument) where blocks that are sharded hold this rank's pieces now.
+void require_whole(const torch::nn::Module& module) {
+  const auto require = [](const torch::nn::Module& one) {
+    const auto* const wrapped = dynamic_cast<const detail::WrappedModule*>(&one);
+    if (wrapped != nullptr && wrapped->hooks()) wrapped->hooks()->require_whole();
+  };
+  require(module);
+  for (const auto& child : module.modules(/*include_self=*/false)) require(*child);
+}
+
 std::vector<TensorSlice> slices_of(const torch::nn::Module& module) {
+  require_whole(module);
   std::vector<TensorSlice> slices;
   for (const ModuleTensor& one : tensors_of(module)) {
     if (one.tied_to.empty() && one.tensor.defined())
@@ -28,6 +41,13 @@ std::vector<TensorSlice> slices_of(const Sharded& sharded) {
   const bool whole = sharded.stage() == 0;
   std::vector<TensorSlice> slices;
   for (const ParameterPiece& piece : sharded.pieces()) {
+    if (!whole && !piece.row_major) {
+      throw Error(
+          ErrorCode::kUnsupported,
+          fmt::format("The elements of '{}' do not lie in the order of its dimensions (channels_last?), by which "
+                      "checkpoints cut them: make it contiguous() before it is sharded.",
+                      piece.name));
+    }
     torch::Tensor data = whole ? piece.parameter : piece.values;
     if (!data.defined()) data = torch::empty({0}, torch::TensorOptions(piece.parameter.scalar_type()));
     slices.push_back({piece.name, piece.shape, whole ? 0 : piece.begin, data, whole, piece.is_copy, piece.parameter});
@@ -136,6 +156,7 @@ TrainingState& TrainingState::module(const std::string& name, torch::nn::Module&
 }
 
 TrainingState& TrainingState::tensors(const std::string& name, Slices slices) {
+  take_name(name);
   return part(std::make_unique<TensorsPart>(name, std::move(slices)));
 }
 
@@ -146,6 +167,7 @@ TrainingState& TrainingState::optimizer(const std::string& name, torch::optim::O
 
 TrainingState& TrainingState::optimizer(const std::string& name, torch::optim::Optimizer& optimizer,
                                         Slices parameters) {
+  take_name(name);
   return part(std::make_unique<OptimizerPart>(name, optimizer, std::move(parameters)));
 }
 
@@ -162,6 +184,21 @@ TrainingState& TrainingState::random(const std::string& name) { return part(std:
 
 TrainingState& TrainingState::counter(const std::string& name, std::int64_t& value) {
   return part(std::make_unique<CounterPart>(name, value));
+}
+
+void TrainingState::take_name(const std::string& name) {
+  const auto lies_in = [](const std::string& part, const std::string& whole) {
+    return part.rfind(whole + ".", 0) == 0;
+  };
+  for (const std::string& other : names_) {
+    if (!lies_in(name, other) && !lies_in(other, name)) continue;
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("Two parts of a training's state are called '{}' and '{}', so that the names of their tensors "
+                    "could not be told apart: give them names of which none begins as another.",
+                    other, name));
+  }
+  names_.push_back(name);
 }
 
 TrainingState& TrainingState::part(std::unique_ptr<StatePart> part) {

@@ -7,6 +7,7 @@
 
 #include "train/gradient_norm.h"
 #include "train/hooks/sparse.h"
+#include "train/non_finite.h"
 
 namespace lockstep {
 namespace {
@@ -63,6 +64,8 @@ class DeepGradient : public SparseHook {
     const auto values = kept.unsent.index_select(0, places);
     kept.unsent.index_fill_(0, places, 0);
     kept.velocity.index_fill_(0, places, 0);
+    forget_non_finite(kept.velocity);
+    forget_non_finite(kept.unsent);
     return mean_of(bucket, values, places);
   }
 

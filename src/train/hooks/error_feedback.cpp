@@ -3,6 +3,7 @@
 #include <map>
 
 #include "train/hooks/hook_base.h"
+#include "train/non_finite.h"
 
 namespace lockstep {
 namespace {
@@ -21,6 +22,7 @@ class ErrorFeedback : public BucketHook {
     });
     return finish_with(inner_->reduce(bucket, &kept.sent), own_.timed([&kept] {
       kept.error = kept.wanted - kept.sent;
+      forget_non_finite(kept.error);
       kept.wanted = kept.sent = torch::Tensor();
     }));
   }

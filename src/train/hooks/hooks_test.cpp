@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <numeric>
 
 #include "train/test_model.h"
@@ -192,6 +193,31 @@ TEST(ErrorFeedback, StartsAnewWhenBucketsAreLaidOutAnew) {
       EXPECT_TRUE(torch::isfinite(model.gradients()).all().item<bool>());
     }
   });
+}
+
+/// One bad gradient costs one update: no hook keeps it.
+TEST(Hooks, OneInfiniteGradientIsForgotten) {
+  const std::vector<std::pair<std::string, MakeHook>> hooks{
+      {"top_k", [](const Group& group) { return error_feedback(top_k_hook(group, 0.1)); }},
+      {"fp16", [](const Group& group) { return error_feedback(cast_hook(torch::kFloat16, all_reduce_hook(group))); }},
+      {"sign", [](const Group& group) { return error_feedback(sign_hook(group)); }},
+      {"power_sgd", [](const Group& group) { return error_feedback(power_sgd_hook(group, 2, 7)); }},
+      {"deep_gradient", [](const Group& group) { return deep_gradient_hook(group, {.fraction = 0.1}); }}};
+  for (const auto& [name, make] : hooks) {
+    on_ranks(2, [&](World& world) {
+      Model model;
+      const DataParallel replica(world, model,
+                                 {.non_finite = NonFinite::kSkip, .communication_hook = use(make(world))});
+      for (int i = 0; i < 6; ++i) {
+        auto of_matrix = numbers({48, 32}, world.rank(), i);
+        if (i == 2 && world.rank() == 1) of_matrix.view({-1}).narrow(0, 0, 400).fill_(INFINITY);
+        model.give(numbers({10}, world.rank(), i), of_matrix);
+        EXPECT_EQ(replica.report().skipped, i == 2) << name << " in iteration " << i;
+        if (i == 2) continue;
+        EXPECT_TRUE(torch::isfinite(model.gradients()).all().item<bool>()) << name << " in iteration " << i;
+      }
+    });
+  }
 }
 
 TEST(Hooks, RefuseWhatMakesNoSense) {

@@ -1,6 +1,7 @@
 #include <ATen/CPUGeneratorImpl.h>
 #include <fmt/format.h>
 
+#include <cmath>
 #include <map>
 
 #include "train/hooks/hook_base.h"
@@ -132,8 +133,9 @@ class PowerSgd : public CompressingHook {
       const auto means = taken_apart(reduced, own);
       for (std::size_t i = 0; i < means.size(); ++i) {
         parts.matrices[i].copy_(torch::matmul(bases[i], means[i].t()).view(parts.matrices[i].sizes()));
-        // From nothing no iteration gets away.
-        factors[i] = means[i].norm().item<double>() > 0 ? means[i].clone() : drawn(means[i].size(0));
+        // From nothing, or from what is no number, no iteration gets away.
+        const double norm = means[i].norm().item<double>();
+        factors[i] = norm > 0 && std::isfinite(norm) ? means[i].clone() : drawn(means[i].size(0));
       }
     }));
   }

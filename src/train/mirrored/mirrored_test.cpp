@@ -53,6 +53,19 @@ TEST_P(MirroredReplicas, TrainAsOneProcessOnTheWholeBatch) {
   EXPECT_LT(((change - expected).norm() / expected.norm()).item<double>(), test::kParityTolerance);
 }
 
+TEST(Mirrored, WeighsAnewAfterARunThatWeighedOtherwise) {
+  at::set_num_threads(1);
+  const Tensors batch{torch::sin(torch::arange(3 * 36, torch::kFloat32)).view({3, 1, 6, 6}), torch::tensor({0, 1, 2})};
+  auto plain = mirrored(2);
+  auto disturbed = mirrored(2);
+  for (int i = 0; i < 2; ++i) {
+    plain.step(batch, loss_of);
+    disturbed.step(batch, loss_of);
+    disturbed.run([](Replica<Net>& replica) { replica.parallel.samples(replica.world.rank() == 0 ? 100 : 1); });
+  }
+  EXPECT_TRUE(torch::equal(test::flat_parameters(*plain.model()), test::flat_parameters(*disturbed.model())));
+}
+
 TEST_P(MirroredReplicas, EqualRanksWithDataParallelToTheBit) {
   torch::Tensor expected;
   test::on_ranks(GetParam(), [&](World& world) {

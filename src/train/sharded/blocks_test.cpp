@@ -4,6 +4,7 @@
 #include <lockstep/sharded.h>
 
 #include <functional>
+#include <memory>
 #include <sstream>
 
 #include "train/test_model.h"
@@ -195,6 +196,27 @@ TEST(Blocks, SavingAPieceIsRefusedAndTheWholeIsNot) {
     for (auto& parameter : plain->parameters()) parameter.data().zero_();
     torch::load(plain, saved);
     EXPECT_TRUE(torch::equal(plain->parameters()[0], layer(0)->weight));
+  });
+}
+
+TEST(Blocks, AreHeldWholeByTheLastWhoHoldsThem) {
+  on_ranks(2, [](World& world) {
+    Sharded shard(world, {.stage = 3});
+    InBlocks net(shard);
+    shard.attach(net);
+    auto optimizer = adam(net);
+    auto outer = std::make_unique<Sharded::Whole>(shard.gather());
+    { const auto inner = shard.gather(); }
+    EXPECT_EQ(net.blocks[0]->parameters()[0].dim(), 2) << "still whole";
+    {
+      const torch::NoGradGuard no_grad;
+      net.blocks[0]->parameters()[0].fill_(3);
+    }
+    EXPECT_THAT([&] { shard.step(optimizer); }, ThrowsMessage<Error>(HasSubstr("let it go first")));
+    outer.reset();
+    EXPECT_EQ(net.blocks[0]->parameters()[0].dim(), 1);
+    const auto whole = shard.gather();
+    EXPECT_TRUE(torch::equal(net.blocks[0]->parameters()[0], torch::full({kWidth, kWidth}, 3.0)));
   });
 }
 

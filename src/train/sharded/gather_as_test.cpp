@@ -97,6 +97,29 @@ TEST(GatherAs, TheOptimizerKeepsWhatTheWireLoses) {
   });
 }
 
+TEST(GatherAs, WhatIsWrittenBesideGatherIsRefusedAndNotLost) {
+  test::on_ranks(2, [](World& world) {
+    for (const auto as : {GatherAs::kBfloat16, GatherAs::kInt8Blocks}) {
+      test::Vectors model({"a"}, 48);
+      Sharded shard(world, model, {.stage = 2, .gather_as = as});
+      torch::optim::SGD optimizer(model.parameters(), 1e-3);
+      const auto write = [&] {
+        const torch::NoGradGuard no_grad;
+        model["a"].copy_(torch::arange(48) * 1.001);
+      };
+      {
+        const auto whole = shard.gather();
+        write();
+      }
+      model.loss({"a"}, 1).backward();
+      shard.step(optimizer);
+      write();
+      EXPECT_THAT([&] { shard.step(optimizer); },
+                  ::testing::ThrowsMessage<Error>(::testing::HasSubstr("a: somebody wrote to them")));
+    }
+  });
+}
+
 /// Bytes that one rank sends in the gathers of an iteration.
 double gathered_bytes(int ranks, int stage, GatherAs as) {
   double bytes = 0;

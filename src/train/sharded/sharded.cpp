@@ -28,8 +28,8 @@ Sharded& Sharded::operator=(Sharded&&) noexcept = default;
 std::shared_ptr<detail::BlockHooks> Sharded::adopt(const torch::nn::Module& block) { return sharder_->wrap(block); }
 void Sharded::attach(torch::nn::Module& module) { sharder_->attach(module); }
 Sharded::Whole Sharded::gather() {
-  sharder_->hold_whole(true);
-  return Whole({nullptr, [sharder = sharder_](void*) { sharder->hold_whole(false); }});
+  sharder_->hold_whole();
+  return Whole({nullptr, [sharder = sharder_](void*) { sharder->let_go(); }});
 }
 void Sharded::step(torch::optim::Optimizer& optimizer) { sharder_->step(optimizer); }
 double Sharded::clip_grad_norm(double max_norm) { return sharder_->clip_grad_norm(max_norm); }

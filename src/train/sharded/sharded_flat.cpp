@@ -178,6 +178,21 @@ void ShardedFlat::store() {
   if (has_own_piece()) std::memcpy(piece_flat_.data_ptr(), own_piece(), layout_.piece_bytes());
 }
 
+void ShardedFlat::require_as_gathered() const {
+  if (!is_coded() || keep_ != Keep::kWhole) return;
+  const torch::NoGradGuard no_grad;
+  const auto row = torch::empty({1, static_cast<std::int64_t>(code_->row_bytes())}, torch::kUInt8);
+  code_->encode(piece_flat_, row[0]);
+  const auto through = torch::empty_like(piece_flat_);
+  code_->decode(row, through);
+  if (std::memcmp(through.data_ptr(), own_piece(), layout_.piece_bytes()) == 0) return;
+  throw Error(
+      ErrorCode::kInvalidArgument,
+      fmt::format("{}: somebody wrote to them while they stood for what a gather in fewer bits made of them, which "
+                  "this step would undo: hold what gather() returns while parameters are loaded or set.",
+                  names_));
+}
+
 void ShardedFlat::show_whole() {
   torch::NoGradGuard no_grad;
   for (std::size_t i = 0; i < size(); ++i) parameters_[i].tensor.set_data(wholes_[i]);

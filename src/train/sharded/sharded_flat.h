@@ -84,6 +84,9 @@ class ShardedFlat {
   void release();
   /// What somebody wrote to the parameters while they were whole, or put in their place, is kept.
   void store();
+  /// Throws Error (kInvalidArgument) if somebody wrote to parameters that stand for what came through: with the next
+  /// gather it would be gone.
+  void require_as_gathered() const;
   /// Without communication: the parameters are whole again, over what this rank has. For Keep::kWhole.
   void show_whole();
   /// Whether autograd, or somebody else, holds tensors over the buffer.

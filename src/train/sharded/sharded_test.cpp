@@ -210,5 +210,16 @@ TEST(Sharded, ParametersAreWholeAgainWhenTheOptimizerThrows) {
   });
 }
 
+TEST(ShardedStages, RefuseSparseGradients) {
+  on_ranks(2, [](World& world) {
+    torch::nn::Embedding table(torch::nn::EmbeddingOptions(10, 4).sparse(true));
+    const Sharded whole(world, *table, {.stage = 0});
+    for (const int stage : {1, 2}) {
+      EXPECT_THAT([&] { Sharded(world, *table, {.stage = stage}); },
+                  ::testing::ThrowsMessage<Error>(::testing::HasSubstr("'weight' is to get sparse gradients")));
+    }
+  });
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -39,6 +39,16 @@ ShardedOptions checked(ShardedOptions options) {
   return options;
 }
 
+void require_dense(const std::vector<ModuleTensor>& parameters, int stage) {
+  const auto sparse = std::find_if(parameters.begin(), parameters.end(), [](const auto& one) { return one.sparse; });
+  if (sparse == parameters.end()) return;
+  throw Error(
+      ErrorCode::kUnsupported,
+      fmt::format("'{}' is to get sparse gradients, which stage {} of Sharded does not cut: make its embedding's "
+                  "gradients dense, or take stage 0.",
+                  sparse->name, stage));
+}
+
 }  // namespace
 
 std::vector<FlatLayout> flat_layouts(const std::vector<ModuleTensor>& parameters, BucketLimits limits, int pieces) {
@@ -108,6 +118,7 @@ std::vector<std::size_t> Sharder::add_flats(const std::vector<ModuleTensor>& par
   const std::size_t first = parameters_.size();
   parameters_.insert(parameters_.end(), parameters.begin(), parameters.end());
   if (options_.stage == 0) return {};
+  require_dense(parameters, options_.stage);
   predict_in_training(groups_.shards, bytes_of(parameters_));
   places_.resize(parameters_.size());
   std::vector<std::size_t> added;
@@ -238,7 +249,7 @@ std::vector<ParameterPiece> Sharder::pieces() const {
     const ShardedFlat& values = *flats_[flat];
     const std::int64_t begin = values.begin(slot);
     result.push_back({name, tensor, values.piece(slot), values.whole(slot).sizes().vec(), begin,
-                      begin + values.piece(slot).numel(), groups_.copy() > 0});
+                      begin + values.piece(slot).numel(), groups_.copy() > 0, values.whole(slot).is_contiguous()});
   }
   return result;
 }

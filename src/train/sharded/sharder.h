@@ -34,8 +34,10 @@ class Sharder : public std::enable_shared_from_this<Sharder> {
   void attach(torch::nn::Module& module);
   /// Shards a block's parameters; nullptr where the stage leaves them whole. Collective.
   std::shared_ptr<BlockHooks> wrap(const torch::nn::Module& block);
-  /// While on, all parameters are whole; what was written to them then is kept. Collective.
-  void hold_whole(bool on);
+  /// While anybody holds it, all parameters are whole; what was written to them then is kept. Collective.
+  void hold_whole();
+  /// Says nothing of a peer that fails meanwhile: whoever uses the group next is told.
+  void let_go() noexcept;
 
   const Group& group() const { return group_; }
   int stage() const { return options_.stage; }
@@ -77,6 +79,7 @@ class Sharder : public std::enable_shared_from_this<Sharder> {
   void finish(ScatterRun& run);
   void agree_on_order(const ScatterRun& run);
   void require_reduced() const;
+  void require_let_go() const;
   /// This rank's part of a whole gradient that has the shape of the parameter.
   torch::Tensor part_of(const torch::Tensor& gradient, std::size_t parameter) const;
   /// Adagrad makes its state when it is made, of whole parameters: leaves this rank's part of it.
@@ -110,6 +113,7 @@ class Sharder : public std::enable_shared_from_this<Sharder> {
   std::vector<std::uint8_t> reached_;  // by parameter: here, and after a backward on any rank
   std::vector<std::uint8_t> reached_here_;
   int pause_depth_ = 0;
+  int holders_ = 0;                // of the wholes
   std::weak_ptr<ScatterRun> run_;  // owned by the callback that waits in autograd's engine
   SyncReport report_;
   std::deque<GradientHook> hooks_;  // last: they call into all of the above

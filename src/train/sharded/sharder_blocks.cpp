@@ -42,8 +42,8 @@ class Sharder::Block final : public BlockHooks {
   void require_whole() const override {
     if (living()->schedule_.is_whole(index_)) return;
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{} cannot be saved: this rank has only its piece of the parameters. Save while what "
-                            "Sharded::gather() returns is alive.",
+                fmt::format("{} cannot be saved or loaded: this rank has only its piece of the parameters. Do so while "
+                            "what Sharded::gather() returns is alive.",
                             name_),
                 {.rank = living()->group_.rank(), .operation = "Sharded"});
   }
@@ -198,14 +198,25 @@ void Sharder::open_backward() {
   });
 }
 
-void Sharder::hold_whole(bool on) {
+void Sharder::hold_whole() {
+  if (holders_++ > 0) return;
   gathers_.enter("");
-  schedule_.hold_whole(on);
-  if (on) return gather_wholes(/*exact=*/true);
-  for (const auto& flat : flats_) {
-    if (flat->keep() == Keep::kWhole) flat->store();
+  schedule_.hold_whole(true);
+  gather_wholes(/*exact=*/true);
+}
+
+void Sharder::let_go() noexcept {
+  if (--holders_ > 0) return;
+  try {
+    gathers_.enter("");
+    schedule_.hold_whole(false);
+    for (const auto& flat : flats_) {
+      if (flat->keep() == Keep::kWhole) flat->store();
+    }
+    gather_wholes(/*exact=*/false);
+  } catch (const Error&) {
+    // The group has failed, and throws this at each further operation.
   }
-  gather_wholes(/*exact=*/false);
 }
 
 }  // namespace lockstep::detail

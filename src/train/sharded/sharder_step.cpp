@@ -82,6 +82,13 @@ void Sharder::require_reduced() const {
   }
 }
 
+void Sharder::require_let_go() const {
+  if (holders_ == 0) return;
+  throw Error(ErrorCode::kInvalidArgument,
+              "step() came while what gather() returned is held, so that parameters are whole: let it go first.",
+              {.rank = group_.rank(), .operation = "Sharded"});
+}
+
 void Sharder::step(torch::optim::Optimizer& optimizer) {
   if (dynamic_cast<torch::optim::LBFGS*>(&optimizer) != nullptr) {
     throw Error(
@@ -90,7 +97,9 @@ void Sharder::step(torch::optim::Optimizer& optimizer) {
         "by element, or DataParallel.");
   }
   require_attached();
+  require_let_go();
   require_reduced();
+  for (const auto& flat : flats_) flat->require_as_gathered();
   cut_eager_state(optimizer);
   {
     const InPieces in_pieces(*this);
