@@ -198,10 +198,15 @@ struct CalibrateOptions {
   bool fast = false;
 };
 
+constexpr int kMostCalibratedRanks = 64;
+
+int ranks_of(const CalibrateOptions& options) {
+  return options.ranks.empty() ? std::clamp(this_machine().cores, 4, kMostCalibratedRanks) : parse_ranks(options.ranks);
+}
+
 Calibration calibrate(const CalibrateOptions& options) {
-  constexpr int kMostCalibratedRanks = 64;
   const Machine machine = this_machine();
-  const int most = options.ranks.empty() ? std::max(4, machine.cores) : parse_ranks(options.ranks);
+  const int most = ranks_of(options);
   if (most < 2 || most > kMostCalibratedRanks) {
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("Calibration takes 2 to {} ranks; -n says {}.", kMostCalibratedRanks, most));
@@ -263,7 +268,9 @@ void run(const CalibrateOptions& options) {
   }
   const Calibration calibration = calibrate(options);
   write_file_atomically(*file, to_json(calibration));
-  report(calibration, *file, options.ranks.empty() ? calibration.machine.cores : parse_ranks(options.ranks));
+  report(
+      calibration, *file,
+      options.ranks.empty() ? std::min(calibration.machine.cores, kMostCalibratedRanks) : parse_ranks(options.ranks));
 }
 
 }  // namespace
@@ -272,7 +279,9 @@ void add_calibrate(Program& program) {
   CLI::App* command = program.app.add_subcommand(
       "calibrate", "Measure what communication costs here, and store it: `auto` and predictions follow it");
   auto options = std::make_shared<CalibrateOptions>();
-  command->add_option("-n,--ranks", options->ranks, "The most ranks to measure (default: the cores, at least 4)")
+  command
+      ->add_option("-n,--ranks", options->ranks,
+                   "The most ranks to measure (default: the cores, at least 4 and at most 64)")
       ->type_name("N");
   command->add_flag("--fast", options->fast, "Measure briefly: less exact");
   command->callback([options] { run(*options); });

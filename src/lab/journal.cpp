@@ -30,16 +30,27 @@ void Journal::add(const IterationRecord& record) {
   if (jsonl_.is_open()) jsonl_ << to_json(record, run_.item) << std::endl;  // flushed, for those who follow it
   if (tensorboard_) tensorboard_->add(record);
   // The last one always stays, until the next comes.
-  const bool keep = records_.size() < 2 || records_.back().iteration % stride_ == 0 || records_.back().validation_loss;
-  if (!keep) records_.pop_back();
+  if (records_.size() >= 2 && !is_kept(records_.back())) records_.pop_back();
+  if (record.validation_loss) ++validations_;
   records_.push_back(record);
   if (records_.size() > kMostRecords) thin_out();
 }
 
+/// Of the record that came last.
+bool Journal::is_kept(const IterationRecord& record) const {
+  return record.validation_loss ? validations_ % validation_stride_ == 0 : record.iteration % stride_ == 0;
+}
+
+/// Leaves half of those of which there are more.
 void Journal::thin_out() {
-  stride_ *= 2;
+  const auto is_validation = [](const IterationRecord& record) { return record.validation_loss.has_value(); };
+  const auto validations = std::count_if(records_.begin(), records_.end(), is_validation);
+  const bool of_validations = 2 * static_cast<std::size_t>(validations) > records_.size();
+  (of_validations ? validation_stride_ : stride_) *= 2;
+  bool second = false;
   const auto dispensable = [&](const IterationRecord& record) {
-    return record.iteration % stride_ != 0 && !record.validation_loss;
+    if (is_validation(record) != of_validations) return false;
+    return of_validations ? (second = !second) : record.iteration % stride_ != 0;
   };
   records_.erase(std::remove_if(records_.begin() + 1, records_.end() - 1, dispensable), records_.end() - 1);
 }

@@ -27,11 +27,14 @@ class Journal {
   void close();
 
   const RunRecord& run() const { return run_; }
-  /// In order; of a long run every second, fourth, ... beside the first, the last and those with a validation loss.
+  /// In order, at most kMostRecords; of a long run every second, fourth, ... beside the first, the last and those with
+  /// a validation loss, and of these, too, where they alone would be too many.
   const std::vector<IterationRecord>& records() const { return records_; }
 
- private:
   static constexpr std::size_t kMostRecords = 4000;
+
+ private:
+  bool is_kept(const IterationRecord& record) const;
   void thin_out();
 
   RunRecord run_;
@@ -40,7 +43,9 @@ class Journal {
   std::optional<TensorboardWriter> tensorboard_;
   std::unique_ptr<Console> console_;
   std::vector<IterationRecord> records_;
-  std::int64_t stride_ = 1;
+  std::int64_t stride_ = 1;             ///< iterations between those that stay
+  std::int64_t validations_ = 0;        ///< that there were
+  std::int64_t validation_stride_ = 1;  ///< of them, between those that stay
 };
 
 }  // namespace lockstep::lab

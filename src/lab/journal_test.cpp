@@ -79,4 +79,24 @@ TEST_F(JournalTest, KeepsABoundedNumberOfRecords) {
   EXPECT_EQ(validations, 1);
 }
 
+TEST_F(JournalTest, KeepsABoundedNumberOfEvaluationsToo) {
+  OutputOptions options;
+  options.every = 1'000'000;
+  Journal journal(options, run());
+  for (std::int64_t i = 1; i <= 60'000; ++i) {
+    IterationRecord one = record(i);
+    if (i > 20'000) one.validation_loss = 0.5;
+    journal.add(one);
+    ASSERT_LE(journal.records().size(), Journal::kMostRecords);
+  }
+  const auto& records = journal.records();
+  EXPECT_GE(records.size(), 1000U);
+  EXPECT_EQ(records.front().iteration, 1);
+  EXPECT_EQ(records.back().iteration, 60'000);
+  for (std::size_t i = 1; i < records.size(); ++i) {
+    ASSERT_GT(records[i].iteration, records[i - 1].iteration);
+    ASSERT_LE(records[i].iteration - records[i - 1].iteration, 600) << "no hole";
+  }
+}
+
 }  // namespace lockstep::lab

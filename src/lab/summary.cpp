@@ -40,8 +40,10 @@ void print_curve(const std::vector<IterationRecord>& records) {
   std::vector<double> losses;
   for (const IterationRecord& record : records) losses.push_back(record.loss);
   const auto display = Console::detect(stdout);
-  fmt::print("\n{}", draw_curve(losses, std::min(kColumns, display.width), kRows,
-                                {.unicode = display.unicode, .first = records.front().iteration}));
+  fmt::print(
+      "\n{}",
+      draw_curve(losses, std::min(kColumns, display.width), kRows,
+                 {.unicode = display.unicode, .first = records.front().iteration, .last = records.back().iteration}));
 }
 
 }  // namespace

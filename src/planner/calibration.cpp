@@ -111,7 +111,8 @@ Calibration parse_calibration(std::string_view text, const std::string& source_n
 
 std::optional<Calibration> stored_calibration(const Machine& machine) {
   const auto file = calibration_file();
-  if (!file || !std::filesystem::is_regular_file(*file)) return std::nullopt;
+  std::error_code ignored;  // nobody else's folder ends a job
+  if (!file || !std::filesystem::is_regular_file(*file, ignored)) return std::nullopt;
   Calibration calibration = parse_calibration(read_file(*file), file->string());
   if (calibration.machine != machine) return std::nullopt;
   return calibration;
@@ -148,10 +149,13 @@ Selection selection_by(const Calibration& calibration, int ranks) {
   return selection;
 }
 
+bool has_selection(const Calibration& calibration, int ranks) {
+  return ranks <= kMostSelectedRanks && calibration.selections.upper_bound(ranks) != calibration.selections.begin();
+}
+
 Selection stored_selection(const Calibration& calibration, int ranks) {
-  const auto above = calibration.selections.upper_bound(ranks);
-  if (above == calibration.selections.begin() || ranks > kMostSelectedRanks) return built_in_selection(ranks);
-  return std::prev(above)->second;
+  if (!has_selection(calibration, ranks)) return built_in_selection(ranks);
+  return std::prev(calibration.selections.upper_bound(ranks))->second;
 }
 
 }  // namespace lockstep

@@ -44,6 +44,8 @@ inline constexpr int kMostSelectedRanks = 16;
 /// built in. Takes a second for 16 ranks: jobs read what `lockstep calibrate` stored.
 Selection selection_by(const Calibration& calibration, int ranks);
 
+/// Whether one is stored for so many ranks or fewer, and they are no more than kMostSelectedRanks.
+bool has_selection(const Calibration& calibration, int ranks);
 /// The selection that is stored for so many ranks or the next fewer; what is built in where there is none, and for more
 /// than kMostSelectedRanks.
 Selection stored_selection(const Calibration& calibration, int ranks);

@@ -36,9 +36,10 @@ SelectionInForce selection_in_force(int ranks, Medium medium, const std::vector<
     const auto calibration =
         medium == Medium::kSharedMemory && one_host ? stored_calibration(this_machine()) : std::nullopt;
     if (calibration) {
-      if (calibration->held_back.median <= kMostTrustedError) {
+      const bool is_trusted = calibration->held_back.median <= kMostTrustedError;
+      if (is_trusted && has_selection(*calibration, ranks)) {
         result = {stored_selection(*calibration, ranks), "calibrated here"};
-      } else {
+      } else if (!is_trusted) {
         result.source += fmt::format(", since the calibration here is {:.0f} % wrong in the median, more than {:.0f} %",
                                      100 * calibration->held_back.median, 100 * kMostTrustedError);
       }

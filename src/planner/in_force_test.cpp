@@ -39,6 +39,20 @@ TEST_F(InForce, WithoutAnythingItIsBuiltIn) {
   EXPECT_EQ(found.selection, built_in_selection(4));
 }
 
+TEST_F(InForce, ACacheThatCannotBeLookedIntoIsNone) {
+  ASSERT_EQ(::setenv("XDG_CACHE_HOME", ("/" + std::string(5000, 'x')).c_str(), 1), 0);  // too long to be looked up
+  EXPECT_EQ(selection_in_force(4).source, "built in");
+}
+
+TEST_F(InForce, OfMoreRanksThanAreSelectedItIsBuiltIn) {
+  Calibration calibration{.machine = this_machine(), .shm = {}, .held_back = {}, .samples = {}};
+  calibration.selections[4] = built_in_selection(4);
+  write_file_atomically(file(), to_json(calibration));
+  EXPECT_EQ(selection_in_force(8).source, "calibrated here");
+  EXPECT_EQ(selection_in_force(2).source, "built in") << "none is stored for so few";
+  EXPECT_EQ(selection_in_force(kMostSelectedRanks + 1).source, "built in");
+}
+
 TEST_F(InForce, TheEnvironmentOverridesWhatItNames) {
   ASSERT_EQ(::setenv("LOCKSTEP_ALGORITHMS", "all_reduce: 0-64 tree, 64- ring", 1), 0);
   const SelectionInForce found = selection_in_force(4);

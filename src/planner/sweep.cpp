@@ -90,9 +90,10 @@ Sweep sweep(Sweep::Axis axis, const std::vector<std::string>& algorithms, const 
   constexpr double kMostBytes = 1 << 30;
   Sweep result{.axis = axis, .points = {}, .curves = {}};
   PriceRequest bounded = request;
+  const int most_ranks = network.description ? request.ranks : std::max(2, request.ranks);
   bounded.most_transfers = std::min(request.most_transfers, kMostTransfersAPoint);
   result.points =
-      axis == Sweep::Axis::kBytes ? doubling(kLeastBytes, kMostBytes) : doubling(2, std::max(2, request.ranks));
+      axis == Sweep::Axis::kBytes ? doubling(kLeastBytes, kMostBytes) : doubling(std::min(2, most_ranks), most_ranks);
   for (const std::string& algorithm : algorithms) {
     result.curves.push_back({algorithm, axis == Sweep::Axis::kBytes
                                             ? over_bytes(result.points, algorithm, bounded, network)

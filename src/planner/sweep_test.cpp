@@ -43,6 +43,13 @@ TEST(Sweep, TreeAndRingCrossWhereTheFormulasSay) {
   EXPECT_NEAR(found[0].at, expected, 0.05 * expected);
 }
 
+TEST(Sweep, OverTheOneRankOfATopology) {
+  const FlatCost cost{.alpha_s = 1e-6, .beta_s = 1e-9, .gamma_s = 0};
+  const PricedNetwork described{.flat = {}, .description = flat_network(1, cost)};
+  EXPECT_THAT(sweep(Sweep::Axis::kRanks, {"ring"}, {.ranks = 1, .bytes = 1e6}, described).points,
+              testing::ElementsAre(1));
+}
+
 TEST(Sweep, OverRanksUpToThoseAsked) {
   const PricedNetwork flat{.flat = FlatCost{.alpha_s = 1e-6, .beta_s = 1e-9, .gamma_s = 0}, .description = {}};
   const Sweep result = sweep(Sweep::Axis::kRanks, {"ring"}, {.ranks = 24, .bytes = 1e6}, flat);

@@ -75,6 +75,7 @@ std::string to_json(const IterationRecord& record, const std::string& item = "to
 struct CurveStyle {
   bool unicode = true;     ///< braille dots, eight to a character; else ASCII
   std::int64_t first = 1;  ///< the iteration of the first value, for the axis
+  std::int64_t last = 0;   ///< and of the last one; 0: there is a value for each
 };
 /// A loss curve in text, `rows` high and at most `columns` wide, with the ends of both axes labelled; each line ends
 /// with \n. Values that are not finite are left out; with none left, an empty string.

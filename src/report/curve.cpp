@@ -109,7 +109,8 @@ std::string draw_curve(const std::vector<double>& values, int columns, int rows,
   for (int i = 0; i < width; ++i) axis += style.unicode ? "─" : "-";
   text += fmt::format("{:8}{}{}\n", "", style.unicode ? "└" : "+", axis);
   const std::string first = fmt::format("{}", style.first);
-  const std::string last = fmt::format("{}", style.first + static_cast<std::int64_t>(values.size()) - 1);
+  const auto one_each = style.first + static_cast<std::int64_t>(values.size()) - 1;
+  const std::string last = fmt::format("{}", style.last > 0 ? style.last : one_each);
   text += fmt::format("{:9}{}{:>{}}\n", "", first, last, std::max(width - static_cast<int>(first.size()), 0));
   return text;
 }

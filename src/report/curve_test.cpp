@@ -59,6 +59,12 @@ TEST(Curve, KeepsToItsSizeHoweverManyValues) {
   }
 }
 
+TEST(Curve, TheAxisEndsWhereTheIterationsDo) {
+  const std::vector<std::string> lines =
+      lines_of(draw_curve({3, 2, 1}, 60, 8, {.unicode = false, .first = 7, .last = 6314}));
+  EXPECT_THAT(lines.back(), testing::AllOf(HasSubstr(" 7 "), HasSubstr("6314")));
+}
+
 TEST(Curve, LeavesOutWhatIsNotFinite) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   EXPECT_EQ(draw_curve({}, 60, 8), "");

@@ -109,7 +109,9 @@ Json tiles(const ReportPage& page) {
   tiles.add("Ranks", std::to_string(page.run.world_size), page.run.world_size == 1 ? "one process" : "data parallel");
   if (page.run.parameters > 0) tiles.add("Parameters", format_many(page.run.parameters), "trained values");
   if (page.total_seconds > 0) {
-    const std::size_t done = page.iterations.size();
+    // Of a long run not every iteration has a record.
+    const auto& all = page.iterations;
+    const auto done = all.empty() ? 0U : static_cast<std::uint64_t>(all.back().iteration - all.front().iteration + 1);
     tiles.add("Time", format_wait(std::chrono::seconds(std::llround(page.total_seconds))),
               fmt::format("{} iteration{}", format_count(done), done == 1 ? "" : "s"));
   }

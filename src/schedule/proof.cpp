@@ -98,6 +98,11 @@ class ChunkProof {
   /// Whether the transfer means something, given what the ranks hold.
   std::optional<Refusal> check_meaning(const Move& move, const Transfer& transfer) const {
     const auto [kind, chunk, from, to] = transfer;
+    if (schedule_.collective == Collective::kAllToAll && to != destination_of(schedule_, chunk)) {
+      return refuse(move, to,
+                    fmt::format("rank {} has no room for what is for rank {}: its output takes its own blocks only", to,
+                                destination_of(schedule_, chunk)));
+    }
     if (!holdings_.holds(from)) return refuse(move, from, fmt::format("rank {} sends what it does not hold", from));
     if (kind == TransferKind::kReduce) {
       if (!holdings_.holds(to)) return refuse(move, to, fmt::format("rank {} has nothing to add to", to));

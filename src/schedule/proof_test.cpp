@@ -111,6 +111,17 @@ TEST(Proof, RefusesWhatDoesNotAddUp) {
   expect_refused(one_chunk(2, {{reduce(0, 1)}}, Collective::kBroadcast), 1, 0, "has nothing to add to");
 }
 
+/// A block for rank 1 that goes over rank 2 would lie there where rank 2's own is to come.
+TEST(Proof, RefusesRelaysInAnAllToAll) {
+  Schedule schedule{.name = "relay", .collective = Collective::kAllToAll, .ranks = 3, .chunks = 9};
+  const auto move = [](int chunk, int from, int to) { return Transfer{TransferKind::kCopy, chunk, from, to}; };
+  schedule.steps = {
+      {move(2, 0, 2), move(3, 1, 0), move(5, 1, 2), move(6, 2, 0), move(7, 2, 1)}, {move(1, 0, 2)}, {move(1, 2, 1)}};
+  expect_refused(schedule, 2, 1, "rank 2 has no room for what is for rank 1");
+  schedule.steps = {schedule.steps[0], {move(1, 0, 1)}};
+  EXPECT_TRUE(prove(schedule).proved());
+}
+
 TEST(Proof, RefusesTransfersForNothingAndCopiesOfPartialSums) {
   expect_refused(one_chunk(2, {{reduce(1, 0)}, {copy(0, 1)}, {copy(0, 1)}}), 1, 2, "holds already");
   expect_refused(one_chunk(3, {{reduce(1, 0)}, {copy(0, 1)}, {reduce(2, 0)}}), 0, 1, "copy of a partial sum (0+1)");

@@ -26,11 +26,14 @@ bool LossScaler::unscale(torch::optim::Optimizer& optimizer) {
   finite_ = true;
   for (const auto& group : optimizer.param_groups()) {
     for (const auto& parameter : group.params()) {
-      const auto& gradient = parameter.grad();
-      if (!gradient.defined()) continue;
+      if (!parameter.grad().defined()) continue;
       any = true;
-      finite_ = finite_ && !has_non_finite(gradient);
-      if (finite_) gradient.mul_(1 / scale_);
+      // Of a sparse one, what an update will take: values of the same place are added first.
+      const auto gradient = parameter.grad().is_sparse() ? parameter.grad().coalesce() : parameter.grad();
+      finite_ = finite_ && !has_non_finite(gradient.is_sparse() ? gradient.values() : gradient);
+      if (!finite_) continue;
+      parameter.mutable_grad() = gradient;
+      gradient.mul_(1 / scale_);
     }
   }
   finite_ = finite_ && any;

@@ -89,6 +89,23 @@ TEST(LossScaler, GrowsAfterGoodUpdatesAndUnscalesOnce) {
   EXPECT_EQ(model["a"].item<float>(), -15);
 }
 
+TEST(LossScaler, TakesSparseGradients) {
+  torch::nn::Embedding table(torch::nn::EmbeddingOptions(5, 2).sparse(true));
+  torch::optim::SGD optimizer(table->parameters(), 1);
+  LossScaler scaler({.scale = 8});
+  const auto before = table->weight.detach().clone();
+  scaler.scale(table->forward(torch::tensor({1, 3, 3})).sum()).backward();
+  EXPECT_TRUE(scaler.step(optimizer));
+  auto expected = before.clone();
+  expected[1] -= 1;
+  expected[3] -= 2;
+  EXPECT_TRUE(torch::allclose(table->weight, expected));
+  optimizer.zero_grad();
+  scaler.scale((table->forward(torch::tensor({2})) * INFINITY).sum()).backward();
+  EXPECT_FALSE(scaler.step(optimizer));
+  EXPECT_TRUE(torch::allclose(table->weight, expected));
+}
+
 // --- on ranks ---
 
 /// A float16 parameter whose gradient is `value` before it is scaled.

@@ -40,7 +40,9 @@ Cost cost_of(const Schedule& schedule) {
       ++all;
     }
   }
-  const double chunks = schedule.chunks;
+  // Of one buffer: an all_to_all has a chunk for each pair of ranks.
+  const int buffers = schedule.collective == Collective::kAllToAll ? schedule.ranks : 1;
+  const double chunks = static_cast<double>(schedule.chunks) / buffers;
   return {schedule.steps.size(), all / chunks, *std::max_element(sends.begin(), sends.end()) / chunks};
 }
 

@@ -10,7 +10,7 @@ void add_classifier_flags(CLI::App& app, ClassifierOptions& options) {
   add_recipe_flags(app, options.recipe);
   const auto parallel = app.add_option_group("Parallel");
   parallel
-      ->add_option("--stage", options.sharding.stage,
+      ->add_option("--stage", options.recipe.stage,
                    "What is cut into a piece a rank: 0 nothing, 1 optimizer state, 2 gradients too, 3 parameters too")
       ->capture_default_str();
   parallel->add_option("--algorithm", options.sharding.algorithm, "Collective algorithm of the gradients")
@@ -21,19 +21,15 @@ void add_classifier_flags(CLI::App& app, ClassifierOptions& options) {
       "Start to reduce gradients when backward is done");
   const auto output = app.add_option_group("Output");
   add_output_flags(*output, options.output);
-  output->add_option("--eval-every", options.eval_every, "Iterations between evaluations; 0: only at the end")
+  output->add_option("--eval-every", options.recipe.eval_every, "Iterations between evaluations; 0: only at the end")
       ->capture_default_str();
-  output->add_option("--checkpoint-every", options.checkpoint_every,
+  output->add_option("--checkpoint-every", options.recipe.checkpoint_every,
                      "Iterations between checkpoints that --resume can go on from [none]");
 }
 
 void validate(const ClassifierOptions& options) {
   validate(options.recipe);
   validate(options.output);
-  require(options.sharding.stage >= 0 && options.sharding.stage <= 3,
-          fmt::format("--stage must be 0, 1, 2 or 3, not {}.", options.sharding.stage));
-  require_at_least(0, options.eval_every, "--eval-every");
-  require_at_least(0, options.checkpoint_every, "--checkpoint-every");
 }
 
 }  // namespace lockstep::lab

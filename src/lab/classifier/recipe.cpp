@@ -50,6 +50,11 @@ void validate(const Recipe& recipe) {
   require_number(recipe.weight_decay >= 0, recipe.weight_decay, "--weight-decay", "at least 0");
   require_number(recipe.clip >= 0, recipe.clip, "--clip", "at least 0");
   require_at_least(0, recipe.patience, "--patience");
+  require_at_least(0, recipe.eval_every, "--eval-every");
+  require_at_least(0, recipe.checkpoint_every, "--checkpoint-every");
+  require(recipe.patience == 0 || recipe.eval_every > 0,
+          "--patience counts evaluations, of which there is only the last one without --eval-every.");
+  require(recipe.stage >= 0 && recipe.stage <= 3, fmt::format("--stage must be 0, 1, 2 or 3, not {}.", recipe.stage));
 }
 
 }  // namespace lockstep::lab

@@ -35,6 +35,10 @@ TEST(Recipe, WhatCannotBeIsRefusedByName) {
   EXPECT_THAT(refusal({.weight_decay = -1}), HasSubstr("--weight-decay"));
   EXPECT_THAT(refusal({.clip = -1}), HasSubstr("--clip"));
   EXPECT_THAT(refusal({.patience = -1}), HasSubstr("--patience"));
+  EXPECT_THAT(refusal({.patience = 3}), HasSubstr("--patience counts evaluations"));
+  EXPECT_THAT(refusal({.eval_every = -1}), HasSubstr("--eval-every"));
+  EXPECT_THAT(refusal({.checkpoint_every = -1}), HasSubstr("--checkpoint-every"));
+  EXPECT_THAT(refusal({.stage = 4}), HasSubstr("--stage must be 0, 1, 2 or 3, not 4"));
 }
 
 }  // namespace lockstep::lab

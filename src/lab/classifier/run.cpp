@@ -29,7 +29,7 @@ RunRecord describe_run(const ClassifierTask& task, const ClassifierTraining& tra
 void announce(const ClassifierTask& task, const ClassifierTraining& training, Journal& journal) {
   const RunRecord& run = journal.run();
   journal.say(fmt::format("{}, {} parameters, {} rank{}, stage {}; {}", run.title, format_count(run.parameters),
-                          run.world_size, run.world_size == 1 ? "" : "s", task.options().sharding.stage,
+                          run.world_size, run.world_size == 1 ? "" : "s", task.options().recipe.stage,
                           task.announcement()));
   if (training.done() > 0) {
     journal.say(fmt::format("going on from {} after {} iterations", task.options().resume, training.done()));

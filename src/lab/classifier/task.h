@@ -22,10 +22,8 @@ namespace lockstep::lab {
 struct ClassifierOptions {
   Recipe recipe;
   OutputOptions output;
-  ShardedOptions sharding{.stage = 0};
-  std::string resume;                 ///< the folder (--out) of a run to go on with; empty: begin anew
-  std::int64_t eval_every = 0;        ///< iterations between evaluations; 0: at the end only
-  std::int64_t checkpoint_every = 0;  ///< 0: none that a run can go on from
+  ShardedOptions sharding;  ///< but for the stage, which is the recipe's
+  std::string resume;       ///< the folder (--out) of a run to go on with; empty: begin anew
 };
 
 /// Adds all of their flags.

@@ -24,18 +24,47 @@ namespace fs = std::filesystem;
 /// Of the run that goes on, else of this one: a run that goes on elsewhere leaves the old one as it is.
 fs::path checkpoint_folder(const fs::path& run) { return run / "checkpoints"; }
 
+ShardedOptions sharding_of(const ClassifierOptions& options) {
+  ShardedOptions sharding = options.sharding;
+  sharding.stage = options.recipe.stage;
+  return sharding;
+}
+
+/// A run that begins anew would save beside the checkpoints of an earlier one, and --resume take that one's.
+void require_unused(const fs::path& run) {
+  if (!fs::exists(checkpoint_folder(run)) || fs::is_empty(checkpoint_folder(run))) return;
+  require(false,
+          fmt::format("{0} has checkpoints of an earlier run: go on with it by --resume {0}, name another folder "
+                      "by --out, or remove {1}.",
+                      run.string(), checkpoint_folder(run).string()));
+}
+
+/// A model that is the best so far goes with the run.
+void copy_best(const fs::path& from, const fs::path& to) {
+  if (!fs::exists(from) || (fs::exists(to) && fs::equivalent(from, to))) return;
+  const fs::path partial = to.string() + ".partial";
+  fs::remove_all(partial);
+  fs::create_directories(to.parent_path());
+  fs::copy(from, partial, fs::copy_options::recursive);
+  fs::remove_all(to);
+  fs::rename(partial, to);
+}
+
 }  // namespace
 
 ClassifierTraining::ClassifierTraining(const Group& group, ClassifierTask& task)
     : group_(group),
       task_(task),
-      sharded_(group, task.options().sharding),
+      sharded_(group, sharding_of(task.options())),
       training_(task.training_loader(group, task.options().recipe.batch / task.options().recipe.accumulate)),
       evaluation_(task.evaluation_loader(group)),
       metrics_(group, {"loss", "accuracy"}),
       batches_(*training_),
       updates_(task.options().recipe.updates(task.examples())) {
   const ClassifierOptions& options = task.options();
+  together(group, [&] {
+    if (options.resume.empty() && group.rank() == 0) require_unused(options.output.folder());
+  });
   torch::manual_seed(options.recipe.seed);
   model_ = task.make_model(group_, sharded_);
   sharded_.attach(*model_);
@@ -76,6 +105,8 @@ void ClassifierTraining::load_checkpoint() {
     require(*iteration < updates_, fmt::format("{} has {} iterations already, and {} are asked for: ask for more with "
                                                "--iterations to go on.",
                                                run.string(), *iteration, updates_));
+    const OutputOptions& output = task_.options().output;
+    if (group_.rank() == 0) copy_best(run / best_folder(output).filename(), best_folder(output));
   });
   done_ = *iteration;
 }
@@ -173,12 +204,13 @@ ClassifierOutcome ClassifierTraining::run(TrainingTrace& trace, Journal* journal
     IterationRecord record = update(iteration, trace);
     log.end_iteration(sharded_.report());
     const bool last = iteration == updates_;
-    if (last || due(iteration, options.eval_every)) {
+    if (last || due(iteration, options.recipe.eval_every)) {
       trace.measure("evaluation", [&] { judge(iteration, record); });
       enough = options.recipe.patience > 0 && worse_ >= options.recipe.patience;
     }
     if (journal != nullptr) journal->add(record);
-    if (options.checkpoint_every > 0 && (last || enough || due(iteration, options.checkpoint_every))) {
+    const std::int64_t every = options.recipe.checkpoint_every;
+    if (every > 0 && (last || enough || due(iteration, every))) {
       save_checkpoint(iteration);
     }
   }

@@ -30,7 +30,7 @@ struct ClassifierOutcome {
 };
 
 /// Trains a classifier on all ranks of a group in lockstep, and keeps the best one. The model depends on the options,
-/// not on the number of ranks or the stage (but for rounding). All is collective.
+/// not on the stage nor, without dropout, on the number of ranks (but for rounding). All is collective.
 class ClassifierTraining {
  public:
   /// Makes the model and what trains it, and loads the run to go on with. Throws Error for weights or a checkpoint that

@@ -102,11 +102,13 @@ TEST_F(Sst2Training, GoesOnWithTheSameBits) {
   const std::filesystem::path out = folder_ / "out", elsewhere = folder_ / "elsewhere";
   const Trained at_once = train(2, {"--checkpoint-every", "6", "--eval-every", "4", "--stage", "2"});
   std::filesystem::remove_all(out / "checkpoints" / "iteration-00000010");  // as if it had been killed before
-  const Trained resumed =
-      train(2, {"--resume", out.string(), "--out", elsewhere.string(), "--eval-every", "4", "--stage", "2"});
+  const Trained resumed = train(2, {"--resume", out.string(), "--out", elsewhere.string()});
   ASSERT_EQ(resumed.records.front().iteration, 7);
   EXPECT_EQ(resumed.outcome.best.correct, at_once.outcome.best.correct);
   EXPECT_EQ(resumed.outcome.best_iteration, at_once.outcome.best_iteration);
+  EXPECT_TRUE(resumed.records[1].validation_loss.has_value()) << "in iteration 8, as every fourth";
+  EXPECT_TRUE(std::filesystem::exists(elsewhere / "checkpoints" / "iteration-00000010"));
+  EXPECT_TRUE(std::filesystem::exists(elsewhere / "best" / "model.safetensors"));
   for (std::size_t i = 0; i < at_once.parameters.size(); ++i) {
     EXPECT_TRUE(torch::equal(at_once.parameters[i], resumed.parameters[i]));
   }
@@ -158,6 +160,7 @@ TEST_F(Sst2Training, NamesWhatDoesNotFit) {
   train(1, {"--iterations", "4", "--checkpoint-every", "4"});
   EXPECT_THAT(refused({"--resume", (folder_ / "out").string(), "--iterations", "4"}),
               HasSubstr("has 4 iterations already, and 4 are asked for"));
+  EXPECT_THAT(refused({}), HasSubstr("has checkpoints of an earlier run: go on with it by --resume"));
 }
 
 }  // namespace lockstep::lab

@@ -25,6 +25,11 @@ bool begins_with_any(const std::string& name, std::initializer_list<const char*>
                      [&name](const char* beginning) { return name.rfind(beginning, 0) == 0; });
 }
 
+void rename_end(std::string& name, const std::string& from, const std::string& to) {
+  if (name.size() < from.size() || name.compare(name.size() - from.size(), from.size(), from) != 0) return;
+  name.replace(name.size() - from.size(), from.size(), to);
+}
+
 /// What BERT calls the parts of a layer, and what DistilBERT does.
 constexpr std::array<std::pair<const char*, const char*>, 8> kLayerParts{{
     {"attention.self.query", "attention.q_lin"},
@@ -103,6 +108,8 @@ class Weights {
       return;
     }
     if (begins_with_any(full, {"bert.embeddings."})) full = "distil" + full;
+    rename_end(full, ".gamma", ".weight");  // as the first files of BERT have it
+    rename_end(full, ".beta", ".bias");
     if (const std::string part = name_of_layer_part(full); !part.empty()) full = part;
     names_.emplace(full, name);
   }

@@ -42,7 +42,7 @@ fs::path find_vocabulary(const Sst2Settings& settings) {
   folders.emplace_back(settings.data);
   folders.push_back(fs::path(settings.data) / ".." / "bert-base-uncased");
   for (const fs::path& folder : folders) {
-    for (const char* name : {"vocab.txt", "tokenizer.json"}) {
+    for (const char* name : {"tokenizer.json", "vocab.txt"}) {
       if (fs::exists(folder / name)) return (folder / name).lexically_normal();
     }
   }
@@ -60,7 +60,10 @@ Sst2Task::Sst2Task(Sst2Options options)
   require(config_.labels == 2, fmt::format("The model in --weights {} tells {} classes apart, and SST-2 has 2.",
                                            options_.settings.weights, config_.labels));
   require_room(config_, wordpiece, vocabulary_);
-  if (options_.settings.weights.empty()) config_.vocabulary = wordpiece.size();
+  if (options_.settings.weights.empty()) {
+    config_.vocabulary = wordpiece.size();
+    config_.padding = wordpiece.padding();
+  }
   const std::int64_t longest = std::min(options_.settings.max_tokens, config_.positions);
   training_ = std::make_shared<Examples>(read_sst2(data / "train.tsv"), wordpiece, longest);
   auto evaluation = std::make_shared<Examples>(read_sst2(data / "dev.tsv"), wordpiece, longest);

@@ -39,9 +39,10 @@ struct TextOutcome {
   double seconds = 0;  ///< of the iterations, without evaluation and checkpoints
 };
 
-/// Trains on all ranks of the group in lockstep and saves the checkpoints. The model depends on the settings, not on
-/// the number of ranks (but for rounding). `journal` is rank 0's, null on the others. Collective. Throws what Group and
-/// DataParallel throw; Error (kIo) for a checkpoint that cannot be written; FailedElsewhere.
+/// Trains on all ranks of the group in lockstep and saves the checkpoints. The model depends on the settings and,
+/// without dropout, not on the number of ranks (but for rounding). `journal` is rank 0's, null on the others.
+/// Collective. Throws what Group and DataParallel throw; Error (kIo) for a checkpoint that cannot be written;
+/// FailedElsewhere.
 TextOutcome train_text(const Group& group, TextTask& task, TrainingTrace& trace, Journal* journal);
 
 /// Where a training with these options keeps its checkpoint.

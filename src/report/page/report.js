@@ -66,7 +66,7 @@ function traceOf(path) {
 }
 
 function hint() {
-  const each = data.each > 1 ? `Each point is the mean of ${data.each} iterations. ` : '';
+  const each = data.each > 1 ? `Each point is the mean of ${data.each} recorded iterations. ` : '';
   return html('p', {class: 'note hint'}, each + 'Drag over a curve to zoom in, double-click to see all again.');
 }
 
