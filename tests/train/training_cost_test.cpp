@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -44,14 +45,20 @@ TEST(TrainingCost, TrainsOneCopyOnRequest) {
 }
 
 /// 21 M parameters and their gradients are 81 MiB each; buckets take 25 or less, and to lay them out anew takes one
-/// more or two.
+/// more or two. What a process held at its most counts pages of the other rank's in, as many as that has at the moment:
+/// a median, since the two do not always meet alike.
 TEST(TrainingCost, TheMostMemoryHasNoSecondCopyOfTheGradients) {
   const auto peak = [&](const char* mode) {
     return run_with({"--mode", mode}, "3", "768").at("peak_mib").get<double>();
   };
-  const double alone = peak("alone"), wrapped = peak("wrapped");
-  EXPECT_GT(alone, 2 * 81);
-  EXPECT_LT(wrapped - alone, 2 * 25 + 5);
+  std::vector<double> added;
+  for (int run = 0; run < 3; ++run) {
+    const double alone = peak("alone");
+    EXPECT_GT(alone, 2 * 81);
+    added.push_back(peak("wrapped") - alone);
+  }
+  std::sort(added.begin(), added.end());
+  EXPECT_LT(added[1], 2 * 25 + 5);
 }
 
 TEST(TrainingCost, MeasuresThePriceOfInvariantBits) {
