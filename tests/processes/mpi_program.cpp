@@ -55,12 +55,12 @@ void follow_schedules() {
       const Case one{.collective = facts.collective, .root = world.size() - 1, .blocks = {}};
       std::vector<float> values(facts.collective == lockstep::Collective::kBarrier ? 0 : 1200);
       std::vector<float> input(values.size());
-      std::int64_t ran = 0;
-      state.record_transfers([&](const lockstep::ExecutedTransfer& transfer) {
-        ran += static_cast<std::int64_t>(hash_of(transfer.step, transfer.transfer));
-      });
+      std::uint64_t hashes = 0;
+      state.record_transfers(
+          [&](const lockstep::ExecutedTransfer& transfer) { hashes += hash_of(transfer.step, transfer.transfer); });
       facts.start(world, one, input.data(), buffer_of(values), {.algorithm = name}).wait();
       state.record_transfers({});
+      auto ran = static_cast<std::int64_t>(hashes);  // of ours; over all ranks it wraps around, as hashes do
       world.all_reduce(buffer_of(&ran, 1)).wait();
       const auto planned = static_cast<std::int64_t>(hash_of(lockstep::find_algorithm(name).build(
           {.collective = facts.collective, .ranks = world.size(), .root = one.root, .hosts = world.hosts()})));
