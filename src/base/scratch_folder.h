@@ -2,8 +2,9 @@
 
 #include <stdlib.h>
 
-#include "base/file_descriptor.h"
+#include <lockstep/error.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <string>
 #include <system_error>
@@ -13,10 +14,16 @@ namespace lockstep {
 /// A folder for what only this process needs, gone with the object.
 class ScratchFolder {
  public:
-  /// Throws Error (kTransport) if the system gives none.
+  /// Under TMPDIR, else /tmp. Throws Error (kIo) if none can be made there.
   ScratchFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "lockstep-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr) throw_system_error("Making a temporary folder");
+    std::error_code error;
+    const std::filesystem::path parent = std::filesystem::temp_directory_path(error);
+    std::string pattern = (parent / "lockstep-XXXXXX").string();
+    if (!error && ::mkdtemp(pattern.data()) == nullptr) error.assign(errno, std::generic_category());
+    if (error) {
+      throw Error(ErrorCode::kIo, "A temporary folder cannot be made (" + error.message() +
+                                      "): set TMPDIR to a folder that can be written.");
+    }
     path_ = pattern;
   }
   ~ScratchFolder() {

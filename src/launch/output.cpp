@@ -110,7 +110,7 @@ void Output::drain() {
 void Output::show(Stream stream, std::string_view text) {
   constexpr std::size_t kMostUnshown = std::size_t{16} << 20;
   std::string& unshown = unshown_[index(stream)];
-  if (unshown.size() + text.size() <= kMostUnshown) unshown += text;  // what is more is in the logs
+  if (unshown.size() + text.size() <= kMostUnshown) unshown += text;  // what is more only logs keep
   flush(stream);
 }
 

@@ -4,7 +4,7 @@
 #include "algorithms/catalog.h"
 #include "schedule/promise.h"
 #include "schedule/view.h"
-#include "transport/tcp/thread_host.h"
+#include "transport/tcp/transports_for_tests.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -49,18 +49,6 @@ Layout layout_of(const Shape& shape, const Schedule& schedule) {
                  .chunks = schedule.chunks,
                  .count = shape.count,
                  .block_counts = {}});
-}
-
-/// Ranks as threads, each with a transport; `run` is called in each.
-void on_threads(int ranks, const std::function<void(MessageTransport&)>& run) {
-  std::vector<tcp::Host> hosts = tcp::thread_hosts(ranks);
-  std::vector<std::jthread> threads;
-  for (tcp::Host& host : hosts) {
-    threads.emplace_back([&run, &host] {
-      const auto transport = tcp::create(std::move(host));
-      run(*transport);
-    });
-  }
 }
 
 void finish(RunningOperation& operation) {
@@ -122,7 +110,7 @@ void place_own_chunks(const Schedule& schedule, const Layout& layout, int rank, 
 
 /// In place, out of place, and in place again, with one operation object.
 void run_and_check(const Schedule& schedule, const Shape& shape) {
-  on_threads(schedule.ranks, [&](MessageTransport& transport) {
+  tcp::on_transports(schedule.ranks, [&](MessageTransport& transport) {
     const int rank = transport.rank();
     Subject subject(transport, schedule, shape);
     const std::uint64_t out_of_place = 2;
@@ -210,7 +198,7 @@ TEST(MessageOperation, CarriesOutTheScheduleAndNothingElse) {
   for (const Algorithm& algorithm : algorithms()) {
     const Schedule schedule = algorithm.build({.collective = algorithm.collectives.front(), .ranks = 5});
     const Shape shape{algorithm.collectives.front(), 1000};
-    on_threads(schedule.ranks, [&](MessageTransport& transport) {
+    tcp::on_transports(schedule.ranks, [&](MessageTransport& transport) {
       std::vector<ExecutedTransfer> carried_out;
       const TransferRecorder recorder = [&](const ExecutedTransfer& one) { carried_out.push_back(one); };
       Subject subject(transport, schedule, shape);
@@ -231,7 +219,7 @@ TEST(MessageOperation, CarriesOutTheScheduleAndNothingElse) {
 
 TEST(MessageOperation, DisagreementQuotesBothRanks) {
   const Schedule schedule = find_algorithm("ring").build({.collective = Collective::kAllReduce, .ranks = 2});
-  on_threads(2, [&](MessageTransport& transport) {
+  tcp::on_transports(2, [&](MessageTransport& transport) {
     const Shape shape{Collective::kAllReduce, transport.rank() == 0 ? 10U : 12U};
     Subject subject(transport, schedule, shape);
     std::vector<float> values(shape.count);
@@ -250,7 +238,7 @@ TEST(MessageOperation, DisagreementQuotesBothRanks) {
 TEST(MessageOperation, ADeadlineNamesWhoDidNotCome) {
   const Schedule schedule = find_algorithm("direct").build({.collective = Collective::kAllReduce, .ranks = 3});
   std::atomic<int> given_up = 0;
-  on_threads(3, [&](MessageTransport& transport) {
+  tcp::on_transports(3, [&](MessageTransport& transport) {
     if (transport.rank() == 1) {
       while (given_up < 2) std::this_thread::yield();
       return;

@@ -2,14 +2,13 @@
 #include "runtime/vendor_operation.h"
 
 #include "algorithms/catalog.h"
-#include "transport/tcp/thread_host.h"
+#include "transport/tcp/transports_for_tests.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <lockstep/error.h>
 
 #include <atomic>
-#include <functional>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -99,43 +98,29 @@ class VendorSubject {
   std::unique_ptr<VendorOperation> operation_;
 };
 
-void on_ranks(int ranks, const std::function<void(MessageTransport&)>& run) {
-  std::vector<tcp::Host> hosts = tcp::thread_hosts(ranks);
-  std::vector<std::jthread> threads;
-  for (tcp::Host& host : hosts) {
-    threads.emplace_back([&run, &host] {
-      const auto transport = tcp::create(std::move(host));
-      run(*transport);
-    });
-  }
+/// What three ranks have in the end that brought 1, 2 and 3.
+void expect_result(ReduceOp op, const std::vector<float>& expected) {
+  Library library;
+  tcp::on_transports(3, [&](MessageTransport& transport) {
+    VendorSubject subject(transport, library, op, kElements, 3);
+    std::vector<float> values(kElements, static_cast<float>(transport.rank() + 1));
+    subject.run(values);
+    EXPECT_EQ(values, expected);
+  });
 }
 
 }  // namespace
 
 TEST(VendorOperation, TheLibraryHasItOnceAllHaveMet) {
-  Library library;
-  on_ranks(3, [&](MessageTransport& transport) {
-    VendorSubject subject(transport, library, ReduceOp::kSum, kElements, 3);
-    std::vector<float> values(kElements, static_cast<float>(transport.rank() + 1));
-    subject.run(values);
-    EXPECT_EQ(values, std::vector<float>(kElements, 6));
-  });
+  expect_result(ReduceOp::kSum, std::vector<float>(kElements, 6));
 }
 
-TEST(VendorOperation, OfAMeanItDividesWhatIsReducedHere) {
-  Library library;
-  on_ranks(3, [&](MessageTransport& transport) {
-    VendorSubject subject(transport, library, ReduceOp::kMean, kElements, 3);
-    std::vector<float> values(kElements, static_cast<float>(transport.rank() + 1));
-    subject.run(values);
-    EXPECT_EQ(values, (std::vector<float>{6, 6, 2, 2, 2, 6}));
-  });
-}
+TEST(VendorOperation, OfAMeanItDividesWhatIsReducedHere) { expect_result(ReduceOp::kMean, {6, 6, 2, 2, 2, 6}); }
 
 TEST(VendorOperation, DisagreementIsFoundBeforeTheLibraryHasAnything) {
   Library library;
   std::atomic<int> told = 0;
-  on_ranks(2, [&](MessageTransport& transport) {
+  tcp::on_transports(2, [&](MessageTransport& transport) {
     VendorSubject subject(transport, library, ReduceOp::kSum, transport.rank() == 0 ? 10 : 12, 2);
     EXPECT_THAT(subject.error_of(),
                 testing::AllOf(testing::HasSubstr("all_reduce of 10"), testing::HasSubstr("all_reduce of 12")));
@@ -148,7 +133,7 @@ TEST(VendorOperation, DisagreementIsFoundBeforeTheLibraryHasAnything) {
 TEST(VendorOperation, ADeadlineHoldsInsideTheLibraryToo) {
   Library library;
   std::atomic<int> told = 0;
-  on_ranks(2, [&](MessageTransport& transport) {
+  tcp::on_transports(2, [&](MessageTransport& transport) {
     // Rank 1's part is complete; rank 0 waits for somebody who is not there.
     VendorSubject subject(transport, library, ReduceOp::kSum, kElements, transport.rank() == 0 ? 3 : 1);
     if (transport.rank() == 0) {
