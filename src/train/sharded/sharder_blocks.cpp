@@ -199,10 +199,12 @@ void Sharder::open_backward() {
 }
 
 void Sharder::hold_whole() {
-  if (holders_++ > 0) return;
-  gathers_.enter("");
-  schedule_.hold_whole(true);
-  gather_wholes(/*exact=*/true);
+  if (holders_ == 0) {
+    gathers_.enter("");
+    schedule_.hold_whole(true);
+    gather_wholes(/*exact=*/true);
+  }
+  ++holders_;  // not if it threw
 }
 
 void Sharder::let_go() noexcept {
