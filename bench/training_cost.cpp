@@ -1,7 +1,8 @@
 // What training on several ranks adds to an iteration. Every rank trains two copies of the same encoder in turns, one
-// on its own and one in lockstep (with --micro-batches, to bits that do not depend on the ranks); rank 0 prints one
-// JSON object: times, and the most memory that a rank held. bench/compare_training runs it beside PyTorch's DDP and
-// says what follows; bench/peers/pytorch_ddp.py is its twin.
+// on its own and one in lockstep (with --micro-batches, to bits that do not depend on the ranks), or, with --mode
+// stages, one at stage 0 of Sharded and one at stage 3; rank 0 prints one JSON object: times, and the most memory that
+// a rank held. bench/compare_training runs it beside PyTorch's DDP and says what follows; bench/peers/pytorch_ddp.py is
+// its twin.
 #include <lockstep/train.h>
 #include <torch/torch.h>
 #include <CLI/CLI.hpp>
@@ -16,6 +17,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -54,27 +56,49 @@ double peak_mib() {
   return mebibytes("status", "VmHWM") - mebibytes("status", "RssShmem") + mebibytes("smaps_rollup", "Pss_Shmem");
 }
 
-torch::nn::Sequential make_encoder(const Options& options) {
+/// Without masks: Sequential gives a layer one argument, and a wrapped block has no defaults for the others.
+struct UnmaskedLayerImpl : torch::nn::TransformerEncoderLayerImpl {
+  using TransformerEncoderLayerImpl::TransformerEncoderLayerImpl;
+  torch::Tensor forward(const torch::Tensor& input) { return TransformerEncoderLayerImpl::forward(input, {}, {}); }
+};
+
+/// With `shard` each layer is a block of it.
+torch::nn::Sequential make_encoder(const Options& options, std::optional<lockstep::Sharded>& shard) {
   torch::manual_seed(1);
+  const auto layer = torch::nn::TransformerEncoderLayerOptions(options.width, options.heads)
+                         .dim_feedforward(4 * options.width)
+                         .dropout(0.0);
   torch::nn::Sequential encoder;
   for (std::int64_t i = 0; i < options.layers; ++i) {
-    encoder->push_back(
-        torch::nn::TransformerEncoderLayer(torch::nn::TransformerEncoderLayerOptions(options.width, options.heads)
-                                               .dim_feedforward(4 * options.width)
-                                               .dropout(0.0)));
+    if (shard) {
+      encoder->push_back(shard->wrap(torch::nn::ModuleHolder<UnmaskedLayerImpl>(layer)));
+    } else {
+      encoder->push_back(torch::nn::TransformerEncoderLayer(layer));
+    }
   }
+  if (shard) shard->attach(*encoder);
   return encoder;
 }
 
 /// A model with its optimizer, and what its iterations took.
 class Training {
  public:
-  explicit Training(const Options& options)
-      : model_(make_encoder(options)),
+  Training(std::string name, const Options& options, std::optional<lockstep::Sharded> shard = std::nullopt)
+      : name_(std::move(name)),
+        shard_(std::move(shard)),
+        model_(make_encoder(options, shard_)),
         optimizer_(model_->parameters(), 1e-3),
         input_(torch::randn({options.sequence, options.batch, options.width})) {}
 
+  const std::string& name() const { return name_; }
   torch::nn::Sequential& model() { return model_; }
+
+  /// How many this rank holds; at stage 3 those of its pieces.
+  std::int64_t parameters() const {
+    std::int64_t count = 0;
+    for (const auto& parameter : model_->parameters()) count += parameter.numel();
+    return count;
+  }
 
   void iterate() {
     const auto start = Clock::now();
@@ -83,7 +107,11 @@ class Training {
     const auto before_backward = Clock::now();
     loss.backward();
     backward_ms = milliseconds_since(before_backward);
-    optimizer_.step();
+    if (shard_) {
+      shard_->step(optimizer_);
+    } else {
+      optimizer_.step();
+    }
     iteration_ms = milliseconds_since(start);
   }
 
@@ -106,6 +134,8 @@ class Training {
  private:
   torch::Tensor loss_of(const torch::Tensor& input) { return model_->forward(input).square().mean(); }
 
+  std::string name_;
+  std::optional<lockstep::Sharded> shard_;
   torch::nn::Sequential model_;
   torch::optim::SGD optimizer_;
   torch::Tensor input_;
@@ -115,49 +145,51 @@ class Training {
 class Measurement {
  public:
   Measurement(const lockstep::World& world, const Options& options) : world_(world), options_(options) {
-    if (options.mode != "wrapped") alone_.emplace(options);
+    if (options.mode == "stages") {
+      one_.emplace("stage_0", options, lockstep::Sharded(world, {.stage = 0}));
+      other_.emplace("stage_3", options, lockstep::Sharded(world, {.stage = 3}));
+      return;
+    }
+    if (options.mode != "wrapped") one_.emplace("alone", options);
     if (options.mode == "alone") return;
-    together_.emplace(options);
+    other_.emplace("together", options);
     if (options.micro_batches == 0) {
-      replica_.emplace(world, *together_->model(), lockstep::DataParallelOptions{.bucket_bytes = options.bucket_bytes});
+      replica_.emplace(world, *other_->model(), lockstep::DataParallelOptions{.bucket_bytes = options.bucket_bytes});
     } else {
-      invariant_.emplace(world, *together_->model(),
-                         lockstep::InvariantOptions{.micro_batches = options.micro_batches});
+      invariant_.emplace(world, *other_->model(), lockstep::InvariantOptions{.micro_batches = options.micro_batches});
     }
   }
 
   nlohmann::json run() {
     for (int i = -options_.warm_up; i < options_.iterations; ++i) {
-      if (i % 2 == 0) measure_alone(i);
-      measure_together(i);
-      if (i % 2 != 0) measure_alone(i);
+      if (i % 2 == 0) measure_one(i);
+      measure_other(i);
+      if (i % 2 != 0) measure_one(i);
     }
-    const auto& parameters = (alone_ ? *alone_ : *together_).model()->parameters();
-    std::int64_t count = 0;
-    for (const auto& parameter : parameters) count += parameter.numel();
     std::vector<double> peak{peak_mib()};
     world_.all_reduce(lockstep::buffer_of(peak), lockstep::ReduceOp::kMax).wait();
     result_["peak_mib"] = peak[0];
     result_["library"] = "Lockstep";
     result_["libtorch"] = TORCH_VERSION;
     result_["world_size"] = world_.size();
-    result_["parameters"] = count;
+    result_["parameters"] = (one_ ? *one_ : *other_).parameters();
+    if (other_) result_[other_->name() + "_parameters"] = other_->parameters();
     return result_;
   }
 
  private:
-  void measure_alone(int iteration) {
-    if (alone_) measure(iteration, *alone_, "alone");
+  void measure_one(int iteration) {
+    if (one_) measure(iteration, *one_);
   }
-  void measure_together(int iteration) {
-    if (!together_) return;
-    measure(iteration, *together_, "together");
+  void measure_other(int iteration) {
+    if (!other_) return;
+    measure(iteration, *other_);
     if (iteration < 0) return;
-    if (invariant_) {
-      result_["communication_ms"].push_back(invariant_->report().communication_ms);
-      return;
-    }
-    const lockstep::SyncReport& report = replica_->report();
+    if (invariant_) result_["communication_ms"].push_back(invariant_->report().communication_ms);
+    if (replica_) take(replica_->report());
+  }
+
+  void take(const lockstep::SyncReport& report) {
     double busy_ms = 0;
     int before_last = 0;
     for (const auto& bucket : report.buckets) {
@@ -187,9 +219,9 @@ class Measurement {
   }
 
   /// The slowest rank's times.
-  void measure(int iteration, Training& training, const std::string& name) {
+  void measure(int iteration, Training& training) {
     world_.barrier().wait();
-    if (invariant_ && &training == &*together_) {
+    if (invariant_ && &training == &*other_) {
       training.iterate(*invariant_, world_);
     } else {
       training.iterate();
@@ -197,14 +229,14 @@ class Measurement {
     std::vector<double> slowest{training.iteration_ms, training.backward_ms};
     world_.all_reduce(lockstep::buffer_of(slowest), lockstep::ReduceOp::kMax).wait();
     if (iteration < 0) return;
-    result_[name + "_ms"].push_back(slowest[0]);
-    result_[name + "_backward_ms"].push_back(slowest[1]);
+    result_[training.name() + "_ms"].push_back(slowest[0]);
+    result_[training.name() + "_backward_ms"].push_back(slowest[1]);
   }
 
   const lockstep::World& world_;
   const Options& options_;
-  std::optional<Training> alone_;
-  std::optional<Training> together_;
+  std::optional<Training> one_;
+  std::optional<Training> other_;
   std::optional<lockstep::DataParallel> replica_;
   std::optional<lockstep::InvariantParallel> invariant_;
   lockstep::RegisteredMemory buckets_memory_;
@@ -225,7 +257,8 @@ int main(int argc, char** argv) {
   app.add_option("--batch", options.batch, "Samples a rank");
   app.add_option("--micro-batches", options.micro_batches, "Of all ranks, of the copy in lockstep; 0: one a rank");
   app.add_option("--bucket-bytes", options.bucket_bytes, "Of gradients that travel together; 0: DataParallel picks");
-  app.add_option("--mode", options.mode, "Which copies to train")->check(CLI::IsMember({"both", "alone", "wrapped"}));
+  app.add_option("--mode", options.mode, "Which copies to train")
+      ->check(CLI::IsMember({"both", "alone", "wrapped", "stages"}));
   app.add_flag("--communication", options.communication, "Also time the buckets' all-reduces by themselves");
   CLI11_PARSE(app, argc, argv);
   const auto world = lockstep::World::from_env();

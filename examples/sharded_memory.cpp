@@ -1,4 +1,5 @@
-// What training takes of memory at each stage of sharding: predicted, and measured over an iteration.
+// What training takes of memory at each stage of sharding: predicted, and measured over an iteration; at stage 3 also
+// while the model is built.
 //   lockstep run -n 4 ./sharded_memory STAGE [LIMIT]
 // LIMIT, in MiB, is what the process may map (RLIMIT_AS) beyond what it has when it starts to build the model.
 #include <fcntl.h>
@@ -107,11 +108,13 @@ void limit_address_space(std::size_t more_mib) {
 }
 
 /// Some iterations of a chain of layers, of which each is a block. The first one makes the optimizer's state; what is
-/// measured are those after it.
-void train(lockstep::World& world, lockstep::Sharded& shard, int layers, std::int64_t width) {
+/// measured are those after it. Returns the most bytes that were allocated, and registered, while the chain was built.
+std::size_t train(lockstep::World& world, lockstep::Sharded& shard, int layers, std::int64_t width) {
+  most_allocated = allocated.load();
   torch::nn::Sequential net;
   for (int i = 0; i < layers; ++i) net->push_back(shard.wrap(torch::nn::Linear(width, width)));
   shard.attach(*net);
+  const std::size_t most_while_built = most_allocated + shard.registered_bytes();
   torch::optim::Adam optimizer(net->parameters(), 1e-4);
   const auto input = torch::full({1, width}, 0.1 * (world.rank() + 1));
   for (int iteration = 0; iteration < 3; ++iteration) {
@@ -126,6 +129,7 @@ void train(lockstep::World& world, lockstep::Sharded& shard, int layers, std::in
     look();
   }
   watching = false;
+  return most_while_built;
 }
 
 }  // namespace
@@ -149,11 +153,11 @@ int main(int argc, char** argv) try {
 
   const std::size_t layer_bytes = sizeof(float) * kLayerParameters;
   lockstep::Sharded shard(world, {.stage = stage, .first_bucket_bytes = layer_bytes, .bucket_bytes = layer_bytes});
-  train(world, shard, kLayers, kWidth);
+  const std::size_t most_while_built = train(world, shard, kLayers, kWidth);
 
-  std::vector<double> means{static_cast<double>(most_allocated - allocated_before),
-                            static_cast<double>(shard.registered_bytes()),
-                            static_cast<double>(most_resident) - resident_before};
+  std::vector<double> means{
+      static_cast<double>(most_allocated - allocated_before), static_cast<double>(shard.registered_bytes()),
+      static_cast<double>(most_resident) - resident_before, static_cast<double>(most_while_built - allocated_before)};
   world.all_reduce(lockstep::buffer_of(means), lockstep::ReduceOp::kMean).wait();
   if (world.rank() != 0) return 0;
   const double predicted = lockstep::predicted_bytes_per_parameter(stage, world.size());
@@ -163,6 +167,9 @@ int main(int argc, char** argv) try {
       stage, world.size(), predicted, 1.05 * predicted + 16.0 / kLayers);
   std::printf("counted %.2f (of it registered %.2f, which the ranks of a host see of each other), resident %.2f\n",
               (means[0] + means[1]) / kParameters, means[1] / kParameters, means[2] / kParameters);
+  if (stage < 3) return 0;
+  std::printf("while built %.2f, allowed %.2f: the pieces, with 5 %% and a block\n", means[3] / kParameters,
+              1.05 * 4 / world.size() + 16.0 / kLayers);
 } catch (const std::exception& error) {
   std::fprintf(stderr, "sharded_memory: %s\n", error.what());
   return 1;

@@ -12,7 +12,8 @@ import shutil
 import subprocess
 import sys
 
-BAND = 40  # for title and key, above a chart
+TITLE = 22  # above the key
+ROW = 18  # of the key, above a chart
 
 
 def drawn(page):
@@ -31,39 +32,43 @@ def style_of(document):
     colours = [re.sub(r"@media screen and ", "@media ", root) if root.startswith("@") else
                root.split("@media")[0] for root in roots]
     inside = [rule for rule in re.findall(r"^[^\n{}@]+\{[^{}]*\}", sheet, re.M)
-              if re.match(r"\.(grid|axis|curve|dot|region|hatch)\b|text\.label|\.chart text", rule)]
+              if re.match(r"\.(grid|axis|curve|dot|region|hatch|span)\b|text\.label|\.chart text", rule)]
     return "\n".join(colours + [rule.replace(".chart text", "text") for rule in inside])
 
 
 def key_of(figure, width):
-    """Curves with their names, from the left. Where each has its prediction, that is said once, of all lines."""
+    """Curves with their names, in rows, and how high it is with the title. Where each has its prediction, that is said once."""
     keys = re.findall(r'<span class="key ?([a-z]*)[^"]*" style="--c: ([^"]+)"><i></i>(.*?)(?:<b>|</span>)', figure)
     keys = [(kind, colour, html.unescape(re.sub(r"<[^>]+>", "", name)).strip()) for kind, colour, name in keys]
+    keys = [key for key in keys if key[0] != "sum"]  # a number of the page, which no curve shows
     if any(name == "predicted" for _, _, name in keys):
         keys = [key for key in keys if key[2] != "predicted"] + [("", "var(--faint)", "predicted")]
-    marks, at = [], 8.0
+    marks, at, rows = [], 8.0, 1
     for kind, colour, name in keys:
         shape = ('<circle class="dot" r="4" cx="6" cy="-4"/>' if kind == "points" else
-                 '<rect width="12" height="10" y="-9" fill="var(--c)"/>' if kind in ("area", "hatch") else
+                 '<rect width="12" height="10" y="-9" fill="var(--c)"/>' if kind == "area" else
+                 '<rect width="12" height="10" y="-9" fill="var(--ice)"/>'
+                 '<path d="M0 -5 4 -9h3L0 -2zM2 1 12 -9v3L5 1z" fill="var(--c)"/>' if kind == "hatch" else
                  '<rect width="12" height="3" y="-5" rx="1.5" fill="var(--c)"/>')
         step = 30 + 6.1 * len(name)
         if at > 8 and at + step > width:
-            break
-        marks.append(f'<g transform="translate({at:.0f} 32)" style="--c: {colour}">{shape}'
+            at, rows = 8.0, rows + 1
+        marks.append(f'<g transform="translate({at:.0f} {TITLE - 8 + rows * ROW})" style="--c: {colour}">{shape}'
                      f'<text x="17" class="key">{html.escape(name)}</text></g>')
         at += step
-    return "".join(marks)
+    return "".join(marks), TITLE + rows * ROW
 
 
 def picture(figure, style):
     chart = re.search(r"<svg[^>]*viewBox=\"0 0 ([\d.]+) ([\d.]+)\"[^>]*>(.*?)</svg>", figure, re.S)
     title = re.search(r"<h2>(.*?)</h2>", figure).group(1)
     width, height = float(chart[1]), float(chart[2])
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height + BAND:g}" width="{width:g}" role="img" '
+    key, band = key_of(figure, width)
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height + band:g}" width="{width:g}" role="img" '
             f'aria-label="{title}">\n<style>\n{style}\ntext.title {{ fill: var(--ink); font-size: 13px; font-weight: 600; }}\n'
             f'text.key {{ fill: var(--soft); }}\n</style>\n'
             f'<rect width="100%" height="100%" rx="8" fill="var(--card)"/>\n<text class="title" x="8" y="16">{title}</text>\n'
-            f'{key_of(figure, width)}\n<g transform="translate(0 {BAND})">\n{chart[3]}\n</g>\n</svg>\n')
+            f'{key}\n<g transform="translate(0 {band})">\n{chart[3]}\n</g>\n</svg>\n')
 
 
 def main():

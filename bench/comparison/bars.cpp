@@ -28,6 +28,7 @@ std::vector<Bar> bars_of(const SectionResult& result) {
     return {{"Lockstep, TCP", "Open MPI, TCP", 0, 64 * kMiB, 1}, {"Lockstep, TCP", "Gloo", 0, 64 * kMiB, 2}};
   }
   std::vector<Bar> bars{{"Lockstep, registered", "Open MPI", 0, 8 * kKiB, 1},
+                        {"Lockstep, plain", "Open MPI", 0, 8 * kKiB, 1},
                         {"Lockstep, registered", "Open MPI", 16 * kKiB, 64 * kMiB, 4},
                         {"Lockstep, registered", "Gloo", 16 * kKiB, 64 * kMiB, 10}};
   if (result.ranks <= 4) bars.push_back({"Lockstep, plain", "Open MPI", 256 * kKiB, 64 * kMiB, 2});

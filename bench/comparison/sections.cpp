@@ -62,7 +62,7 @@ PeerPlan plan_for(const std::string& program, const Section& section, const fs::
     plan.command.insert(plan.command.end(), words.begin(), words.end());
   };
   add({"--bind-to", share_cores ? "none" : "core", "--mca", "mpi_yield_when_idle", share_cores ? "1" : "0"});
-  if (section.tcp) add({"--mca", "btl", "tcp,self", "--mca", "pml", "ob1"});
+  if (section.tcp) add({"--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "lo", "--mca", "pml", "ob1"});
   add({path});
   return plan;
 }

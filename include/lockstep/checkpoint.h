@@ -61,6 +61,8 @@ class StoredState {
   virtual std::vector<std::string> names(const std::string& prefix) const = 0;
   /// Throws Error (kInvalidArgument) if there is none.
   virtual const std::string& value(const std::string& name) const = 0;
+  /// Null if there is none.
+  virtual const std::string* find_value(const std::string& name) const = 0;
   /// Throws Error (kInvalidArgument): "<checkpoint> does not fit: <why>."
   [[noreturn]] virtual void refuse(const std::string& why) const = 0;
 };
@@ -69,6 +71,9 @@ class StoredState {
 class StatePart {
  public:
   virtual ~StatePart() = default;
+  /// What the names of all that it writes are or begin with (then a dot follows), by which parts are told apart; empty:
+  /// nobody looks after that.
+  virtual std::string prefix() const { return {}; }
   /// What to write, as it is now. The tensors are read before the save returns.
   virtual StateContent save(int rank, int ranks) const = 0;
   /// The tensors to fill with what is stored, all of which is checked first. Changes nothing of the training.
@@ -91,9 +96,15 @@ class TrainingState {
   using Slices = std::function<std::vector<TensorSlice>()>;
 
   /// Parameters and buffers, the same on all ranks, as DataParallel has them. With Sharded at stage 3, or where its
-  /// gather_as is not kFloat32, hold what its gather() returns while saving and loading; a stage 3 that does not is
-  /// refused (kInvalidArgument). No name may begin as another's does ("model" and "model.ema": kInvalidArgument).
+  /// gather_as is not kFloat32, name the Sharded too, or hold what its gather() returns while saving and loading; a
+  /// stage 3 that does neither is refused (kInvalidArgument). No part may be called as another is or begin as its name
+  /// does ("model" and "model.ema": kInvalidArgument).
   TrainingState& module(const std::string& name, torch::nn::Module& module);
+  /// The same of what `sharded` trains, at any stage: each rank writes and reads its own pieces, so that none ever has
+  /// the whole. The files are the same, and load as whole tensors too. A save or load throws Error: kInvalidArgument
+  /// while what gather() returned is held, and for a parameter that `sharded` was not given; kUnsupported for one that
+  /// is sharded and whose elements are not in row-major order of memory.
+  TrainingState& module(const std::string& name, torch::nn::Module& module, Sharded& sharded);
   /// Tensors that are cut over the ranks in any way. Every rank lists all names, with empty data where it holds none.
   TrainingState& tensors(const std::string& name, Slices slices);
 
@@ -107,7 +118,9 @@ class TrainingState {
   /// for a parameter that is sharded and whose elements are not in row-major order of memory.
   TrainingState& optimizer(const std::string& name, torch::optim::Optimizer& optimizer, const Sharded& sharded);
 
-  /// The position, from which a loader goes on on any number of ranks.
+  /// The position, from which a loader goes on on any number of ranks. In the middle of an epoch a load throws Error
+  /// (kInvalidArgument) for a loader of other samples, or of another order (Loader::order()): it would see some samples
+  /// twice, and others not at all.
   TrainingState& loader(const std::string& name, Loader& loader);
   /// The state of torch's generator on each rank. Loaded on more ranks than it was saved on, the further ones get
   /// states of their own that depend on what was saved and on the rank.

@@ -81,6 +81,7 @@ struct SyncReport {
   std::size_t bytes = 0;              ///< of gradients handed to the collective
   std::int64_t last_gradient_us = 0;
   std::vector<BucketTiming> buckets;          ///< as they were launched; of Sharded also the gathers of parameters
+  std::vector<std::string> unreached;         ///< parameters that no rank's backward reached
   std::vector<NonFiniteGradient> non_finite;  ///< the same on all ranks; empty with NonFinite::kIgnore
   bool skipped = false;                       ///< gradients were set to undefined
   std::string bucket_choice;  ///< with bucket_bytes = kAuto, once it has picked: what, and why, in words
@@ -148,8 +149,11 @@ using NamedTensors = std::vector<std::pair<std::string, torch::Tensor>>;
 /// A program may hold several, of one group, each for a model of its own: all ranks then run the same graphs, in which
 /// gradients come in one order. Where they cannot, give each `group.split(0)`.
 ///
-/// Parameters that are replaced, change type, or start to require a gradient after construction are not synchronised (a
-/// changed type is an Error at the next backward). Not thread-safe.
+/// Parameters that are added, replaced, or begin to require a gradient after construction would not be synchronised:
+/// the next synchronised backward is an Error (kMismatch) on all ranks that names the first such parameter and a rank
+/// that has it, as long as it reaches any parameter that was there. One that changes its type is an Error
+/// (kInvalidArgument). A parameter that is frozen later counts as not reached. The module has to stay where it is for
+/// as long as backward runs. Not thread-safe.
 class DataParallel {
  public:
   /// Throws Error (kInvalidArgument) if nothing requires a gradient, kUnsupported for a type or device that

@@ -175,10 +175,10 @@ class Group {
   Pending send(Buffer buffer, int to, const OperationOptions& options = {}) const;
   Pending receive(Buffer buffer, int from, const OperationOptions& options = {}) const;
 
-  /// The name of the algorithm that this operation would run on a buffer of so many bytes: what "auto" stands for
-  /// there. Throws kInvalidArgument for a name that no algorithm has. Local.
+  /// The name of the algorithm that this operation would run on a buffer of so many bytes, which is `registered` if
+  /// allocate() made it: what "auto" stands for there. Throws kInvalidArgument for a name that no algorithm has. Local.
   std::string algorithm_for(Collective collective, std::size_t bytes, const OperationOptions& options = {},
-                            DataType dtype = DataType::kFloat32) const;
+                            DataType dtype = DataType::kFloat32, bool registered = true) const;
 
   /// Takes in a schedule in its text form (as `lockstep show` and docs/design/schedule.md have it), proves it, and
   /// returns the name under which OperationOptions::algorithm then runs it. Every rank must load the same text. Local.

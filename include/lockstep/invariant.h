@@ -50,7 +50,8 @@ struct InvariantReport {
 /// computes with must not depend on the ranks: pad samples to a fixed length, and give the loader no lengths or shares.
 /// Optimizers of torch and clip_grad_norm_, which see the same gradients on all ranks, keep it so. Parameters are
 /// float32 or float64, else Error (kUnsupported). Ranks that are threads of one process share torch's random numbers:
-/// there a model must draw none. Not thread-safe.
+/// there a model must draw none. Parameters that change after construction are an Error, as under DataParallel. Not
+/// thread-safe.
 class InvariantParallel {
  public:
   /// The loss of some samples: a scalar, their mean.

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -100,6 +101,9 @@ class Loader {
 
   /// Global batches in an epoch.
   std::int64_t batches() const;
+  /// What decides which samples each of them has, by name: {"dataset", "45 samples"}, {"seed", "3"}. Loaders of which
+  /// all of it is the same have the same batches, whatever the number of ranks.
+  std::vector<std::pair<std::string, std::string>> order() const;
   /// Inside the loop the batch at hand counts as delivered; what workers have fetched beyond it does not.
   LoaderPosition position() const { return position_; }
   /// Of this epoch so far, or of the last one: how long its loop waited for batches. Near zero where workers keep up.
@@ -131,6 +135,8 @@ class Loader {
   Fetch fetch_;
   std::unique_ptr<Sampler> sampler_;
   LoaderPosition position_;
+  bool in_epoch_ = false;
+  std::pair<std::int64_t, std::int64_t> share_before_;  ///< that another loader's batch had when this epoch began
   Batch batch_;
   std::int64_t work_ = 0;  ///< that this rank was given since `balance`
   double data_wait_ms_ = 0;

@@ -5,8 +5,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 namespace lockstep {
+
+class StatePart;
 
 namespace detail {
 class LocalReplicas;
@@ -38,7 +41,8 @@ inline LocalSgdOptions diloco(std::int64_t period = 500) { return {period, 0.7, 
 ///
 /// Between exchanges ranks hold different parameters. Optimizers' states stay each rank's own. With period 1 and plain
 /// SGD it is DataParallel, to rounding. Costs memory for one copy of the parameters, and one more with outer momentum.
-/// Not thread-safe; every rank must call step() and synchronise() equally often.
+/// Parameters that change after construction are an Error at the next exchange, as under DataParallel. Not thread-safe;
+/// every rank must call step() and synchronise() equally often.
 class LocalSgd {
  public:
   /// As DataParallel: gives every rank rank 0's parameters and buffers. Throws Error: kInvalidArgument for options out
@@ -55,6 +59,13 @@ class LocalSgd {
   void step(torch::optim::Optimizer& optimizer);
   /// An exchange now, if there were updates since the last one. Collective and blocking.
   void synchronise();
+
+  /// What a checkpoint holds of this beside the model, for TrainingState::part(): the outer optimizer's velocity, and
+  /// the state and learning rates of `optimizer`, which step() is given, on each rank. `name` is what its tensors'
+  /// names begin with. On as many ranks training goes on with the same bits; on others rank r goes on with what rank r
+  /// modulo their number had. Who loads the model alone has to make this afterwards: it starts from the
+  /// parameters that it finds. Saving throws Error (kInvalidArgument) unless synchronise() or an exchange came last.
+  std::unique_ptr<StatePart> state(const std::string& name, torch::optim::Optimizer& optimizer) const;
 
   /// What was sent; dense is an all-reduce of the parameters' gradients at each step().
   HookTraffic traffic() const;

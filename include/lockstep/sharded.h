@@ -113,9 +113,11 @@ struct ParameterPiece {
 /// itself (as FSDP's original parameters are), which the optimizer works on, and saving the block is an Error. So what
 /// a loss uses of a block has to leave through the return value of its forward. Ranks must run the same blocks in the
 /// same order, and reach the same parameters of them: kMismatch otherwise. Blocks may be applied several times, and
-/// nested; a parameter that two blocks share belongs in one that contains both (kInvalidArgument). Frozen parameters
-/// are sharded too, and stay whole until a backward ends. backward(create_graph = true) is refused (kUnsupported). At
-/// other stages wrap() changes nothing.
+/// nested; a parameter that two blocks share, or a block and what is outside of it, belongs in one that contains both
+/// (kInvalidArgument). Frozen parameters are sharded too, and stay whole until a backward ends. Under activation
+/// checkpointing blocks that are computed once more are whole from there to their gradients: all of those that are
+/// checkpointed together. backward(create_graph = true) is refused (kUnsupported). At other stages wrap() changes
+/// nothing.
 ///
 /// The module must outlive this object. Not thread-safe; every member that is said to be collective is called by all
 /// ranks at the same place.
@@ -188,6 +190,15 @@ class Sharded {
   std::size_t registered_bytes() const;
   /// Of every trainable parameter, each once, in the order of the module. At stage 0 all of them whole.
   std::vector<ParameterPiece> pieces() const;
+  /// What a checkpoint saves and loads where no rank has the whole: those, and of wrapped blocks (stage 3) the frozen
+  /// parameters too. Other frozen ones are whole on every rank. Throws Error (kInvalidArgument) while gather() is held,
+  /// whose end would undo what is loaded.
+  std::vector<ParameterPiece> checkpoint_pieces();
+  /// Values were written to the pieces: what is whole between steps is made of them again. Collective.
+  void pieces_loaded();
+  /// Of state that an optimizer made of whole parameters when it was made (Adagrad's sums) leaves this rank's part, as
+  /// step() does.
+  void cut_state(torch::optim::Optimizer& optimizer) const;
   /// About the last synchronised backward, with the gathers since the one before it, and of the step() after it.
   const SyncReport& report() const;
   /// Parameters that no rank's last synchronised backward reached.

@@ -47,6 +47,7 @@ struct TrainingStatistics {
   std::uint64_t wire_bytes = 0;                          ///< of the last iteration, sent by this rank
   std::optional<double> predicted_ms;                    ///< of its operations together; none if one has no prediction
   std::string bucket_choice;                             ///< as SyncReport's
+  std::vector<std::string> unreached;                    ///< likewise, of the last iteration
   std::optional<double> alone_ms;                        ///< measured_alone_ms(), where it was given
   bool shares_memory = false;                            ///< operations move through the memory of one host
 
@@ -62,7 +63,8 @@ struct TrainingStatistics {
 Bound bound_of(const TrainingStatistics& statistics);
 double scaling_efficiency_of(const TrainingStatistics& statistics);
 
-/// One paragraph: the times, the buckets, the verdict with the numbers that it stands on.
+/// One paragraph: the times, the buckets, parameters that no backward reached and what to do about them, the verdict
+/// with the numbers that it stands on.
 std::string describe(const TrainingStatistics& statistics);
 
 /// Sums iterations up.

@@ -25,7 +25,7 @@ class BatchAgreement {
   /// What a rank says that has no batch any more.
   static constexpr std::int64_t kNone = -1;
 
-  BatchAgreement(const Group& group, Uneven uneven) : group_(group), uneven_(uneven) {}
+  BatchAgreement(const Group& group, Uneven uneven);
   ~BatchAgreement();
   BatchAgreement(const BatchAgreement&) = delete;
   BatchAgreement& operator=(const BatchAgreement&) = delete;
@@ -37,6 +37,7 @@ class BatchAgreement {
   Group group_;
   Uneven uneven_;
   bool first_ = true;
+  std::pair<std::int64_t, std::int64_t> share_before_;  ///< of what encloses this loop
 };
 
 /// Samples of a batch: the first dimension of its `data`.

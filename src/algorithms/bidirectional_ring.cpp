@@ -8,7 +8,8 @@ namespace lockstep::algorithm {
 ///
 /// Source: Jain, Sabharwal, "Optimal bucket algorithms for large MPI collectives on torus interconnects", ICS 2010 (a
 /// torus of one dimension); Patarasuk, Yuan, JPDC 69(2), 2009, for each of the two rings.
-// Cost: 2 (n - 1) alpha + (n - 1) / n bytes beta + (n - 1) / n bytes gamma, where the two directions do not share.
+// Cost: 4 (n - 1) alpha + 2 (n - 1) / n bytes beta + (n - 1) / n bytes gamma on one port a rank; with a port for each
+// direction half of the first two.
 Schedule bidirectional_ring(const ScheduleRequest& request) {
   const int n = request.ranks;
   ScheduleBuilder s = begin("bidirectional_ring", request, 2 * n);

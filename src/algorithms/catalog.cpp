@@ -32,8 +32,14 @@ Schedule along_hosts(const ScheduleRequest& request) {
   return relabelled(write(in_order), order);
 }
 
-/// The composition that a name asks for; the name is kHierarchical, or that and a colon and anything.
-Algorithm composition(std::string_view name) {
+bool is_composition(std::string_view name) {
+  return name == kHierarchical || name.substr(0, kHierarchical.size() + 1) == fmt::format("{}:", kHierarchical);
+}
+
+}  // namespace
+
+std::optional<Composition> composition_of(std::string_view name) {
+  if (!is_composition(name)) return std::nullopt;
   const std::string_view parts = name.substr(std::min(name.size(), kHierarchical.size() + 1));
   const std::size_t comma = parts.find(',');
   if (comma == std::string_view::npos) {
@@ -41,8 +47,14 @@ Algorithm composition(std::string_view name) {
                 fmt::format("'{}' takes two algorithms, one within hosts and one between them, as in: {}:direct,ring",
                             kHierarchical, kHierarchical));
   }
-  const Algorithm local = find_algorithm(parts.substr(0, comma));
-  const Algorithm global = find_algorithm(parts.substr(comma + 1));
+  return Composition{std::string(parts.substr(0, comma)), std::string(parts.substr(comma + 1))};
+}
+
+namespace {
+
+Algorithm composed(std::string_view name, const Composition& parts) {
+  const Algorithm local = find_algorithm(parts.local);
+  const Algorithm global = find_algorithm(parts.global);
   for (const Algorithm& part : {local, global}) {
     if (part.supports(Collective::kAllReduce)) continue;
     throw Error(ErrorCode::kInvalidArgument,
@@ -54,10 +66,6 @@ Algorithm composition(std::string_view name) {
           {Collective::kAllReduce, Collective::kBarrier},
           [local, global](const ScheduleRequest& request) { return algorithm::hierarchical(request, local, global); },
           "on several hosts whose ranks are closer to each other than to the others: one buffer a host crosses"};
-}
-
-bool is_composition(std::string_view name) {
-  return name == kHierarchical || name.substr(0, kHierarchical.size() + 1) == fmt::format("{}:", kHierarchical);
 }
 
 }  // namespace
@@ -160,7 +168,7 @@ bool is_algorithm(std::string_view name) {
 }
 
 Algorithm find_algorithm(std::string_view name) {
-  if (is_composition(name)) return composition(name);
+  if (const auto parts = composition_of(name)) return composed(name, *parts);
   std::vector<std::string_view> names;
   for (const Algorithm& algorithm : algorithms()) {
     if (algorithm.name == name) return algorithm;

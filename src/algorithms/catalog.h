@@ -48,6 +48,13 @@ std::vector<std::string_view> algorithms_for(Collective collective);
 /// Whether it is the name of an algorithm, or begins as a composition does.
 bool is_algorithm(std::string_view name);
 
+/// LOCAL and GLOBAL of hierarchical:LOCAL,GLOBAL; none for any other name. Throws as find_algorithm().
+struct Composition {
+  std::string local;
+  std::string global;
+};
+std::optional<Composition> composition_of(std::string_view name);
+
 /// The algorithm of that name, "ring" or "hierarchical:direct,ring". Throws Error (kInvalidArgument) naming the nearest
 /// right word, or what a composition takes.
 Algorithm find_algorithm(std::string_view name);

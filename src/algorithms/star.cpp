@@ -8,7 +8,7 @@ namespace lockstep::algorithm {
 ///
 /// Source: Li et al., "Scaling Distributed Machine Learning with the Parameter Server", OSDI 2014; in MPI's libraries
 /// the "linear" form of each collective.
-// Cost: 2 alpha + 2 (n - 1) bytes beta + (n - 1) bytes gamma, all at the centre; a half for the halves, and the bytes
+// Cost: 2 (n - 1) (alpha + bytes beta) + (n - 1) bytes gamma, all at the centre; a half for the halves, and the bytes
 // of one block for gather and scatter.
 Schedule star(const ScheduleRequest& request) {
   const Collective collective = request.collective;

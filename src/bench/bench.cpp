@@ -133,9 +133,10 @@ std::vector<Candidate> make_candidates(const World& world, const Options& option
   if (!options.schedule.empty()) names.push_back(world.load_schedule(options.schedule));
   candidates.reserve(names.size());
   for (const std::string& name : names) {
-    candidates.push_back({.ran = world.algorithm_for(options.collective, bytes, {.algorithm = name}),
-                          .picked = name == "auto",
-                          .subject = std::make_unique<GroupSubject>(world, options, name)});
+    candidates.push_back(
+        {.ran = world.algorithm_for(options.collective, bytes, {.algorithm = name}, DataType::kFloat32, !options.plain),
+         .picked = name == "auto",
+         .subject = std::make_unique<GroupSubject>(world, options, name)});
   }
   return candidates;
 }
@@ -213,7 +214,6 @@ void check(const Options& options) {
   if (options.max_bytes < options.min_bytes) {
     refuse(fmt::format("--max-bytes is {}, less than --min-bytes, which is {}.", options.max_bytes, options.min_bytes));
   }
-  (void)facts_of(options.collective);
 }
 
 std::vector<std::size_t> sizes(const Options& options, int ranks) {

@@ -44,8 +44,9 @@ std::string refusal(const Options& options) {
 }  // namespace
 
 TEST(Bench, MeasuresEachCollectiveAndFindsItsResultsRight) {
-  for (const Collective collective : {Collective::kAllReduce, Collective::kReduceScatter, Collective::kAllGather,
-                                      Collective::kBroadcast, Collective::kBarrier}) {
+  for (const Collective collective :
+       {Collective::kAllReduce, Collective::kReduceScatter, Collective::kAllGather, Collective::kBroadcast,
+        Collective::kReduce, Collective::kGather, Collective::kScatter, Collective::kAllToAll, Collective::kBarrier}) {
     SCOPED_TRACE(to_string(collective));
     const Result result = run_on_threads(3, quick(collective));
     EXPECT_EQ(result.world_size, 3);

@@ -1,9 +1,10 @@
 #include "bench/collectives.h"
 
-#include <fmt/format.h>
-#include <lockstep/error.h>
+#include "schedule/promise.h"
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 
 namespace lockstep::bench {
 
@@ -19,6 +20,13 @@ Content reduced(const Place& place) { return {Kind::kReduced, 0, place.block}; }
 Content own_block(const Place& place) { return place.block == place.rank ? own(place) : Content{}; }
 Content reduced_in_own_block(const Place& place) { return place.block == place.rank ? reduced(place) : Content{}; }
 Content at_root(const Place& place) { return place.rank == place.root ? own(place) : Content{}; }
+Content reduced_at_root(const Place& place) { return place.rank == place.root ? reduced(place) : Content{}; }
+Content gathered_at_root(const Place& place) { return place.rank == place.root ? of_owner(place) : Content{}; }
+Content of_root_in_own_block(const Place& place) { return place.block == place.rank ? of_root(place) : Content{}; }
+Content input_only(const Place& place) { return place.output ? Content{} : own(place); }
+Content exchanged(const Place& place) {
+  return place.output ? Content{Kind::kContribution, place.block, place.rank} : own(place);
+}
 
 double one(double) { return 1; }
 double nothing_moves(double) { return 0; }
@@ -28,32 +36,47 @@ double twice_all_but_own(double ranks) { return 2 * (ranks - 1) / ranks; }
 using Choices = const OperationOptions&;
 
 const std::array kFacts{
-    CollectiveFacts{Collective::kAllReduce, false, true, own, reduced, twice_all_but_own,
+    CollectiveFacts{Collective::kAllReduce, false, true, true, own, reduced, twice_all_but_own,
                     [](const Group& group, Buffer buffer, ReduceOp op, Choices choices) {
                       return group.all_reduce(buffer, op, choices);
                     }},
-    CollectiveFacts{Collective::kReduceScatter, true, false, own, reduced_in_own_block, all_but_own,
+    CollectiveFacts{Collective::kReduceScatter, true, false, true, own, reduced_in_own_block, all_but_own,
                     [](const Group& group, Buffer buffer, ReduceOp op, Choices choices) {
                       return group.reduce_scatter(buffer, op, choices);
                     }},
     CollectiveFacts{
-        Collective::kAllGather, true, true, own_block, of_owner, all_but_own,
+        Collective::kAllGather, true, true, true, own_block, of_owner, all_but_own,
         [](const Group& group, Buffer buffer, ReduceOp, Choices choices) { return group.all_gather(buffer, choices); }},
-    CollectiveFacts{Collective::kBroadcast, false, true, at_root, of_root, one,
+    CollectiveFacts{Collective::kBroadcast, false, true, true, at_root, of_root, one,
                     [](const Group& group, Buffer buffer, ReduceOp, Choices choices) {
                       return group.broadcast(buffer, 0, choices);
                     }},
-    CollectiveFacts{Collective::kBarrier, false, true, nothing, nothing, nothing_moves,
+    CollectiveFacts{Collective::kReduce, false, false, true, own, reduced_at_root, one,
+                    [](const Group& group, Buffer buffer, ReduceOp op, Choices choices) {
+                      return group.reduce(buffer, 0, op, choices);
+                    }},
+    CollectiveFacts{
+        Collective::kGather, true, false, true, own_block, gathered_at_root, all_but_own,
+        [](const Group& group, Buffer buffer, ReduceOp, Choices choices) { return group.gather(buffer, 0, choices); }},
+    CollectiveFacts{
+        Collective::kScatter, true, false, true, at_root, of_root_in_own_block, all_but_own,
+        [](const Group& group, Buffer buffer, ReduceOp, Choices choices) { return group.scatter(buffer, 0, choices); }},
+    CollectiveFacts{Collective::kAllToAll, true, true, false, input_only, exchanged, all_but_own,
+                    [](const Group& group, Buffer buffer, ReduceOp, Choices choices) {
+                      const void* const input = buffer.data;
+                      buffer.data = static_cast<unsigned char*>(buffer.data) + buffer.count * size_of(buffer.dtype);
+                      return group.all_to_all(input, buffer, choices);
+                    }},
+    CollectiveFacts{Collective::kBarrier, false, true, true, nothing, nothing, nothing_moves,
                     [](const Group& group, Buffer, ReduceOp, Choices choices) { return group.barrier(choices); }},
 };
 
 }  // namespace
 
 const CollectiveFacts& facts_of(Collective collective) {
-  for (const CollectiveFacts& facts : kFacts) {
-    if (facts.collective == collective) return facts;
-  }
-  throw Error(ErrorCode::kUnsupported, fmt::format("`lockstep bench` cannot measure {} yet.", to_string(collective)));
+  static_assert(kFacts.size() == std::size(kCollectives), "each collective has its line");
+  return *std::find_if(kFacts.begin(), kFacts.end(),
+                       [&](const CollectiveFacts& facts) { return facts.collective == collective; });
 }
 
 }  // namespace lockstep::bench

@@ -21,15 +21,16 @@ struct Place {
   int rank;
   int block;
   int root;
+  bool output = false;  ///< of what comes out, where that lies apart
 };
 
 /// What measuring must know of a collective: a line of the table in collectives.cpp. A new one needs a new line, and
 /// nothing else here.
 struct CollectiveFacts {
   Collective collective;
-  bool
-      in_blocks;  ///< the buffer has one block for each rank, and its count is a multiple of them; else it is one block
+  bool in_blocks;   ///< the buffer has a block for each rank, and its count is a multiple of them; else it is one block
   bool repeatable;  ///< its result is wholly defined, so that the same buffer can go in again
+  bool in_place;    ///< else what comes out lies right behind the buffer that goes in, and is as long
   Content (*before)(const Place&);
   Content (*after)(const Place&);
   /// Bus bandwidth over algorithm bandwidth on `ranks`, as nccl-tests defines it: what each link would have to carry.

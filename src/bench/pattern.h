@@ -32,6 +32,8 @@ class Pattern {
   explicit Pattern(const Shape& shape);
 
   const Shape& shape() const { return shape_; }
+  /// Of memory that an operation takes: of the buffer and, where it lies apart, of what comes out.
+  std::size_t bytes() const { return parts() * shape_.bytes(); }
   /// Writes what this rank brings.
   void fill(void* buffer) const;
   /// Elements that differ from what the collective leaves after `uses` times in place, from 1 to most_uses().
@@ -48,6 +50,8 @@ class Pattern {
   const Tile& tile(const Content& content, int uses) const;
   Tile make_tile(const Content& content, int uses) const;
   std::size_t blocks() const;
+  /// What goes in, and what comes out if that lies apart.
+  std::size_t parts() const { return facts_->in_place ? 1 : 2; }
 
   Shape shape_;
   const CollectiveFacts* facts_;

@@ -113,4 +113,23 @@ TEST(Pattern, BlocksThatARankDoesNotBringShow) {
   EXPECT_EQ(Pattern(second).wrong(buffer.data(), 5), 0U);
 }
 
+TEST(Pattern, WhatComesOutMayLieApart) {
+  const Shape first{Collective::kAllToAll, DataType::kFloat32, ReduceOp::kSum, 0, 2, kCount};
+  Shape second = first;
+  second.rank = 1;
+  ASSERT_EQ(Pattern(first).bytes(), 2 * first.bytes());
+  std::vector<unsigned char> mine(2 * first.bytes());
+  std::vector<unsigned char> other(2 * first.bytes());
+  Pattern(first).fill(mine.data());
+  Pattern(second).fill(other.data());
+  EXPECT_EQ(Pattern(first).wrong(mine.data(), 1), kCount) << "nothing has come out";
+  const auto block = static_cast<std::ptrdiff_t>(first.bytes() / 2);
+  std::copy_n(mine.begin(), block, mine.begin() + 2 * block);
+  std::copy_n(other.begin(), block, mine.begin() + 3 * block);
+  EXPECT_EQ(Pattern(first).wrong(mine.data(), 1), 0U);
+  EXPECT_EQ(Pattern(first).wrong(mine.data(), 7), 0U) << "what went in is as it was";
+  mine.front() ^= 1;
+  EXPECT_EQ(Pattern(first).wrong(mine.data(), 1), 1U) << "and has to be";
+}
+
 }  // namespace lockstep::bench

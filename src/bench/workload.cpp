@@ -19,7 +19,7 @@ std::size_t rounded_up(std::size_t value, std::size_t multiple) { return (value 
 }  // namespace
 
 Layout make_layout(const Pattern& pattern, bool cold, std::size_t cache_bytes) {
-  const std::size_t stride = std::max(kLine, rounded_up(pattern.shape().bytes(), kLine));
+  const std::size_t stride = std::max(kLine, rounded_up(pattern.bytes(), kLine));
   if (cold) {
     const std::size_t apart = stride + kColdGap;
     return {.slots = 1 + (2 * cache_bytes + apart - 1) / apart, .stride = apart};

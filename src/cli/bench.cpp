@@ -99,13 +99,6 @@ std::string read_schedule(const std::string& file, Collective collective) {
   return text;
 }
 
-int parse_local_size(const std::string& text) {
-  const std::uint64_t ranks = text.find_first_not_of("0123456789") == std::string::npos ? parse_bytes(text) : 0;
-  if (ranks >= 1 && ranks <= kMostRanks) return static_cast<int>(ranks);
-  bad_usage(fmt::format("--local-size takes the number of ranks on a host, from 1 to {}; '{}' is not one.", kMostRanks,
-                        text));
-}
-
 /// What moves the bytes between the ranks that this command starts or is one of.
 std::string parse_transport(const std::string& typed) {
   check_word("transport", typed, {"auto", "shm", "tcp", "mpi"});
@@ -136,7 +129,7 @@ bench::Options parse(const BenchOptions& typed) {
   options.plain = typed.buffers == "plain";
   check_word("format", typed.format, {"table", "json"});
   options.transport = parse_transport(typed.transport);
-  if (!typed.local_size.empty()) (void)parse_local_size(typed.local_size);
+  if (!typed.local_size.empty()) (void)parse_local_size(typed.local_size, kMostRanks);
   bench::check(options);
   return options;
 }
@@ -154,7 +147,7 @@ int launch_ranks(const Program& program, int ranks) {
 
 /// Takes part in this process's world: of one, or of a launcher.
 int measure(const bench::Options& options, const BenchOptions& typed) {
-  if (!typed.local_size.empty()) bench::pretend_hosts(parse_local_size(typed.local_size));
+  if (!typed.local_size.empty()) bench::pretend_hosts(parse_local_size(typed.local_size, kMostRanks));
   const World world = World::from_env();
   if (!typed.ranks.empty() && parse_ranks(typed.ranks) != world.size()) {
     bad_usage(fmt::format("-n says {}, but this process was started as one of {} ranks; leave out -n.", typed.ranks,
@@ -181,7 +174,9 @@ int measure(const bench::Options& options, const BenchOptions& typed) {
 void add_bench(Program& program) {
   CLI::App* command = program.app.add_subcommand("bench", "Measure a collective, and check every result");
   auto typed = std::make_shared<BenchOptions>();
-  command->add_option("collective", typed->collective, "all_reduce, reduce_scatter, all_gather, broadcast or barrier")
+  command
+      ->add_option("collective", typed->collective,
+                   "all_reduce, reduce_scatter, all_gather, broadcast, reduce, gather, scatter, all_to_all or barrier")
       ->type_name("COLLECTIVE");
   command
       ->add_option("-n,--ranks", typed->ranks,

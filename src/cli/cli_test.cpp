@@ -405,13 +405,16 @@ TEST_F(Cli, CalibrationIsStoredAndUsed) {
   const std::string cache = "XDG_CACHE_HOME=" + folder_.string();
   const Result result = lockstep_with({"calibrate", "-n", "2", "--fast"}, {cache});
   EXPECT_EQ(result.code, 0) << result.errors;
-  EXPECT_THAT(result.output, AllOf(HasSubstr("GB/s of memory traffic"), HasSubstr("auto on 2 ranks: all_reduce: 0-")));
+  EXPECT_THAT(result.output,
+              AllOf(HasSubstr("GB/s of memory traffic"), HasSubstr("auto on 2 ranks over shm: all_reduce: 0-"),
+                    HasSubstr("\ntcp, "), HasSubstr("auto on 2 ranks over tcp: all_reduce: 0-")));
   EXPECT_TRUE(std::filesystem::exists(folder_ / "lockstep" / "calibration.json"));
   // What was measured is used; predictions are if they were good of what it had not seen, which a short run on a busy
   // machine may not be, and never passed over in silence.
   const std::string info = lockstep_with({"info"}, {cache}).output;
   EXPECT_THAT(info, AnyOf(HasSubstr("(calibrated here;"), HasSubstr("since the calibration here is")));
-  EXPECT_THAT(info, HasSubstr("; all_reduce and all_gather as measured here on 2 ranks)"));
+  EXPECT_THAT(result.output, HasSubstr("; all_reduce and all_gather as measured here on 2 ranks)"));
+  EXPECT_THAT(result.output, HasSubstr("\n(built in; all_reduce and all_gather as measured here on 2 ranks)\n"));
   EXPECT_EQ(lockstep_with({"calibrate", "-n", "1"}, {cache}).code, 2);
   const std::string file = write("file", "", kPlain);
   const Result nowhere = lockstep_with({"calibrate", "-n", "2", "--fast"}, {"XDG_CACHE_HOME=" + file});

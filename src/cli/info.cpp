@@ -65,13 +65,13 @@ std::string info() {
   fmt::format_to(out, "  {:<19} {}\n", "hierarchical:A,B",
                  "any two of these that do an all_reduce: A within hosts, B between");
   const int ranks = std::max(2, available_cpus().cores);
-  for (const auto& [medium, name] : {std::pair(Medium::kSharedMemory, "shm"), std::pair(Medium::kMessages, "tcp")}) {
+  for (const auto& [medium, name] : {std::pair(Medium::kSharedMemory, "shm"), std::pair(Medium::kTcp, "tcp")}) {
     const auto [selection, source] = selection_in_force(ranks, medium);
     fmt::format_to(out, "\nauto, on {} ranks over {} ({})\n  {}\n", ranks, name, source, selection.to_text());
   }
   const std::vector<int> two_hosts{0, 0, 1, 1};
   fmt::format_to(out, "\nauto, on two hosts with as many ranks each\n  {}\n",
-                 selection_in_force(4, Medium::kMessages, two_hosts).selection.to_text());
+                 selection_in_force(4, Medium::kTcp, two_hosts).selection.to_text());
   text += "\nEnvironment\n";
   struct Variable {
     const char* name;

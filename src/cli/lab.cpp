@@ -50,6 +50,14 @@ std::vector<std::uint64_t> parse_sizes(const std::vector<std::string>& typed) {
   return sizes;
 }
 
+/// Throws Error (kInvalidArgument) for a training that there is not, or that has no stages where a study sweeps them.
+void check_training_of(const std::string& training, bool sweeps_stages) {
+  check_training(training);
+  if (sweeps_stages && training == "text") {
+    bad_usage("The training text has no --stage to sweep: `lockstep lab sharding` takes --training sst2 or digits.");
+  }
+}
+
 /// The page can be written, once there is something to write.
 void check_page(const fs::path& page) {
   const fs::path folder = page.has_parent_path() ? page.parent_path() : ".";
@@ -66,7 +74,6 @@ study::StudyOptions parse(const LabOptions& typed, const std::vector<std::string
     bad_usage(fmt::format("'{}' is no flag of the training {}; `lockstep train {} --help` shows them.", flags.front(),
                           typed.training, typed.training));
   }
-  check_training(typed.training);
   study::StudyOptions options{.command = fmt::format("lockstep {}", fmt::join(program.words, " ")),
                               .training = typed.training,
                               .flags = flags,
@@ -118,6 +125,7 @@ struct Study {
   bool has_sizes;
   bool has_algorithms;
   bool has_link;
+  bool sweeps_stages;
   int (*run)(const study::StudyOptions& options);
 };
 
@@ -133,6 +141,7 @@ std::vector<Study> studies() {
        true,
        false,
        true,
+       false,
        [](const study::StudyOptions& options) { return run(options, study::measure_buckets); }},
       {"scaling",
        "Sweep ranks and algorithms: measured against predicted, and the scaling efficiency",
@@ -144,6 +153,7 @@ std::vector<Study> studies() {
        true,
        true,
        true,
+       false,
        [](const study::StudyOptions& options) { return run(options, study::measure_scaling); }},
       {"sharding",
        "Sweep stages 0 to 3: memory by kind, bytes and time against the formulas",
@@ -151,6 +161,7 @@ std::vector<Study> studies() {
        false,
        false,
        false,
+       true,
        [](const study::StudyOptions& options) { return run(options, study::measure_sharding); }},
   };
 }
@@ -161,7 +172,8 @@ void add_study(CLI::App& lab, const Study& study, Program& program) {
   command->add_option("-n,--ranks", typed->ranks, study.has_algorithms ? "The most ranks" : "Ranks")
       ->type_name("N")
       ->capture_default_str();
-  command->add_option("--training", typed->training, "text, sst2 or digits, as `lockstep train` has them")
+  const std::string trainings = study.sweeps_stages ? "sst2 or digits" : "text, sst2 or digits";
+  command->add_option("--training", typed->training, trainings + ", as `lockstep train` has them")
       ->capture_default_str();
   if (study.has_sizes) {
     command
@@ -189,7 +201,8 @@ void add_study(CLI::App& lab, const Study& study, Program& program) {
       "All other flags go to the training; `lockstep train WHAT --help` shows them. The shaped link takes network\n"
       "namespaces (root, or a user who may make user namespaces) and iproute2; without them it is left out.");
   command->allow_extras();
-  command->callback([&program, command, typed, run = study.run] {
+  command->callback([&program, command, typed, sweeps_stages = study.sweeps_stages, run = study.run] {
+    check_training_of(typed->training, sweeps_stages);
     program.exit_code = run(parse(*typed, command->remaining(), program));
   });
 }

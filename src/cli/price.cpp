@@ -16,6 +16,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <set>
 
 namespace lockstep::cli {
 
@@ -23,6 +24,10 @@ namespace {
 
 constexpr int kMostPricedRanks = 1 << 20;
 // A network card of today: used where nothing else is said, and printed.
+// As many as a host has accelerators.
+constexpr int kUsualLocalSize = 8;
+// What `all` takes of the many compositions.
+constexpr const char* kComposition = "hierarchical:ring,ring";
 constexpr FlatCost kUsualCost{.alpha_s = 5e-6, .beta_s = 1e-10, .gamma_s = 1e-10};
 
 struct PriceOptions {
@@ -34,6 +39,7 @@ struct PriceOptions {
   std::string alpha;
   std::string bandwidth;
   std::string gamma;
+  std::string local_size;
   std::string over = "bytes";
   std::string format = "table";
   std::string segments = "1";
@@ -48,9 +54,14 @@ PricedNetwork network_of(const PriceOptions& options) {
     if (!options.alpha.empty()) cost.alpha_s = parse_seconds(options.alpha);
     if (!options.bandwidth.empty()) cost.beta_s = 1 / parse_bandwidth(options.bandwidth);
     if (!options.gamma.empty()) cost.gamma_s = parse_seconds_per_byte(options.gamma);
-    return {.flat = cost, .description = {}};
+    return {.flat = cost,
+            .description = {},
+            .local_size =
+                options.local_size.empty() ? kUsualLocalSize : parse_local_size(options.local_size, kMostPricedRanks)};
   }
-  if (is_flat) bad_usage("--topology FILE describes the network; leave out --alpha, --bandwidth and --gamma.");
+  if (is_flat || !options.local_size.empty()) {
+    bad_usage("--topology FILE describes the network; leave out --alpha, --bandwidth, --gamma and --local-size.");
+  }
   if (!std::filesystem::is_regular_file(options.topology)) {
     bad_usage(fmt::format("There is no file '{}' with a topology.", options.topology));
   }
@@ -77,20 +88,20 @@ PriceRequest request_of(const PriceOptions& options, const PricedNetwork& networ
   return request;
 }
 
-bool is_algorithm(std::string_view word) {
-  for (const Algorithm& algorithm : algorithms()) {
-    if (algorithm.name == word) return true;
-  }
-  return false;
+/// Whether some ranks are together on a host and others are not.
+bool has_two_levels(const std::vector<int>& hosts) {
+  const std::set<int> different(hosts.begin(), hosts.end());
+  return different.size() > 1 && different.size() < hosts.size();
 }
 
-std::vector<std::string> chosen_algorithms(const PriceOptions& options) {
-  const Collective collective =
-      options.collective.empty() ? Collective::kAllReduce : parse_collective(options.collective);
+std::vector<std::string> chosen_algorithms(const std::vector<std::string>& what, const PriceRequest& request,
+                                           const PricedNetwork& network) {
   std::vector<std::string> names;
-  for (const std::string& word : options.what) {
+  for (const std::string& word : what) {
     if (word == "all") {
-      for (const std::string_view name : algorithms_for(collective)) names.emplace_back(name);
+      for (const std::string_view name : algorithms_for(request.collective)) names.emplace_back(name);
+      const bool composes = request.collective == Collective::kAllReduce;
+      if (composes && has_two_levels(network.hosts_of(request.ranks))) names.emplace_back(kComposition);
     } else {
       names.emplace_back(find_algorithm(word).name);
     }
@@ -116,9 +127,12 @@ PriceReport report_on_file(const PriceOptions& options) {
 }
 
 PriceReport report_on_algorithms(const PriceOptions& options) {
-  const std::vector<std::string> names = chosen_algorithms(options);
+  for (const std::string& word : options.what) {
+    if (word != "all") (void)find_algorithm(word);
+  }
   PricedNetwork network = network_of(options);
   const PriceRequest request = request_of(options, network);
+  const std::vector<std::string> names = chosen_algorithms(options.what, request, network);
   PriceReport report{request, std::move(network), {}, {}};
   const bool is_picture = options.format == "svg";
   for (const std::string& name : names) {
@@ -184,6 +198,9 @@ void add_price(Program& program) {
   command->add_option("--alpha", options->alpha, "Flat network: a message's time (default: 5us)")->type_name("TIME");
   command->add_option("--bandwidth", options->bandwidth, "Flat network: of each port, each way (default: 10GB/s)");
   command->add_option("--gamma", options->gamma, "Flat network: the time to reduce a byte (default: 0.1ns/B)");
+  command
+      ->add_option("--local-size", options->local_size, "Flat network: ranks on a host, for hierarchical (default: 8)")
+      ->type_name("N");
   command->add_option("--over", options->over, "What a picture goes over: bytes (default) or ranks");
   command->add_flag("--links", options->links, "List how much of the time each link is in use");
   command->add_option("--format", options->format, "table (default), json, or svg: a picture");

@@ -61,13 +61,9 @@ int parse_root(const std::string& text, int ranks) {
 
 /// The host of each rank, with `local_size` neighbours on each; the last may have fewer.
 std::vector<int> hosts_of(const std::string& local_size, int ranks) {
-  const auto ranks_a_host = parse_between(local_size, 1, ranks);
-  if (!ranks_a_host) {
-    bad_usage(fmt::format("--local-size takes the number of ranks on a host, from 1 to {}; '{}' is not one.", ranks,
-                          local_size));
-  }
+  const int ranks_a_host = parse_local_size(local_size, ranks);
   std::vector<int> hosts(static_cast<std::size_t>(ranks));
-  for (int rank = 0; rank < ranks; ++rank) hosts[static_cast<std::size_t>(rank)] = rank / *ranks_a_host;
+  for (int rank = 0; rank < ranks; ++rank) hosts[static_cast<std::size_t>(rank)] = rank / ranks_a_host;
   return hosts;
 }
 

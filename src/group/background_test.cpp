@@ -1,5 +1,5 @@
 // Operations that move on while nobody is in the group.
-#include "group/tcp_threads_for_tests.h"
+#include "group/thread_world.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ void away_while_the_other_waits(bool in_background, milliseconds patience, const
                                 const std::function<void(World&, Pending)>& comes_back) {
   std::promise<void> begun;
   std::promise<void> waited;
-  on_tcp(2, [&](World& world) {
+  detail::run_threads_over_tcp(2, [&](World& world) {
     if (world.rank() == 1) {
       begun.get_future().wait();
       waits(world);
@@ -79,7 +79,7 @@ TEST(Background, AnErrorThereIsThrownByWhatComesNext) {
 }
 
 TEST(Background, CallsOfAllKindsGoOnBesideIt) {
-  on_tcp(3, [](World& world) {
+  detail::run_threads_over_tcp(3, [](World& world) {
     constexpr std::size_t kFew = 100'000;
     std::array<std::vector<double>, 4> values;
     for (int round = 0; round < 20; ++round) {
@@ -104,7 +104,7 @@ TEST(Background, CallsOfAllKindsGoOnBesideIt) {
 
 TEST(Background, AGroupMayGoWhileItSleeps) {
   for (int round = 0; round < 10; ++round) {
-    on_tcp(2, [](World& world) {
+    detail::run_threads_over_tcp(2, [](World& world) {
       std::vector<float> values(kMany / 100, 1);
       Group half = world.split(0);
       world.all_reduce(buffer_of(values), ReduceOp::kSum, {.in_background = true}).wait();

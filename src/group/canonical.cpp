@@ -3,11 +3,14 @@
 #include "algorithms/catalog.h"
 #include "base/environment.h"
 #include "base/nearest.h"
+#include "planner/count.h"
 #include "schedule/proof.h"
 
 #include <fmt/format.h>
 #include <lockstep/error.h>
 
+#include <algorithm>
+#include <limits>
 #include <vector>
 
 namespace lockstep::detail {
@@ -39,6 +42,15 @@ bool combines_at_once(const Schedule& schedule) {
   return true;
 }
 
+/// In bytes: what the rank with the most work sends and combines, and a step is worth as much as kStep of them.
+double rough_cost(const Schedule& schedule, std::size_t bytes) {
+  constexpr double kStep = 16 << 10;
+  const Counts counts = count(schedule, static_cast<double>(bytes));
+  double most = 0;
+  for (const Counts::Rank& rank : counts.by_rank) most = std::max(most, rank.sent_bytes + rank.reduced_bytes);
+  return static_cast<double>(counts.steps) * kStep + most;
+}
+
 }  // namespace
 
 bool Canonical::admits(const std::string& name, const Task& task) {
@@ -51,19 +63,26 @@ bool Canonical::admits(const std::string& name, const Task& task) {
   return known->second;
 }
 
-std::string Canonical::first_admitted(const Task& task) {
+std::string Canonical::cheapest_admitted(const Task& task) {
+  std::string cheapest;
+  double least = std::numeric_limits<double>::infinity();
   for (const Algorithm& algorithm : algorithms()) {
-    if (algorithm.supports(task.collective) && admits(std::string(algorithm.name), task))
-      return std::string(algorithm.name);
+    std::string name(algorithm.name);
+    if (!algorithm.supports(task.collective) || !admits(name, task)) continue;
+    const double cost = rough_cost(schedules_.get(name, task.collective, task.root), task.buffer.bytes());
+    if (cost >= least) continue;
+    least = cost;
+    cheapest = std::move(name);
   }
+  if (!cheapest.empty()) return cheapest;
   throw Error(ErrorCode::kUnsupported,
               fmt::format("No schedule for a {} sums along the canonical tree.", to_string(task.collective)));
 }
 
-std::string Canonical::choose(const Task& task, std::string_view asked) {
-  std::string name = schedules_.resolve(asked, task.collective, task.buffer.bytes());
+std::string Canonical::choose(const Task& task, std::string_view asked, MemoryKind memory) {
+  std::string name = schedules_.resolve(asked, task.collective, task.buffer.bytes(), memory);
   if (!sums(task.collective) || admits(name, task)) return name;
-  std::string instead = first_admitted(task);
+  std::string instead = cheapest_admitted(task);
   if (asked == "auto") return instead;
   throw Error(
       ErrorCode::kInvalidArgument,

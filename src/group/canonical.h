@@ -18,13 +18,13 @@ class Canonical {
   Canonical(Schedules& schedules, int rank) : schedules_(schedules), rank_(rank) {}
 
   /// The algorithm to run for what the caller asked: that one if it is admitted; for "auto" the selected one or, where
-  /// it is not admitted, the first of the catalogue that is. Collectives that sum nothing run what was asked, or
-  /// selected. Throws Error (kInvalidArgument) naming the admitted ones.
-  std::string choose(const Task& task, std::string_view asked);
+  /// it is not admitted, of those that are the one that moves and combines least. Collectives that sum nothing run what
+  /// was asked, or selected. Throws Error (kInvalidArgument) naming the admitted ones.
+  std::string choose(const Task& task, std::string_view asked, MemoryKind memory);
 
  private:
   bool admits(const std::string& name, const Task& task);
-  std::string first_admitted(const Task& task);
+  std::string cheapest_admitted(const Task& task);
 
   Schedules& schedules_;
   int rank_;

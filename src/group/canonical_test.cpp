@@ -92,6 +92,17 @@ TEST(Canonical, SixteenBitPartialSumsAreNeverRounded) {
   });
 }
 
+TEST(Canonical, AutoTakesTheCheapestThatSumsAlongTheTree) {
+  ASSERT_EQ(::setenv("LOCKSTEP_ALGORITHMS", "all_reduce: 0- ring", 1), 0);
+  run_threads(4, [](World& world) {
+    const OperationOptions options{.reduction = Reduction::kCanonical};
+    EXPECT_EQ(world.algorithm_for(Collective::kAllReduce, 64 << 20, options), "direct");
+    EXPECT_EQ(world.algorithm_for(Collective::kAllReduce, 64 << 20, options, DataType::kBFloat16), "direct");
+    EXPECT_EQ(world.algorithm_for(Collective::kAllReduce, 64, options), "naive") << "one step";
+  });
+  ASSERT_EQ(::unsetenv("LOCKSTEP_ALGORITHMS"), 0);
+}
+
 TEST(Canonical, TheEnvironmentSaysWhatHoldsWhereNobodyAsks) {
   ASSERT_EQ(::setenv("LOCKSTEP_REDUCTION", "canonical", 1), 0);
   EXPECT_EQ(detail::reduction_from_environment(), Reduction::kCanonical);

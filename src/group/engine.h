@@ -58,7 +58,8 @@ class Engine {
 };
 
 std::unique_ptr<Engine> make_engine(std::unique_ptr<Transport> transport);
-std::unique_ptr<Engine> make_engine(std::unique_ptr<MessageTransport> transport);
+/// `medium` is what carries the messages.
+std::unique_ptr<Engine> make_engine(std::unique_ptr<MessageTransport> transport, Medium medium = Medium::kTcp);
 /// For a group of one.
 std::unique_ptr<Engine> make_lone_engine();
 

@@ -101,10 +101,11 @@ Pending Group::receive(Buffer buffer, int from, const OperationOptions& options)
 }
 
 std::string Group::algorithm_for(Collective collective, std::size_t bytes, const OperationOptions& options,
-                                 DataType dtype) const {
+                                 DataType dtype, bool registered) const {
   // A buffer of bytes without elements: only its size and, for canonical sums, its type matter.
   const Buffer buffer{nullptr, bytes / size_of(dtype), dtype};
-  return state_->algorithm_for({.collective = collective, .buffer = buffer, .block_counts = {}}, options);
+  return state_->algorithm_for({.collective = collective, .buffer = buffer, .block_counts = {}}, options,
+                               registered ? MemoryKind::kRegistered : MemoryKind::kPlain);
 }
 
 std::string Group::load_schedule(const std::string& text) const { return state_->schedules().load(text); }

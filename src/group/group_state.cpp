@@ -46,10 +46,11 @@ std::string name_of(const Identity& identity) {
 
 }  // namespace
 
-GroupState::GroupState(Identity identity, std::unique_ptr<Engine> engine)
+GroupState::GroupState(Identity identity, std::unique_ptr<Engine> engine, JobCalibration calibration)
     : identity_(std::move(identity)),
       engine_(std::move(engine)),
-      schedules_(identity_.size, engine_->medium(), identity_.hosts),
+      calibration_(std::move(calibration)),
+      schedules_(identity_.size, engine_->medium(), identity_.hosts, calibration_),
       operations_(*engine_, schedules_),
       messages_(engine_->messages(), identity_.rank, identity_.size),
       default_timeout_(environment_duration(kTimeoutVariable, std::chrono::minutes(10))),
@@ -143,9 +144,9 @@ std::chrono::milliseconds GroupState::timeout_of(const OperationOptions& options
                                              kLongest);
 }
 
-std::string GroupState::algorithm_for(const Task& task, const OperationOptions& options) {
+std::string GroupState::algorithm_for(const Task& task, const OperationOptions& options, MemoryKind memory) {
   const auto lock = alone();
-  return operations_.algorithm_for(task, options.algorithm, reduction_of(options));
+  return operations_.algorithm_for(task, options.algorithm, reduction_of(options), memory);
 }
 
 void GroupState::record_transfers(TransferRecorder recorder) {
@@ -155,19 +156,46 @@ void GroupState::record_transfers(TransferRecorder recorder) {
 
 bool GroupState::progress() {
   const auto lock = alone();
-  return move_all();
+  if (move_all()) return true;
+  look_for_trouble();
+  return false;
+}
+
+void GroupState::look_for_trouble() {
+  constexpr std::chrono::milliseconds kBetweenLooks(20);
+  const auto now = std::chrono::steady_clock::now();
+  if (now < next_look_) return;
+  next_look_ = now + kBetweenLooks;
+  try {
+    if (!queue_.empty()) queue_.front().operation->running->wait_for_peer_until(now);
+  } catch (const Error& error) {
+    fail_in_operation(error);
+  }
+  try {
+    if (!messages_.idle()) messages_.look_for_trouble();
+  } catch (const Error& error) {
+    fail_in_message(error);
+  }
 }
 
 /// A thread is of use where it can sleep until there is something to do, which takes sockets.
 void GroupState::move_in_background() {
   if (!thread_) {
     std::vector<pollfd> sockets;
-    queue_.front().operation->running->add_awaited_sockets(sockets);
+    add_awaited_sockets(sockets);
     if (sockets.empty()) return;
     thread_ =
         std::make_unique<ProgressThread>([this](std::vector<pollfd>& awaited) { return background_step(awaited); });
   }
   thread_->wake();
+}
+
+void GroupState::add_awaited_sockets(std::vector<pollfd>& sockets) {
+  try {
+    queue_.front().operation->running->add_awaited_sockets(sockets);
+  } catch (const Error& error) {
+    fail_in_operation(error);
+  }
 }
 
 std::chrono::microseconds GroupState::background_step(std::vector<pollfd>& sockets) noexcept {
@@ -176,7 +204,7 @@ std::chrono::microseconds GroupState::background_step(std::vector<pollfd>& socke
   try {
     move_all();
     if (queue_.empty()) return {};
-    queue_.front().operation->running->add_awaited_sockets(sockets);
+    add_awaited_sockets(sockets);
     return rest_during(*queue_.front().operation);
   } catch (...) {
     // Whoever comes into the group next is told.
@@ -217,7 +245,9 @@ bool GroupState::advance_messages() {
 bool GroupState::advance_to(std::uint64_t sequence) {
   const auto lock = alone();
   if (!is_complete(sequence)) move_all();
-  return is_complete(sequence);
+  if (is_complete(sequence)) return true;
+  look_for_trouble();
+  return false;
 }
 
 void GroupState::wait_until(std::uint64_t sequence) {
@@ -236,7 +266,9 @@ void GroupState::wait_until(std::uint64_t sequence) {
 bool GroupState::AwaitedMessages::advance_to(PointToPoint::Ticket ticket) {
   const auto lock = state_.alone();
   if (!state_.messages_.is_complete(ticket)) state_.move_all();
-  return state_.messages_.is_complete(ticket);
+  if (state_.messages_.is_complete(ticket)) return true;
+  state_.look_for_trouble();
+  return false;
 }
 
 void GroupState::AwaitedMessages::wait_until(PointToPoint::Ticket ticket) {

@@ -7,6 +7,7 @@
 #include "group/progress_thread.h"
 #include "group/schedules.h"
 #include "group/task.h"
+#include "planner/in_force.h"
 #include "runtime/point_to_point.h"
 
 #include <lockstep/group.h>
@@ -26,14 +27,16 @@ namespace lockstep::detail {
 /// messages under way beside them, and the first error, after which nothing more is attempted.
 class GroupState final : public Awaited, public std::enable_shared_from_this<GroupState> {
  public:
-  GroupState(Identity identity, std::unique_ptr<Engine> engine);
+  /// `calibration` is the same on all ranks, or empty.
+  GroupState(Identity identity, std::unique_ptr<Engine> engine, JobCalibration calibration = {});
   ~GroupState() override;
 
   const Identity& identity() const { return identity_; }
   Engine& engine() { return *engine_; }
   Schedules& schedules() { return schedules_; }
+  const JobCalibration& calibration() const { return calibration_; }
   /// The algorithm that a task with these options runs. Throws Error (kInvalidArgument).
-  std::string algorithm_for(const Task& task, const OperationOptions& options);
+  std::string algorithm_for(const Task& task, const OperationOptions& options, MemoryKind memory);
   const OperationTotals& totals() const { return totals_; }
 
   Pending start(const Task& task, const OperationOptions& options);
@@ -66,6 +69,7 @@ class GroupState final : public Awaited, public std::enable_shared_from_this<Gro
   std::unique_lock<std::mutex> alone();
   bool move_all();
   void move_in_background();
+  void add_awaited_sockets(std::vector<pollfd>& sockets);
   std::chrono::microseconds background_step(std::vector<pollfd>& sockets) noexcept;
   /// Operations complete in the order they were asked for.
   bool is_complete(std::uint64_t sequence) const { return sequence <= completed_; }
@@ -75,6 +79,9 @@ class GroupState final : public Awaited, public std::enable_shared_from_this<Gro
   void begin_front();
   void complete_front();
   bool advance_operations();
+  /// For who only asks whether an operation or a message is complete, and never waits: now and then, whether a peer has
+  /// died or a deadline has passed.
+  void look_for_trouble();
   bool advance_messages();
   void wait_for_message(PointToPoint::Ticket ticket);
   [[noreturn]] void fail(const Error& error, const ErrorScene& scene);
@@ -84,6 +91,7 @@ class GroupState final : public Awaited, public std::enable_shared_from_this<Gro
 
   Identity identity_;
   std::unique_ptr<Engine> engine_;
+  JobCalibration calibration_;
   Schedules schedules_;
   PreparedOperations operations_;
   OperationQueue queue_;
@@ -94,6 +102,7 @@ class GroupState final : public Awaited, public std::enable_shared_from_this<Gro
   OperationTotals totals_;
   std::unordered_map<std::type_index, std::shared_ptr<void>> attributes_;
   std::exception_ptr error_;
+  std::chrono::steady_clock::time_point next_look_;  ///< for trouble
   std::chrono::milliseconds default_timeout_;
   Reduction default_reduction_;
   std::mutex mutex_;

@@ -177,6 +177,37 @@ TEST(GroupErrors, DisagreementSaysWhoAskedForWhat) {
   EXPECT_THAT(operators, testing::Each(testing::AllOf(testing::HasSubstr("(min, "), testing::HasSubstr("(max, "))));
 }
 
+TEST(GroupErrors, DisagreementIsSeenByARankThatComesLate) {
+  // More than a letter holds, so that rank 0 leaves its part in staging memory, and goes on.
+  std::atomic<bool> went_on = false;
+  const auto errors = errors_on(2, [&](World& world) {
+    std::vector<float> values(world.rank() == 0 ? 2000 : 2400);
+    if (world.rank() == 1) {
+      while (!went_on) std::this_thread::yield();
+      world.broadcast(buffer_of(values), 0).wait();
+      return;
+    }
+    Pending first = world.broadcast(buffer_of(values), 0);
+    Pending second = world.all_reduce(buffer_of(values));
+    world.progress();
+    went_on = true;
+    first.wait();
+    second.wait();
+  });
+  EXPECT_THAT(errors, testing::Each(testing::HasSubstr("the ranks disagree about what it is")));
+  EXPECT_THAT(errors, testing::Each(testing::HasSubstr("rank 1: broadcast of 2400 float32 at root 0")));
+}
+
+TEST(GroupErrors, TwoRootsOfOneBroadcastAreFoundSoonAfter) {
+  const auto errors = errors_on(2, [](World& world) {
+    std::vector<float> values(2000);
+    world.broadcast(buffer_of(values), world.rank()).wait();
+    for (int i = 0; i < 4; ++i) world.all_reduce(buffer_of(values)).wait();
+  });
+  EXPECT_THAT(errors, testing::Each(testing::HasSubstr("the ranks disagree about what it is")));
+  EXPECT_THAT(errors, testing::Each(testing::HasSubstr("broadcast of 2000 float32 at root")));
+}
+
 TEST(GroupErrors, RegisteredAndPlainMemoryDoNotMixWhereRanksSeeIt) {
   const auto errors = errors_on(2, [](World& world) {
     const RegisteredMemory memory = world.allocate(4000);
@@ -244,6 +275,56 @@ TEST(GroupErrors, ADeadlineNamesWhoDidNotCome) {
   });
   EXPECT_THAT(errors[0], testing::HasSubstr("for rank 1, which did not come to it"));
   EXPECT_THAT(errors[2], testing::HasSubstr("for rank 1, which did not come to it"));
+}
+
+namespace {
+
+/// What `start` ends with where rank 0 asks again and again whether it is done, and rank 1 never comes to it.
+std::string timeout_of_polled(const std::function<Pending(World&, const OperationOptions&)>& start) {
+  std::atomic<bool> given_up = false;
+  std::string said;
+  run_ranks(2, [&](World& world) {
+    while (world.rank() == 1 && !given_up) std::this_thread::yield();
+    if (world.rank() == 1) return;
+    try {
+      Pending pending = start(world, {.timeout = std::chrono::milliseconds(100)});
+      while (!pending.done()) std::this_thread::yield();
+      ADD_FAILURE() << "nobody came to it, and it is done";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kTimeout) << error.what();
+      said = error.what();
+    }
+    given_up = true;
+  });
+  return said;
+}
+
+}  // namespace
+
+TEST(GroupErrors, ADeadlineIsKeptWhereNobodyWaits) {
+  std::vector<float> values(10, 1.0F);
+  const auto said = timeout_of_polled([&](World& world, const OperationOptions& options) {
+    return world.all_reduce(buffer_of(values), ReduceOp::kSum, options);
+  });
+  EXPECT_THAT(said, testing::HasSubstr("rank 1, which did not come to it"));
+}
+
+TEST(GroupErrors, AMessageThatNobodySendsIsNotAskedForForEver) {
+  float value = 0;
+  const auto said = timeout_of_polled(
+      [&](World& world, const OperationOptions& options) { return world.receive(buffer_of(&value, 1), 1, options); });
+  EXPECT_THAT(said, testing::HasSubstr("rank 1, which did not send it"));
+}
+
+TEST(GroupErrors, APolledMessageFromARankThatLeftFails) {
+  const auto errors = errors_on(2, [](World& world) {
+    if (world.rank() == 1) return;
+    float value = 0;
+    Pending pending = world.receive(buffer_of(&value, 1), 1);
+    while (!world.progress()) std::this_thread::yield();
+    pending.wait();
+  });
+  EXPECT_THAT(errors[0], testing::HasSubstr("rank 1 has left"));
 }
 
 TEST(Group, TheLongestTimeoutIsNoShortOne) {

@@ -6,6 +6,7 @@
 #include <lockstep/error.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 
 namespace lockstep {
@@ -22,6 +23,8 @@ struct Launcher {
   const char* local_size;
   std::array<const char*, 4> job;  ///< together they identify the job; unset ones are passed over
 };
+
+constexpr const char* kSlurmRank = "SLURM_PROCID";
 
 constexpr std::array<Launcher, 4> kLaunchers{{
     {"torchrun",
@@ -47,7 +50,7 @@ constexpr std::array<Launcher, 4> kLaunchers{{
      {"PMI_JOBID", nullptr, nullptr, nullptr}},
     {"slurm",
      false,
-     "SLURM_PROCID",
+     kSlurmRank,
      "SLURM_NTASKS",
      "SLURM_LOCALID",
      "SLURM_NTASKS_PER_NODE",
@@ -91,6 +94,25 @@ void check_range(const Identity& identity, const Launcher& launcher) {
                           identity.rank, launcher.size, identity.size));
 }
 
+/// Of a list as srun writes it, "2(x3),1": the tasks of a node, from 0 on.
+int tasks_on_node(const std::string& list, int node) {
+  int first = 0;
+  for (std::size_t at = 0; at < list.size();) {
+    const std::size_t end = std::min(list.find(',', at), list.size());
+    const std::string part = list.substr(at, end - at);
+    const std::size_t times = part.find("(x");
+    const int tasks = whole_number("SLURM_STEP_TASKS_PER_NODE", part.substr(0, times));
+    first += times == std::string::npos
+                 ? 1
+                 : whole_number("SLURM_STEP_TASKS_PER_NODE", part.substr(times + 2, part.size() - times - 3));
+    if (node < first) return tasks;
+    at = end + 1;
+  }
+  throw Error(
+      ErrorCode::kInvalidArgument,
+      fmt::format("SLURM_STEP_TASKS_PER_NODE is '{}' and SLURM_NODEID is {}; the list has no such node.", list, node));
+}
+
 }  // namespace
 
 Identity identify(const Lookup& lookup, int parent) {
@@ -104,6 +126,9 @@ Identity identify(const Lookup& lookup, int parent) {
     check_range(identity, launcher);
     identity.local_rank = reader.number(launcher.local_rank, identity.rank);
     identity.local_size = reader.number(launcher.local_size, identity.size);
+    const auto by_node = lookup("SLURM_STEP_TASKS_PER_NODE");
+    if (launcher.rank == kSlurmRank && by_node)
+      identity.local_size = tasks_on_node(*by_node, reader.number("SLURM_NODEID", 0));
     if (identity.size > 1) identity.job = reader.job(launcher, parent);
     return identity;
   }

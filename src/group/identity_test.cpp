@@ -82,6 +82,24 @@ TEST(Identity, MpirunAndSrun) {
   EXPECT_EQ(slurm.job, "slurm-5-0");
 }
 
+TEST(Identity, SrunSaysHowManyShareANode) {
+  const auto ranks_here = [](const char* by_node, const char* node) {
+    return identity_from({{"SLURM_PROCID", "3"},
+                          {"SLURM_NTASKS", "8"},
+                          {"SLURM_NTASKS_PER_NODE", "8"},  // of the job, not of this step
+                          {"SLURM_STEP_TASKS_PER_NODE", by_node},
+                          {"SLURM_NODEID", node}})
+        .local_size;
+  };
+  EXPECT_EQ(ranks_here("4(x2)", "1"), 4);
+  EXPECT_EQ(ranks_here("3(x2),2", "0"), 3);
+  EXPECT_EQ(ranks_here("3(x2),2", "2"), 2);
+  EXPECT_EQ(ranks_here("5,3", "1"), 3);
+  EXPECT_EQ(ranks_here("8", "0"), 8);
+  EXPECT_THROW(ranks_here("4(x2)", "2"), Error);
+  EXPECT_THROW(ranks_here("many", "0"), Error);
+}
+
 TEST(Identity, NamesTheVariableThatIsWrong) {
   EXPECT_THAT(refusal({{"RANK", "0"}}), testing::HasSubstr("WORLD_SIZE"));
   EXPECT_THAT(refusal({{"RANK", "two"}, {"WORLD_SIZE", "4"}}), testing::HasSubstr("RANK is 'two'"));

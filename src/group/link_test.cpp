@@ -1,5 +1,5 @@
 #include "group/stored_calibration_for_tests.h"
-#include "group/tcp_threads_for_tests.h"
+#include "group/thread_world.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ TEST(Link, OfATopologyThatIsNoneIsAnError) {
 TEST(Link, MeasuredIsTheSameOnAllRanks) {
   std::vector<Link> links(3);
   const auto measure = [&](World& world) { links[static_cast<std::size_t>(world.rank())] = measured_link(world); };
-  on_tcp(3, measure);
+  detail::run_threads_over_tcp(3, measure);
   const Link over_tcp = links[0];
   EXPECT_GT(over_tcp.beta_s, 0);
   for (const Link& link : links) {

@@ -24,7 +24,7 @@ Layout::Span reduced_part(const Task& task, int rank, int size) {
                            .ranks = size,
                            .chunks = size,
                            .count = task.buffer.count,
-                           .block_counts = task.block_counts});
+                           .block_counts = task.counts_of_blocks()});
       return blocks.input(rank, 0);
     }
     default: return {0, 0};
@@ -33,12 +33,12 @@ Layout::Span reduced_part(const Task& task, int rank, int size) {
 
 class MessageEngine final : public Engine {
  public:
-  explicit MessageEngine(std::unique_ptr<MessageTransport> transport)
-      : transport_(std::move(transport)), buffers_(static_cast<std::size_t>(transport_->size())) {}
+  MessageEngine(std::unique_ptr<MessageTransport> transport, Medium medium)
+      : transport_(std::move(transport)), medium_(medium), buffers_(static_cast<std::size_t>(transport_->size())) {}
 
   int rank() const override { return transport_->rank(); }
   int size() const override { return transport_->size(); }
-  Medium medium() const override { return Medium::kMessages; }
+  Medium medium() const override { return medium_; }
   RegisteredMemory allocate(std::size_t bytes) override { return transport_->allocate(bytes); }
   // All memory is alike: what moves goes from and to where it lies.
   bool is_registered(const void* /*data*/, std::size_t /*bytes*/) const override { return false; }
@@ -46,7 +46,9 @@ class MessageEngine final : public Engine {
   std::uint64_t bytes_sent() const override { return transport_->bytes_sent(); }
   void fail(const Error& error) noexcept override { transport_->fail(error); }
   std::string open_meeting() override { return transport_->open_meeting(); }
-  std::unique_ptr<Engine> join(const Meeting& meeting) override { return make_engine(transport_->join(meeting)); }
+  std::unique_ptr<Engine> join(const Meeting& meeting) override {
+    return make_engine(transport_->join(meeting), medium_);
+  }
 
   std::unique_ptr<RunningOperation> prepare(Shape shape) override {
     shape.announcement.fingerprint = fingerprint_of(shape.announcement);
@@ -64,7 +66,7 @@ class MessageEngine final : public Engine {
                                                      .op = op,
                                                      .root = task.root,
                                                      .count = task.buffer.count,
-                                                     .block_counts = task.block_counts});
+                                                     .block_counts = task.counts_of_blocks()});
     return std::make_unique<VendorOperation>(*transport_,
                                              VendorOperation::Setup{.meeting = prepare_meeting(announcement),
                                                                     .collective = std::move(collective),
@@ -90,14 +92,15 @@ class MessageEngine final : public Engine {
   }
 
   std::unique_ptr<MessageTransport> transport_;
+  Medium medium_;
   MessageOperation::ReceiveBuffers buffers_;
   std::map<std::tuple<std::string, Collective, int>, std::shared_ptr<const MessagePlan>> plans_;
 };
 
 }  // namespace
 
-std::unique_ptr<Engine> make_engine(std::unique_ptr<MessageTransport> transport) {
-  return std::make_unique<MessageEngine>(std::move(transport));
+std::unique_ptr<Engine> make_engine(std::unique_ptr<MessageTransport> transport, Medium medium) {
+  return std::make_unique<MessageEngine>(std::move(transport), medium);
 }
 
 }  // namespace lockstep::detail

@@ -1,7 +1,7 @@
 // What a group says of an operation that has run.
 #include "algorithms/catalog.h"
 #include "base/clock.h"
-#include "group/tcp_threads_for_tests.h"
+#include "group/thread_world.h"
 #include "planner/count.h"
 #include "planner/price.h"
 
@@ -23,7 +23,7 @@ class Record : public testing::TestWithParam<std::tuple<int, bool>> {
  protected:
   static int ranks() { return std::get<0>(GetParam()); }
   static void run(const std::function<void(World&)>& f) {
-    std::get<1>(GetParam()) ? on_tcp(ranks(), f) : run_threads(ranks(), f);
+    std::get<1>(GetParam()) ? detail::run_threads_over_tcp(ranks(), f) : run_threads(ranks(), f);
   }
 };
 INSTANTIATE_TEST_SUITE_P(RanksAndTransports, Record, testing::Combine(testing::Values(2, 3, 4), testing::Bool()),
@@ -67,7 +67,8 @@ TEST_P(Record, SaysWhatAutoWasAndHowLongItTook) {
     Pending other = world.all_gather(buffer_of(values), {.algorithm = "ring", .record = second});
     other.wait();
     one.wait();
-    EXPECT_EQ(first->algorithm, world.algorithm_for(Collective::kAllReduce, kCount * sizeof(float)));
+    EXPECT_EQ(first->algorithm,
+              world.algorithm_for(Collective::kAllReduce, kCount * sizeof(float), {}, DataType::kFloat32, false));
     EXPECT_LE(before, first->begun_us);
     EXPECT_LE(first->begun_us, first->completed_us);
     EXPECT_LE(first->completed_us, second->begun_us);
@@ -79,7 +80,7 @@ TEST_P(Record, SaysWhatAutoWasAndHowLongItTook) {
 
 /// What is said to be sent is what the sockets carry, but for what ranks tell each other to agree on an operation.
 TEST(OperationRecord, IsWhatGoesOverANetwork) {
-  on_tcp(4, [](World& world) {
+  detail::run_threads_over_tcp(4, [](World& world) {
     for (const std::string_view algorithm : algorithms_for(Collective::kAllReduce)) {
       const auto record = std::make_shared<OperationRecord>();
       std::vector<float> values(kCount, 1);

@@ -1,5 +1,6 @@
 #include "group/placement.h"
 
+#include "base/digest.h"
 #include "runtime/point_to_point.h"
 
 #include <lockstep/error.h>
@@ -11,14 +12,11 @@ namespace lockstep::detail {
 
 namespace {
 
-using Digest = std::int64_t;
-
-/// FNV-1a: the same in every build, which std::hash is not.
-Digest digest_of(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return static_cast<Digest>(hash);
-}
+/// What goes from rank to rank.
+struct Told {
+  std::uint64_t host = 0;
+  std::uint64_t calibration = 0;
+};
 
 template <class Host>
 Placement numbered(const std::vector<Host>& hosts) {
@@ -29,6 +27,8 @@ Placement numbered(const std::vector<Host>& hosts) {
   }
   return numbers.size() > 1 ? placement : Placement();
 }
+
+Buffer buffer_over(Told* told, std::size_t count) { return {told, count * sizeof(Told), DataType::kUInt8}; }
 
 /// Messages that go at once, beside any group.
 class Exchange {
@@ -64,24 +64,31 @@ class Exchange {
 
 }  // namespace
 
-Placement tell_hosts(Engine& engine, std::string_view host, std::chrono::milliseconds timeout) {
+Surroundings tell_whereabouts(Engine& engine, const Whereabouts& own, std::chrono::milliseconds timeout) {
   constexpr auto kSend = PointToPoint::Direction::kSend;
   constexpr auto kReceive = PointToPoint::Direction::kReceive;
-  std::vector<Digest> hosts(static_cast<std::size_t>(engine.size()));
-  hosts[static_cast<std::size_t>(engine.rank())] = digest_of(host);
-  const auto of = [&](int rank) { return buffer_of(&hosts[static_cast<std::size_t>(rank)], 1); };
+  std::vector<Told> all(static_cast<std::size_t>(engine.size()));
+  all[static_cast<std::size_t>(engine.rank())] = {digest_of(own.host), own.calibration};
+  const auto of = [&](int rank) { return buffer_over(&all[static_cast<std::size_t>(rank)], 1); };
   Exchange exchange(engine, timeout);
   if (engine.rank() > 0) {
     exchange.start(kSend, 0, of(engine.rank()));
     exchange.finish();
-    exchange.start(kReceive, 0, buffer_of(hosts));
+    exchange.start(kReceive, 0, buffer_over(all.data(), all.size()));
   } else {
     for (int peer = 1; peer < engine.size(); ++peer) exchange.start(kReceive, peer, of(peer));
     exchange.finish();
-    for (int peer = 1; peer < engine.size(); ++peer) exchange.start(kSend, peer, buffer_of(hosts));
+    for (int peer = 1; peer < engine.size(); ++peer) exchange.start(kSend, peer, buffer_over(all.data(), all.size()));
   }
   exchange.finish();
-  return numbered(hosts);
+  std::vector<std::uint64_t> hosts;
+  Surroundings surroundings;
+  for (const Told& told : all) {
+    hosts.push_back(told.host);
+    if (told.calibration != own.calibration) surroundings.same_calibration = false;
+  }
+  surroundings.placement = numbered(hosts);
+  return surroundings;
 }
 
 Placement placement_of(const Placement& whole, const std::vector<int>& members) {

@@ -3,7 +3,7 @@
 #include "group/engine.h"
 
 #include <chrono>
-#include <string>
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -13,9 +13,20 @@ namespace lockstep::detail {
 /// order in which the hosts first appear; empty where all share one.
 using Placement = std::vector<int>;
 
-/// Every rank of the engine's says which host it is on (topology/host_id.h) and hears the others'. Each calls it once,
-/// before it sends any message. Blocking. Throws Error as a receive does: kTimeout, kPeerDied, kPeerLeft.
-Placement tell_hosts(Engine& engine, std::string_view host, std::chrono::milliseconds timeout);
+/// What a rank says of itself.
+struct Whereabouts {
+  std::string_view host;          ///< topology/host_id.h
+  std::uint64_t calibration = 0;  ///< the digest of the one that it follows (planner/in_force.h)
+};
+/// What all of them said.
+struct Surroundings {
+  Placement placement;
+  bool same_calibration = true;  ///< where ranks follow different ones, "auto" can follow none
+};
+
+/// Every rank of the engine's tells the others, and hears them. Each calls it once, before it sends any message.
+/// Blocking. Throws Error as a receive does: kTimeout, kPeerDied, kPeerLeft.
+Surroundings tell_whereabouts(Engine& engine, const Whereabouts& own, std::chrono::milliseconds timeout);
 
 /// That of some of the ranks, in their order.
 Placement placement_of(const Placement& whole, const std::vector<int>& members);

@@ -33,7 +33,8 @@ std::vector<std::string> heard(const std::vector<const char*>& hosts) {
     if (hosts[rank] == nullptr) continue;
     threads.emplace_back([&, rank] {
       try {
-        heard[rank] = testing::PrintToString(tell_hosts(*all[rank], hosts[rank], std::chrono::milliseconds(200)));
+        heard[rank] = testing::PrintToString(
+            tell_whereabouts(*all[rank], {.host = hosts[rank]}, std::chrono::milliseconds(200)).placement);
       } catch (const Error& error) {
         heard[rank] = error.what();
       }
@@ -48,6 +49,23 @@ std::vector<std::string> heard(const std::vector<const char*>& hosts) {
 TEST(Placement, NumbersHostsAsTheyAppear) {
   EXPECT_THAT(heard({"b", "a", "b", "c", "a"}), testing::Each("{ 0, 1, 0, 2, 1 }"));
   EXPECT_THAT(heard({"same", "same"}), testing::Each("{}")) << "one host needs no numbers";
+}
+
+TEST(Placement, TellsWhetherRanksFollowTheSameCalibration) {
+  for (const std::uint64_t of_last : {7, 8}) {
+    std::vector<std::unique_ptr<Engine>> all = engines(3);
+    std::vector<int> same(3);
+    {
+      std::vector<std::jthread> threads;
+      for (std::size_t rank = 0; rank < all.size(); ++rank) {
+        threads.emplace_back([&, rank] {
+          const Whereabouts own{.host = "here", .calibration = rank == 2 ? of_last : 7};
+          same[rank] = tell_whereabouts(*all[rank], own, std::chrono::seconds(30)).same_calibration ? 1 : 0;
+        });
+      }
+    }
+    EXPECT_THAT(same, testing::Each(of_last == 7 ? 1 : 0));
+  }
 }
 
 TEST(Placement, ARankThatSaysNothingIsNamed) {

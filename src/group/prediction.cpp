@@ -2,6 +2,7 @@
 #include "group/opened.h"
 #include "planner/calibration.h"
 #include "planner/pipelined.h"
+#include "schedule/relabelled.h"
 
 #include <lockstep/prediction.h>
 
@@ -20,22 +21,8 @@ constexpr double kMostPricedTransfers = 20'000;
 struct Predictions {
   std::optional<Link> link;
   double touched_between = 0;  ///< as in HostOperation
-  bool looked = false;         ///< for a calibration
-  std::optional<Calibration> calibration;
   std::map<std::pair<std::string, Collective>, HostJob> jobs;
 };
-
-const std::optional<Calibration>& calibration_of(Predictions& known) {
-  if (!known.looked) {
-    known.looked = true;
-    try {
-      known.calibration = stored_calibration(this_machine());
-    } catch (const Error&) {
-      // Says "auto" already (planner/in_force.h); a file that nobody can read predicts nothing.
-    }
-  }
-  return known.calibration;
-}
 
 double transfers_of(const Schedule& schedule) {
   std::size_t transfers = 0;
@@ -43,31 +30,55 @@ double transfers_of(const Schedule& schedule) {
   return static_cast<double>(transfers);
 }
 
+/// By the link that was given.
+std::optional<double> seconds_by_link(const Link& link, const Schedule& schedule, double bytes) {
+  if (transfers_of(schedule) > kMostPricedTransfers) return std::nullopt;
+  const Wiring wiring(flat_network(schedule.ranks, {.alpha_s = link.alpha_s, .beta_s = link.beta_s}));
+  return pipelined_seconds(schedule, bytes, wiring);
+}
+
+/// What is to be predicted.
+struct Question {
+  std::string algorithm;
+  Collective collective;
+  double bytes;
+};
+
+/// By the calibration that the group follows. Plans are kept by the algorithm's name.
+std::optional<double> calibrated_seconds(Predictions& known, detail::GroupState& state, const Question& asked) {
+  const auto& calibration = state.calibration().calibration;
+  const int ranks = state.identity().size;
+  if (!calibration || ranks > kMostSelectedRanks) return std::nullopt;
+  const auto schedule = [&]() -> const Schedule& {
+    return state.schedules().get(asked.algorithm, asked.collective, 0);
+  };
+  switch (state.engine().medium()) {
+    case Medium::kMpi: return std::nullopt;
+    case Medium::kTcp: {
+      const bool one_host = ranks_of_hosts(state.identity().hosts).size() < 2;
+      if (!one_host || !calibration->tcp.model.knows(ranks)) return std::nullopt;
+      return calibration->tcp.model.predict(schedule(), asked.bytes);
+    }
+    case Medium::kSharedMemory: break;
+  }
+  const std::pair key{asked.algorithm, asked.collective};
+  auto job = known.jobs.find(key);
+  if (job == known.jobs.end()) job = known.jobs.emplace(key, HostJob(schedule())).first;
+  return predicted_seconds(*calibration, job->second, {asked.bytes, known.touched_between});
+}
+
 }  // namespace
 
 std::optional<double> predicted_ms(const Group& group, Collective collective, std::size_t bytes,
                                    const OperationOptions& options, DataType dtype) {
-  const std::string algorithm = group.algorithm_for(collective, bytes, options, dtype);
-  const int ranks = group.size();
-  if (ranks == 1 || algorithm == kVendor) return std::nullopt;
+  const Question asked{group.algorithm_for(collective, bytes, options, dtype), collective, static_cast<double>(bytes)};
+  if (group.size() == 1 || asked.algorithm == kVendor) return std::nullopt;
   auto& known = group.attribute<Predictions>();
   auto& state = detail::Opened(group).state();
-  const auto size = static_cast<double>(bytes);
-  if (known.link) {
-    const Schedule& schedule = state.schedules().get(algorithm, collective, 0);
-    if (transfers_of(schedule) > kMostPricedTransfers) return std::nullopt;
-    const Wiring wiring(flat_network(ranks, {.alpha_s = known.link->alpha_s, .beta_s = known.link->beta_s}));
-    return 1000 * pipelined_seconds(schedule, size, wiring);
-  }
-  if (state.engine().medium() != Medium::kSharedMemory || ranks > kMostSelectedRanks) return std::nullopt;
-  const auto& calibration = calibration_of(known);
-  if (!calibration) return std::nullopt;
-  auto job = known.jobs.find({algorithm, collective});
-  if (job == known.jobs.end()) {
-    HostJob made(state.schedules().get(algorithm, collective, 0));
-    job = known.jobs.emplace(std::pair{algorithm, collective}, std::move(made)).first;
-  }
-  return 1000 * predicted_seconds(*calibration, job->second, {size, known.touched_between});
+  const auto seconds =
+      known.link ? seconds_by_link(*known.link, state.schedules().get(asked.algorithm, collective, 0), asked.bytes)
+                 : calibrated_seconds(known, state, asked);
+  return seconds ? std::optional(1000 * *seconds) : std::nullopt;
 }
 
 std::optional<Link> given_link(const Group& group) { return group.attribute<Predictions>().link; }

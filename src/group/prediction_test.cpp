@@ -1,5 +1,5 @@
 #include "group/stored_calibration_for_tests.h"
-#include "group/tcp_threads_for_tests.h"
+#include "group/thread_world.h"
 #include "planner/price.h"
 
 #include <gmock/gmock.h>
@@ -29,7 +29,21 @@ TEST(Prediction, IsNoneWhereNothingIsKnown) {
 
 TEST(Prediction, IsNoneOverANetworkThatNobodyMeasured) {
   const StoredCalibration stored(1e-10);  // of this host's memory
-  on_tcp(2, [](World& world) { EXPECT_EQ(predicted_ms(world, Collective::kAllReduce, kBytes), std::nullopt); });
+  detail::run_threads_over_tcp(
+      2, [](World& world) { EXPECT_EQ(predicted_ms(world, Collective::kAllReduce, kBytes), std::nullopt); });
+}
+
+TEST(Prediction, OverTcpOnOneHostItIsWhatTheCalibrationOfThisMachineSays) {
+  const StoredCalibration stored(1e-10, {.alpha = {{2, {1e-5, 1e-6}}, {4, {2e-5, 1e-6}}}, .gamma_s = 1e-10});
+  const TcpModel model = stored_calibration(this_machine())->tcp.model;
+  detail::run_threads_over_tcp(3, [&](World& world) {
+    const Schedule ring = schedule_for("ring", {.collective = Collective::kAllReduce, .ranks = 3});
+    const auto predicted = predicted_ms(world, Collective::kAllReduce, kBytes, {.algorithm = "ring"});
+    EXPECT_DOUBLE_EQ(predicted.value(), 1000 * model.predict(ring, kBytes));
+  });
+  detail::run_threads_over_tcp(5, [&](World& world) {
+    EXPECT_EQ(predicted_ms(world, Collective::kAllReduce, kBytes), std::nullopt) << "of so many nothing was measured";
+  });
 }
 
 TEST(Prediction, IsNoneForAFileThatIsNoCalibration) {
@@ -74,7 +88,7 @@ TEST(Prediction, InATrainingOfALargeModelIsOfColdBuffers) {
 /// The field's formulas: 2 (p-1) alpha + 2 (p-1)/p n beta for a ring, half of it for its halves.
 TEST(Prediction, FollowsTheLinkThatItIsGiven) {
   for (const int ranks : {2, 3, 4}) {
-    on_tcp(ranks, [](World& world) {
+    detail::run_threads_over_tcp(ranks, [](World& world) {
       const Link link{.alpha_s = 50e-6, .beta_s = 8 / 100e6, .source = "by hand"};
       predict_by(world, link);
       const double p = world.size();

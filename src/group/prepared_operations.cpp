@@ -59,7 +59,7 @@ PreparedOperation& PreparedOperations::find(const Task& task, std::string_view a
   key_.registered = is_registered(task);
   key_.root = task.root;
   key_.asked = schedules_.number_of(asked);
-  key_.block_counts = task.block_counts;
+  key_.block_counts.assign(task.block_counts.begin(), task.block_counts.end());
   if (last_ == operations_.end() || last_->first != key_) {
     last_ = operations_.find(key_);
     if (last_ == operations_.end()) last_ = operations_.emplace(key_, prepare(task, key_)).first;
@@ -79,13 +79,15 @@ void PreparedOperations::trim() {
   last_ = operations_.end();
 }
 
-std::string PreparedOperations::algorithm_for(const Task& task, std::string_view asked, Reduction reduction) {
-  if (reduction == Reduction::kCanonical) return canonical_.choose(task, asked);
-  return schedules_.resolve(asked, task.collective, task.buffer.bytes());
+std::string PreparedOperations::algorithm_for(const Task& task, std::string_view asked, Reduction reduction,
+                                              MemoryKind memory) {
+  if (reduction == Reduction::kCanonical) return canonical_.choose(task, asked, memory);
+  return schedules_.resolve(asked, task.collective, task.buffer.bytes(), memory);
 }
 
 PreparedOperation PreparedOperations::prepare(const Task& task, const Key& key) {
-  const std::string name = algorithm_for(task, schedules_.text_of(key.asked), key.reduction);
+  const MemoryKind memory = key.registered ? MemoryKind::kRegistered : MemoryKind::kPlain;
+  const std::string name = algorithm_for(task, schedules_.text_of(key.asked), key.reduction, memory);
   PreparedOperation operation = name == kVendor ? prepare_vendor(task) : prepare(task, name, key.registered);
   operation.running->record_transfers(&recorder_);
   operation.algorithm = name;
@@ -99,7 +101,7 @@ PreparedOperation PreparedOperations::prepare(const Task& task, const std::strin
                  .ranks = engine_.size(),
                  .chunks = schedule.chunks,
                  .count = task.buffer.count,
-                 .block_counts = task.block_counts});
+                 .block_counts = task.counts_of_blocks()});
   PreparedOperation operation;
   operation.steps = static_cast<int>(schedule.steps.size());
   operation.wire_bytes = bytes_from(schedule, layout, task.buffer.dtype, engine_.rank());

@@ -41,8 +41,8 @@ class PreparedOperations {
   static constexpr std::size_t kMostKept = 4096;
   std::size_t kept() const { return operations_.size(); }
 
-  /// The algorithm that it runs. Throws Error (kInvalidArgument).
-  std::string algorithm_for(const Task& task, std::string_view asked, Reduction reduction);
+  /// The algorithm that it runs in such memory. Throws Error (kInvalidArgument).
+  std::string algorithm_for(const Task& task, std::string_view asked, Reduction reduction, MemoryKind memory);
 
   void record_transfers(TransferRecorder recorder) { recorder_ = std::move(recorder); }
 

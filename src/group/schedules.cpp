@@ -2,7 +2,6 @@
 
 #include "algorithms/catalog.h"
 #include "base/environment.h"
-#include "planner/in_force.h"
 #include "schedule/proof.h"
 #include "schedule/text.h"
 
@@ -15,9 +14,10 @@
 
 namespace lockstep::detail {
 
-Schedules::Schedules(int ranks, Medium medium, std::vector<int> hosts) : ranks_(ranks), hosts_(std::move(hosts)) {
-  // In a world of one nothing is chosen, so nothing needs to be read.
-  selection_ = ranks > 1 ? selection_in_force(ranks, medium, hosts_).selection : built_in_selection(ranks);
+Schedules::Schedules(int ranks, Medium medium, std::vector<int> hosts, const JobCalibration& calibration)
+    : ranks_(ranks), hosts_(std::move(hosts)) {
+  // In a world of one nothing is chosen, so nothing needs to be understood.
+  selection_ = ranks > 1 ? selection_in_force(ranks, medium, hosts_, calibration).selection : built_in_selection(ranks);
 }
 
 int Schedules::number_of(std::string_view asked) {
@@ -40,12 +40,19 @@ std::string Schedules::load(const std::string& text) {
   return name;
 }
 
-std::string Schedules::resolve(std::string_view asked, Collective collective, std::size_t bytes) const {
+std::string Schedules::resolve(std::string_view asked, Collective collective, std::size_t bytes,
+                               MemoryKind memory) const {
   if (loaded_.find(asked) != loaded_.end()) return std::string(asked);
-  const std::string typed = asked == "auto" ? environment(kAlgorithmVariable).value_or("auto") : std::string(asked);
-  std::string name = typed == "auto" ? select(selection_, collective, bytes) : typed;
+  std::string name = asked == "auto" ? automatic(collective, bytes, memory) : std::string(asked);
   if (name == kVendor && ranks_ == 1) name = select(built_in_selection(ranks_), collective, bytes);
   return name == kVendor ? name : find_algorithm(name).name;
+}
+
+std::string Schedules::automatic(Collective collective, std::size_t bytes, MemoryKind memory) const {
+  std::string wanted = environment(kAlgorithmVariable).value_or("auto");
+  // What one algorithm cannot do, a program does nevertheless: its broadcasts, and what split() gathers.
+  if (wanted == kVendor || (wanted != "auto" && find_algorithm(wanted).supports(collective))) return wanted;
+  return select(selection_, collective, bytes, memory);
 }
 
 const Schedule& Schedules::get(const std::string& name, Collective collective, int root) {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "planner/selection.h"
+#include "planner/in_force.h"
 #include "schedule/schedule.h"
 
 #include <map>
@@ -15,9 +15,9 @@ namespace lockstep::detail {
 /// loaded.
 class Schedules {
  public:
-  /// Reads what "auto" is here (planner/in_force.h), and throws as that does. `hosts` says on which host each rank is
-  /// (ScheduleRequest::hosts).
-  Schedules(int ranks, Medium medium, std::vector<int> hosts = {});
+  /// "auto" is what follows from this calibration (planner/in_force.h); throws as selection_in_force(). `hosts` says on
+  /// which host each rank is (ScheduleRequest::hosts).
+  Schedules(int ranks, Medium medium, std::vector<int> hosts, const JobCalibration& calibration);
 
   /// A small number that stands for what the caller typed: the same text, the same number. Allocates for a new text
   /// only.
@@ -28,14 +28,17 @@ class Schedules {
   /// kRefused with the line or the rank, chunk and step; kInvalidArgument if it is for another number of ranks.
   std::string load(const std::string& text);
 
-  /// The algorithm for `bytes` bytes that a caller's name stands for; "auto" is chosen here. "vendor" stands for
-  /// itself, but in a group of one. Throws Error (kInvalidArgument).
-  std::string resolve(std::string_view asked, Collective collective, std::size_t bytes) const;
+  /// The algorithm for `bytes` bytes that a caller's name stands for; "auto" is chosen here: what LOCKSTEP_ALGORITHM
+  /// names, for collectives that this does, else what the selection says. "vendor" stands for itself, but in a group of
+  /// one. Throws Error (kInvalidArgument).
+  std::string resolve(std::string_view asked, Collective collective, std::size_t bytes, MemoryKind memory) const;
 
   /// The schedule of a resolved name. Throws Error (kInvalidArgument).
   const Schedule& get(const std::string& name, Collective collective, int root);
 
  private:
+  std::string automatic(Collective collective, std::size_t bytes, MemoryKind memory) const;
+
   int ranks_;
   std::vector<int> hosts_;
   Selection selection_;

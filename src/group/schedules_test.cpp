@@ -23,26 +23,67 @@ TEST(Schedules, AutoFollowsTheSelectionInForce) {
   ASSERT_EQ(::unsetenv("LOCKSTEP_ALGORITHMS"), 0);
 }
 
+TEST(Schedules, PlainMemoryHasItsOwn) {
+  ASSERT_EQ(::setenv("LOCKSTEP_ALGORITHMS", "all_reduce: ring; all_reduce plain: 0-1KiB naive, 1KiB- tree", 1), 0);
+  run_threads(3, [](World& world) {
+    const auto name_for = [&](bool registered) {
+      return world.algorithm_for(Collective::kAllReduce, 4000, {}, DataType::kFloat32, registered);
+    };
+    EXPECT_EQ(name_for(true), "ring");
+    EXPECT_EQ(name_for(false), "tree");
+    const RegisteredMemory memory = world.allocate(4000);
+    std::vector<float> plain(1000, 1);
+    std::fill_n(static_cast<float*>(memory.data()), 1000, 1.0F);
+    for (const bool registered : {true, false}) {
+      const auto record = std::make_shared<OperationRecord>();
+      float* const data = registered ? static_cast<float*>(memory.data()) : plain.data();
+      world.all_reduce(buffer_of(data, 1000), ReduceOp::kSum, {.record = record}).wait();
+      EXPECT_EQ(record->algorithm, name_for(registered));
+      EXPECT_EQ(data[999], 3.0F);
+    }
+  });
+  ASSERT_EQ(::unsetenv("LOCKSTEP_ALGORITHMS"), 0);
+}
+
+TEST(Schedules, WhatTheNamedAlgorithmCannotDoIsSelected) {
+  for (const char* name : {"naive", "recursive_doubling", "hierarchical:ring,ring"}) {
+    ASSERT_EQ(::setenv("LOCKSTEP_ALGORITHM", name, 1), 0);
+    run_threads(3, [&](World& world) {
+      EXPECT_EQ(world.algorithm_for(Collective::kAllReduce, 1 << 20), name);
+      const Group group = world.split(0);
+      std::vector<float> values(5, static_cast<float>(world.rank()));
+      group.broadcast(buffer_of(values), 1).wait();
+      EXPECT_EQ(values, std::vector<float>(5, 1.0F));
+      EXPECT_THROW(group.all_to_all(values.data(), buffer_of(values), {.algorithm = name}).wait(), Error)
+          << "asked for";
+    });
+  }
+  ASSERT_EQ(::setenv("LOCKSTEP_ALGORITHM", "niave", 1), 0);
+  run_threads(2, [](World& world) { EXPECT_THROW(world.barrier().wait(), Error); });
+  ASSERT_EQ(::unsetenv("LOCKSTEP_ALGORITHM"), 0);
+}
+
 TEST(Schedules, AreAskedForWithTheHosts) {
   const std::vector<int> hosts{0, 1, 0, 1};
-  detail::Schedules schedules(4, Medium::kMessages, hosts);
+  detail::Schedules schedules(4, Medium::kTcp, hosts, {});
   for (const char* name : {"ring", "hierarchical:direct,ring"}) {
     const Schedule expected = find_algorithm(name).build({.ranks = 4, .hosts = hosts});
     EXPECT_EQ(schedules.get(name, Collective::kAllReduce, 0).steps, expected.steps);
     EXPECT_NE(expected.steps, find_algorithm(name).build({.ranks = 4}).steps);
   }
-  EXPECT_EQ(schedules.resolve("auto", Collective::kAllReduce, 4), "hierarchical:recursive_doubling,recursive_doubling");
+  EXPECT_EQ(schedules.resolve("auto", Collective::kAllReduce, 4, MemoryKind::kPlain),
+            "hierarchical:recursive_doubling,recursive_doubling");
 }
 
 TEST(Schedules, WhatCannotBeBuiltIsRefusedEveryTime) {
   std::vector<int> hosts;  // of so many sizes that no chunks fit
   for (const int size : {11, 13, 16, 17, 19, 23}) hosts.insert(hosts.end(), static_cast<std::size_t>(size), size);
-  detail::Schedules schedules(static_cast<int>(hosts.size()), Medium::kMessages, hosts);
+  detail::Schedules schedules(static_cast<int>(hosts.size()), Medium::kTcp, hosts, {});
   for (int time = 0; time < 2; ++time) {
     EXPECT_THROW(schedules.get("hierarchical:ring,tree", Collective::kAllReduce, 0), Error) << time;
     EXPECT_THROW(schedules.get("pairwise", Collective::kAllReduce, 0), Error) << time;
   }
-  EXPECT_EQ(schedules.resolve("auto", Collective::kAllReduce, 4), "recursive_doubling");
+  EXPECT_EQ(schedules.resolve("auto", Collective::kAllReduce, 4, MemoryKind::kPlain), "recursive_doubling");
 }
 
 /// The two are written down in layers that do not know each other.

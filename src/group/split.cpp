@@ -97,7 +97,7 @@ std::shared_ptr<GroupState> split(const Group& group, GroupState& parent, int co
                                       .rank = identity.rank,
                                       .size = identity.size,
                                       .timeout = environment_duration(kJoinTimeoutVariable, std::chrono::seconds(60))});
-  return std::make_shared<GroupState>(std::move(identity), std::move(engine));
+  return std::make_shared<GroupState>(std::move(identity), std::move(engine), parent.calibration());
 }
 
 }  // namespace lockstep::detail

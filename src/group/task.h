@@ -4,6 +4,7 @@
 
 #include <lockstep/group.h>
 
+#include <span>
 #include <vector>
 
 namespace lockstep::detail {
@@ -15,11 +16,13 @@ struct Task {
   const void* input = nullptr;  ///< what goes in, where it is not `buffer`: as large
   ReduceOp op = ReduceOp::kSum;
   int root = 0;
-  /// Elements of each rank's block, where they differ; in an all_to_all of each pair's, by sender and receiver.
-  std::vector<std::size_t> block_counts;
+  /// Elements of each rank's block, where they differ; in an all_to_all of each pair's, by sender and receiver. The
+  /// caller's, as long as the call.
+  std::span<const std::size_t> block_counts;
 
   /// Whether what goes in and what comes out are of different sizes, and of different ones on different ranks.
   bool has_pair_counts() const { return collective == Collective::kAllToAll && !block_counts.empty(); }
+  std::vector<std::size_t> counts_of_blocks() const { return {block_counts.begin(), block_counts.end()}; }
   const void* input_data() const { return input != nullptr ? input : buffer.data; }
 };
 

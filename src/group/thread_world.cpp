@@ -1,6 +1,8 @@
 #include "group/thread_world.h"
 
 #include "group/group_state.h"
+#include "planner/in_force.h"
+#include "transport/tcp/thread_host.h"
 
 #include <exception>
 #include <functional>
@@ -34,6 +36,7 @@ World WorldMaker::make(std::shared_ptr<GroupState> state) { return World(std::mo
 
 void run_threads_over(std::vector<std::unique_ptr<Engine>> engines, const std::function<void(World&)>& f) {
   FirstFailure failure;
+  const JobCalibration calibration = engines.size() > 1 ? job_calibration() : JobCalibration();
   const auto run_in = [&](World& world, GroupState& state) {
     try {
       f(world);
@@ -50,7 +53,7 @@ void run_threads_over(std::vector<std::unique_ptr<Engine>> engines, const std::f
       Identity identity{.rank = engine->rank(), .size = engine->size(), .job = {}};
       identity.local_rank = identity.rank;
       identity.local_size = identity.size;
-      const auto state = std::make_shared<GroupState>(identity, std::move(engine));
+      const auto state = std::make_shared<GroupState>(identity, std::move(engine), calibration);
       World world = WorldMaker::make(state);
       run_in(world, *state);
     } catch (...) {
@@ -62,6 +65,12 @@ void run_threads_over(std::vector<std::unique_ptr<Engine>> engines, const std::f
   for (auto& engine : engines) threads.emplace_back(run, std::ref(engine));
   threads.clear();
   failure.rethrow();
+}
+
+void run_threads_over_tcp(int ranks, const std::function<void(World&)>& f) {
+  std::vector<std::unique_ptr<Engine>> engines;
+  for (tcp::Host& host : tcp::thread_hosts(ranks)) engines.push_back(make_engine(tcp::create(std::move(host))));
+  run_threads_over(std::move(engines), f);
 }
 
 }  // namespace lockstep::detail

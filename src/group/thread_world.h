@@ -21,4 +21,7 @@ class WorldMaker {
 /// What run_threads does, over engines of any kind: one a rank, in their order.
 void run_threads_over(std::vector<std::unique_ptr<Engine>> engines, const std::function<void(World&)>& f);
 
+/// run_threads() over TCP: threads that talk through sockets on loopback, as processes would.
+void run_threads_over_tcp(int ranks, const std::function<void(World&)>& f);
+
 }  // namespace lockstep::detail

@@ -1,4 +1,4 @@
-#include "group/tcp_threads_for_tests.h"
+#include "group/thread_world.h"
 
 #include <gtest/gtest.h>
 #include <lockstep/traffic.h>
@@ -15,7 +15,7 @@ class Traffic : public testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Ranks, Traffic, testing::Values(2, 3, 4));
 
 TEST_P(Traffic, IsWhatTheAlgorithmSendsAndLittleMore) {
-  on_tcp(GetParam(), [](World& world) {
+  detail::run_threads_over_tcp(GetParam(), [](World& world) {
     const double ranks = world.size();
     std::vector<float> values(kCount, 1);
     const auto before = bytes_sent(world);
@@ -27,7 +27,7 @@ TEST_P(Traffic, IsWhatTheAlgorithmSendsAndLittleMore) {
 }
 
 TEST(Traffic, CountsMessagesAndEachGroupForItself) {
-  on_tcp(2, [](World& world) {
+  detail::run_threads_over_tcp(2, [](World& world) {
     std::vector<float> values(kCount, 1);
     const auto before = bytes_sent(world);
     if (world.rank() == 0) world.send(buffer_of(values), 1).wait();

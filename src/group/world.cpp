@@ -5,6 +5,7 @@
 #include "group/placement.h"
 #include "group/tcp_request.h"
 #include "group/thread_world.h"
+#include "planner/in_force.h"
 #include "topology/host_id.h"
 #include "transport/mpi/library.h"
 #include "transport/mpi/mpi_transport.h"
@@ -16,6 +17,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace lockstep {
@@ -51,7 +53,8 @@ std::chrono::milliseconds join_timeout() {
 std::unique_ptr<detail::Engine> join(const Identity& identity) {
   if (identity.size == 1) return detail::make_lone_engine();
   const Kind kind = kind_for(identity);
-  if (kind == Kind::kMpi) return detail::make_engine(mpi::create(identity.rank, identity.size, join_timeout()));
+  if (kind == Kind::kMpi)
+    return detail::make_engine(mpi::create(identity.rank, identity.size, join_timeout()), Medium::kMpi);
   if (kind == Kind::kTcp) {
     return detail::make_engine(tcp::create(tcp::join_processes(tcp_request(identity, environment))));
   }
@@ -59,20 +62,27 @@ std::unique_ptr<detail::Engine> join(const Identity& identity) {
       {.job = identity.job, .rank = identity.rank, .size = identity.size, .timeout = join_timeout()})));
 }
 
-World make_world(const Identity& identity, std::unique_ptr<detail::Engine> engine) {
-  return detail::WorldMaker::make(std::make_shared<detail::GroupState>(identity, std::move(engine)));
-}
-
 }  // namespace
 
 World World::from_env() {
   Identity identity = identify_from_environment();
   auto engine = join(identity);
-  if (identity.size > 1) identity.hosts = detail::tell_hosts(*engine, host_id(), join_timeout());
-  return make_world(identity, std::move(engine));
+  JobCalibration calibration;
+  if (identity.size > 1) {
+    const std::string host = host_id();
+    calibration = job_calibration();
+    const auto [placement, same] =
+        detail::tell_whereabouts(*engine, {.host = host, .calibration = calibration.digest}, join_timeout());
+    identity.hosts = placement;
+    if (!same) calibration = {.calibration = nullptr, .fault = "ranks follow different calibrations"};
+  }
+  return detail::WorldMaker::make(
+      std::make_shared<detail::GroupState>(std::move(identity), std::move(engine), std::move(calibration)));
 }
 
-World World::alone() { return make_world({}, detail::make_lone_engine()); }
+World World::alone() {
+  return detail::WorldMaker::make(std::make_shared<detail::GroupState>(Identity(), detail::make_lone_engine()));
+}
 
 int World::local_rank() const { return state_->identity().local_rank; }
 int World::local_size() const { return state_->identity().local_size; }

@@ -10,9 +10,10 @@
 
 namespace lockstep::lab {
 
-Journal::Journal(const OutputOptions& options, RunRecord run) : run_(std::move(run)), jsonl_path_(options.jsonl) {
+Journal::Journal(const OutputOptions& options, RunRecord run, bool goes_on)
+    : run_(std::move(run)), jsonl_path_(options.jsonl) {
   if (!jsonl_path_.empty()) {
-    jsonl_.open(jsonl_path_, std::ios::trunc);
+    jsonl_.open(jsonl_path_, goes_on ? std::ios::app : std::ios::trunc);
     if (!jsonl_) {
       throw Error(ErrorCode::kInvalidArgument, fmt::format("--jsonl {} cannot be written: {}.", jsonl_path_,
                                                            std::generic_category().message(errno)));

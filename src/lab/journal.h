@@ -19,7 +19,8 @@ namespace lockstep::lab {
 class Journal {
  public:
   /// Throws Error (kInvalidArgument) if the file of JSON lines cannot be made, (kIo) for event files.
-  Journal(const OutputOptions& options, RunRecord run);
+  /// A run that `goes_on` adds to the file of --jsonl; another one begins it anew.
+  Journal(const OutputOptions& options, RunRecord run, bool goes_on = false);
 
   void add(const IterationRecord& record);
   void say(const std::string& line) { console_->say(line); }

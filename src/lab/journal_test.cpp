@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <sstream>
 
 namespace lockstep::lab {
@@ -38,6 +39,21 @@ TEST_F(JournalTest, WritesAJsonObjectForEachIteration) {
     EXPECT_EQ(nlohmann::json::parse(line).at("iteration"), i);
   }
   EXPECT_FALSE(std::getline(lines, line));
+}
+
+TEST_F(JournalTest, ARunThatGoesOnAddsToItsFile) {
+  OutputOptions options;
+  options.jsonl = (folder_ / "log.jsonl").string();
+  const auto lines_after = [&](bool goes_on) {
+    Journal journal(options, run(), goes_on);
+    journal.add(record(1));
+    journal.close();
+    const std::string text = read_file(options.jsonl);
+    return std::count(text.begin(), text.end(), '\n');
+  };
+  EXPECT_EQ(lines_after(false), 1);
+  EXPECT_EQ(lines_after(true), 2);
+  EXPECT_EQ(lines_after(false), 1);
 }
 
 TEST_F(JournalTest, RefusesAFileThatCannotBeMade) {

@@ -26,6 +26,10 @@ void add_output_flags(CLI::Option_group& group, OutputOptions& options);
 /// Throws Error (kInvalidArgument) with what cannot be.
 void validate(const OutputOptions& options);
 
+/// Throws Error (kInvalidArgument) with the first file or folder of theirs that cannot be made or written to, as far as
+/// that shows without making any.
+void require_writable(const OutputOptions& options);
+
 /// Makes the folder. Throws Error (kInvalidArgument) if it cannot be made or written to.
 void make_folder(const OutputOptions& options);
 

@@ -10,8 +10,10 @@ namespace lockstep::lab {
 namespace {
 
 /// From where nothing before it was under way any more: what a prediction is of.
+std::int64_t alone_from_us(const BucketTiming& bucket) { return std::max(bucket.launched_us, bucket.begun_us); }
+
 double milliseconds(const BucketTiming& bucket) {
-  return static_cast<double>(bucket.completed_us - std::max(bucket.launched_us, bucket.begun_us)) / 1000;
+  return static_cast<double>(bucket.completed_us - alone_from_us(bucket)) / 1000;
 }
 
 std::vector<BucketRecord> bucket_records(const SyncReport& report) {
@@ -25,6 +27,7 @@ std::vector<BucketRecord> bucket_records(const SyncReport& report) {
                        .hidden = bucket.hidden,
                        .operation = bucket.operation,
                        .block = bucket.block,
+                       .phase = bucket.phase,
                        .steps = bucket.steps,
                        .wire_bytes = bucket.wire_bytes,
                        .predicted_ms = bucket.predicted_ms});
@@ -32,12 +35,10 @@ std::vector<BucketRecord> bucket_records(const SyncReport& report) {
   return records;
 }
 
-/// For how long some bucket was under way while gradients were still to come.
-double hidden_ms(const SyncReport& report) {
+/// For how long some operation was under way; those that overlap, as a hook's may, count once.
+double under_way_ms(const SyncReport& report) {
   std::vector<std::pair<std::int64_t, std::int64_t>> spans;
-  for (const BucketTiming& bucket : report.buckets) {
-    spans.emplace_back(bucket.launched_us, std::min(bucket.completed_us, report.last_gradient_us));
-  }
+  for (const BucketTiming& bucket : report.buckets) spans.emplace_back(alone_from_us(bucket), bucket.completed_us);
   std::sort(spans.begin(), spans.end());
   std::int64_t covered = 0, until = std::numeric_limits<std::int64_t>::min();
   for (const auto& [begin, end] : spans) {
@@ -49,6 +50,8 @@ double hidden_ms(const SyncReport& report) {
 }
 
 }  // namespace
+
+double hidden_ms(const SyncReport& report) { return std::max(0.0, under_way_ms(report) - report.exposed_ms); }
 
 IterationRecord record_of(const Group& group, const SyncReport& report, double total_ms, const OutputOptions& options) {
   IterationRecord record;

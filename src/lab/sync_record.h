@@ -8,6 +8,10 @@
 
 namespace lockstep::lab {
 
+/// Of the time that communication was under way, what the calling thread computed beside: with the exposed time it is
+/// all communication of the iteration, T_comm.
+double hidden_ms(const SyncReport& report);
+
 /// The record of an iteration that took `total_ms`, of which `report` tells the last synchronised backward: times,
 /// bytes, algorithm, and each bucket where it is asked for. What the iteration came to is left to the caller.
 IterationRecord record_of(const Group& group, const SyncReport& report, double total_ms, const OutputOptions& options);

@@ -1,5 +1,7 @@
 #include "lab/training_trace.h"
 
+#include "lab/sync_record.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -7,6 +9,7 @@ namespace lockstep::lab {
 
 void TrainingTrace::begin(std::int64_t iteration) {
   iteration_ = iteration;
+  begun_us_ = now_us();
   iterations_.emplace_back();
   if (iterations_.size() > 2 * kEnds) {
     iterations_.erase(iterations_.begin() + kEnds);
@@ -22,21 +25,44 @@ std::string name_of(const BucketTiming& bucket) {
   return fmt::format("{} {}", bucket.operation, bucket.block);
 }
 
+std::string shown_ms(double milliseconds) { return fmt::format("{:.3f} ms", milliseconds); }
+
+double length_ms(std::int64_t begin_us, std::int64_t end_us) { return static_cast<double>(end_us - begin_us) / 1000; }
+
 }  // namespace
 
 void TrainingTrace::add(const SyncReport& report) {
-  for (const BucketTiming& bucket : report.buckets) {
-    auto shown = arguments();
-    shown["bytes"] = std::to_string(bucket.bytes);
-    shown["algorithm"] = bucket.algorithm;
-    shown["parameters"] = fmt::format("{}", fmt::join(bucket.parameters, ", "));
-    shown["hidden"] = bucket.hidden ? "yes" : "no";
-    shown["operation"] = bucket.operation;
-    shown["steps"] = std::to_string(bucket.steps);
-    shown["bytes sent"] = std::to_string(bucket.wire_bytes);
-    if (bucket.predicted_ms) shown["predicted"] = fmt::format("{:.3f} ms", *bucket.predicted_ms);
-    add({name_of(bucket), "communication", bucket.launched_us, bucket.completed_us, shown, true});
+  for (const BucketTiming& bucket : report.buckets) add_bucket(bucket);
+  const std::int64_t end_us = now_us();
+  const double hidden = hidden_ms(report), waited = waited_for_data();
+  auto shown = arguments();
+  shown["compute"] = shown_ms(length_ms(begun_us_, end_us) - report.exposed_ms - waited);
+  shown["communication"] = shown_ms(report.exposed_ms + hidden);
+  shown["exposed"] = shown_ms(report.exposed_ms);
+  shown["hidden"] = shown_ms(hidden);
+  add({"iteration", kIterationCategory, begun_us_, end_us, shown, false});
+}
+
+void TrainingTrace::add_bucket(const BucketTiming& bucket) {
+  auto shown = arguments();
+  shown["bytes"] = std::to_string(bucket.bytes);
+  shown["algorithm"] = bucket.algorithm;
+  shown["parameters"] = fmt::format("{}", fmt::join(bucket.parameters, ", "));
+  shown["hidden"] = bucket.hidden ? "yes" : "no";
+  shown["operation"] = bucket.operation;
+  shown["phase"] = bucket.phase;
+  shown["steps"] = std::to_string(bucket.steps);
+  shown["bytes sent"] = std::to_string(bucket.wire_bytes);
+  if (bucket.predicted_ms) shown["predicted"] = shown_ms(*bucket.predicted_ms);
+  add({name_of(bucket), "communication", bucket.launched_us, bucket.completed_us, shown, true});
+}
+
+double TrainingTrace::waited_for_data() const {
+  double waited = 0;
+  for (const TraceSpan& span : iterations_.back()) {
+    if (span.name == "data") waited += length_ms(span.begin_us, span.end_us);
   }
+  return waited;
 }
 
 void TrainingTrace::write(const std::filesystem::path& folder) const {

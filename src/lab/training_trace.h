@@ -30,7 +30,8 @@ class TrainingTrace {
     const Span span(*this, name);
     return std::forward<Work>(work)();
   }
-  /// The buckets of the last backward.
+  /// The end of an iteration, of which `report` tells the last synchronised backward: its buckets, and a span around
+  /// all since begin() with its times in sum: computing, communication, of that exposed and hidden.
   void add(const SyncReport& report);
 
   /// Writes this rank's part of the trace into `folder`, for merge_traces. Throws Error (kIo).
@@ -51,11 +52,15 @@ class TrainingTrace {
     const char* name_;
     std::int64_t begin_us_;
   };
+  void add_bucket(const BucketTiming& bucket);
+  /// Of the iteration under way, in ms.
+  double waited_for_data() const;
   void add(TraceSpan span) { iterations_.back().push_back(std::move(span)); }
   std::map<std::string, std::string> arguments() const { return {{"iteration", std::to_string(iteration_)}}; }
 
   int rank_;
   std::int64_t iteration_ = 0;
+  std::int64_t begun_us_ = 0;
   bool cut_ = false;
   std::deque<std::vector<TraceSpan>> iterations_;
 };

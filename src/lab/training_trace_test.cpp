@@ -5,8 +5,10 @@
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
+#include <chrono>
 #include <set>
 #include <string>
+#include <thread>
 
 namespace lockstep::lab {
 
@@ -43,6 +45,57 @@ TEST_F(Trace, HasTheWorkAndTheBuckets) {
     EXPECT_THAT(text, HasSubstr(expected));
   }
   EXPECT_EQ(trace.extent(), "all iterations");
+}
+
+TEST_F(Trace, TellsGathersOfForwardFromThoseOfBackward) {
+  TrainingTrace trace(0);
+  trace.begin(1);
+  SyncReport report;
+  for (const char* phase : {"forward", "backward"}) {
+    report.buckets.push_back({.launched_us = now_us(),
+                              .completed_us = now_us() + 5,
+                              .operation = "all_gather",
+                              .phase = phase,
+                              .block = "layers.0"});
+  }
+  trace.add(report);
+  std::set<std::string> phases;
+  const auto all = nlohmann::json::parse(written(trace));
+  for (const auto& event : all.at("traceEvents")) {
+    if (event.at("name") == "all_gather layers.0" && event.contains("args")) {
+      phases.insert(event["args"]["phase"].get<std::string>());
+    }
+  }
+  EXPECT_THAT(phases, testing::UnorderedElementsAre("backward", "forward"));
+}
+
+TEST_F(Trace, AnIterationsSpanHasItsTimesInSum) {
+  const auto wait_ms = [](int milliseconds) { std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds)); };
+  TrainingTrace trace(0);
+  trace.begin(1);
+  trace.measure("data", [&] { wait_ms(50); });
+  trace.measure("forward", [&] { wait_ms(20); });
+  SyncReport report;
+  report.exposed_ms = 2;
+  const std::int64_t at = now_us();
+  report.buckets = {{.launched_us = at - 12'000, .completed_us = at - 2'000}};
+  trace.add(report);
+  trace.measure("evaluation", [] {});
+  nlohmann::json iteration, evaluation;
+  const auto all = nlohmann::json::parse(written(trace));
+  for (const auto& event : all.at("traceEvents")) {
+    if (event.at("name") == "iteration") iteration = event;
+    if (event.at("name") == "evaluation") evaluation = event;
+  }
+  ASSERT_TRUE(iteration.is_object());
+  EXPECT_EQ(iteration["args"]["communication"], "10.000 ms");
+  EXPECT_EQ(iteration["args"]["exposed"], "2.000 ms");
+  EXPECT_EQ(iteration["args"]["hidden"], "8.000 ms");
+  const double total = iteration["dur"].get<double>() / 1000;
+  const double compute = std::stod(iteration["args"]["compute"].get<std::string>());
+  EXPECT_GE(compute, 18);
+  EXPECT_LE(compute, total - 50 - 2);
+  EXPECT_GE(evaluation["ts"].get<double>(), iteration["ts"].get<double>() + iteration["dur"].get<double>());
 }
 
 TEST_F(Trace, RecordsWorkThatThrows) {

@@ -15,7 +15,7 @@ namespace {
 
 constexpr pid_t kAllIsOver = 0;
 
-[[noreturn]] void watch(int channel) {
+[[noreturn]] void watch(int channel, int of_launcher) {
   ::prctl(PR_SET_NAME, "lockstep-guard");
   ::setsid();  // no signal meant for the job's terminal or groups reaches it
   sigset_t all;
@@ -23,7 +23,11 @@ constexpr pid_t kAllIsOver = 0;
   ::sigprocmask(SIG_SETMASK, &all, nullptr);
   // It must hold nothing open that somebody waits to be closed: our stdout, a pipe of the shell.
   ::dup2(channel, 0);
-  ::close_range(1, ~0U, 0);
+  ::close(of_launcher);                 // else it would wait for itself
+  if (::close_range(1, ~0U, 0) != 0) {  // before Linux 5.9, or forbidden
+    const auto most = static_cast<int>(::sysconf(_SC_OPEN_MAX));
+    for (int descriptor = 1; descriptor < most; ++descriptor) ::close(descriptor);
+  }
   std::vector<pid_t> groups;
   pid_t message = kAllIsOver;
   ssize_t got = 0;
@@ -47,7 +51,7 @@ Guard::Guard() {
   const FileDescriptor other(ends[1]);
   pid_ = ::fork();
   if (pid_ < 0) throw_system_error("Starting the process that guards the job");
-  if (pid_ == 0) watch(other.get());
+  if (pid_ == 0) watch(other.get(), channel_.get());
 }
 
 Guard::~Guard() {

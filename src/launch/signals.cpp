@@ -24,6 +24,8 @@ Signals::Signals() {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGTSTP, SIGUSR1, SIGUSR2}) {
     if (!is_ignored(signal)) ::sigaddset(&mask, signal);
   }
+  // Ignored by whoever started us, ranks that end would leave nothing to be asked about.
+  ::signal(SIGCHLD, SIG_DFL);
   descriptor_ = FileDescriptor(::signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!descriptor_) throw_system_error("Making a descriptor for signals");
   ::sigprocmask(SIG_BLOCK, &mask, &before_);

@@ -17,7 +17,7 @@ namespace lockstep {
 
 namespace {
 
-constexpr int kVersion = 4;
+constexpr int kVersion = 5;
 
 /// One algorithm's schedule is built once for all sizes.
 struct Candidate {
@@ -37,6 +37,61 @@ std::vector<Candidate> candidates(Collective collective, int ranks) {
   return found;
 }
 
+nlohmann::json json_of(const std::vector<Sample>& samples) {
+  nlohmann::json json = nlohmann::json::array();
+  for (const Sample& sample : samples) {
+    json.push_back({{"collective", to_string(sample.collective)},
+                    {"algorithm", sample.algorithm},
+                    {"ranks", sample.ranks},
+                    {"bytes", sample.bytes},
+                    {"seconds", sample.seconds}});
+  }
+  return json;
+}
+
+std::vector<Sample> samples_from(const nlohmann::json& json) {
+  std::vector<Sample> samples;
+  for (const nlohmann::json& sample : json) {
+    samples.push_back({.collective = parse_collective(sample.at("collective").get<std::string>()),
+                       .algorithm = sample.at("algorithm"),
+                       .ranks = sample.at("ranks"),
+                       .bytes = sample.at("bytes"),
+                       .seconds = sample.at("seconds"),
+                       .job = {}});
+  }
+  return samples;
+}
+
+nlohmann::json json_of(const PredictionError& error) {
+  return {{"median_error", error.median}, {"worst_error", error.worst}};
+}
+
+PredictionError error_from(const nlohmann::json& json) {
+  return {.median = json.at("median_error"), .worst = json.at("worst_error")};
+}
+
+nlohmann::json json_of(const Calibration::Tcp& tcp) {
+  nlohmann::json alpha = nlohmann::json::object();
+  for (const auto& [ranks, cost] : tcp.model.alpha) {
+    alpha[std::to_string(ranks)] = {{"step_s", cost.step_s}, {"message_s", cost.message_s}};
+  }
+  return {{"alpha", alpha},
+          {"beta_s", tcp.model.beta_s},
+          {"gamma_s", tcp.model.gamma_s},
+          {"held_back", json_of(tcp.held_back)},
+          {"samples", json_of(tcp.samples)}};
+}
+
+Calibration::Tcp tcp_from(const nlohmann::json& json) {
+  Calibration::Tcp tcp{.model = {.alpha = {}, .beta_s = json.at("beta_s"), .gamma_s = json.at("gamma_s")},
+                       .held_back = error_from(json.at("held_back")),
+                       .samples = samples_from(json.at("samples"))};
+  for (const auto& [ranks, cost] : json.at("alpha").items()) {
+    tcp.model.alpha[std::stoi(ranks)] = {.step_s = cost.at("step_s"), .message_s = cost.at("message_s")};
+  }
+  return tcp;
+}
+
 }  // namespace
 
 std::optional<std::filesystem::path> calibration_file() {
@@ -47,30 +102,22 @@ std::optional<std::filesystem::path> calibration_file() {
 }
 
 std::string to_json(const Calibration& calibration) {
-  nlohmann::json samples = nlohmann::json::array();
-  for (const HostSample& sample : calibration.samples) {
-    samples.push_back({{"collective", to_string(sample.collective)},
-                       {"algorithm", sample.algorithm},
-                       {"ranks", sample.ranks},
-                       {"bytes", sample.bytes},
-                       {"seconds", sample.seconds}});
-  }
   nlohmann::json selections = nlohmann::json::object();
   for (const auto& [ranks, selection] : calibration.selections) selections[std::to_string(ranks)] = selection.to_text();
   const Machine& machine = calibration.machine;
-  const nlohmann::json json{
-      {"version", kVersion},
-      {"machine",
-       {{"processor", machine.processor},
-        {"cores", machine.cores},
-        {"memory_bytes", machine.memory_bytes},
-        {"cache_bytes_a_core", machine.cache_bytes_a_core},
-        {"cache_bytes_shared", machine.cache_bytes_shared}}},
-      {"memory_bytes_per_second", calibration.memory_bytes_per_second},
-      {"shm_seconds", calibration.shm.seconds.values},
-      {"held_back", {{"median_error", calibration.held_back.median}, {"worst_error", calibration.held_back.worst}}},
-      {"selections", selections},
-      {"samples", samples}};
+  const nlohmann::json json{{"version", kVersion},
+                            {"machine",
+                             {{"processor", machine.processor},
+                              {"cores", machine.cores},
+                              {"memory_bytes", machine.memory_bytes},
+                              {"cache_bytes_a_core", machine.cache_bytes_a_core},
+                              {"cache_bytes_shared", machine.cache_bytes_shared}}},
+                            {"memory_bytes_per_second", calibration.memory_bytes_per_second},
+                            {"shm_seconds", calibration.shm.seconds.values},
+                            {"held_back", json_of(calibration.held_back)},
+                            {"selections", selections},
+                            {"samples", json_of(calibration.samples)},
+                            {"tcp", json_of(calibration.tcp)}};
   return json.dump(1) + "\n";
 }
 
@@ -86,20 +133,12 @@ Calibration parse_calibration(std::string_view text, const std::string& source_n
                                         .cache_bytes_shared = machine.at("cache_bytes_shared")},
                             .shm = {.seconds = {.values = json.at("shm_seconds")}},
                             .memory_bytes_per_second = json.at("memory_bytes_per_second"),
-                            .held_back = {.median = json.at("held_back").at("median_error"),
-                                          .worst = json.at("held_back").at("worst_error")},
-                            .samples = {},
-                            .selections = {}};
+                            .held_back = error_from(json.at("held_back")),
+                            .samples = samples_from(json.at("samples")),
+                            .selections = {},
+                            .tcp = tcp_from(json.at("tcp"))};
     for (const auto& [ranks, selection] : json.at("selections").items()) {
       calibration.selections[std::stoi(ranks)] = Selection::parse(selection.get<std::string>(), source_name);
-    }
-    for (const nlohmann::json& sample : json.at("samples")) {
-      calibration.samples.push_back({.collective = parse_collective(sample.at("collective").get<std::string>()),
-                                     .algorithm = sample.at("algorithm"),
-                                     .ranks = sample.at("ranks"),
-                                     .bytes = sample.at("bytes"),
-                                     .seconds = sample.at("seconds"),
-                                     .job = {}});
     }
     return calibration;
   } catch (const std::exception& error) {

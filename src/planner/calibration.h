@@ -2,6 +2,7 @@
 
 #include "planner/host_model.h"
 #include "planner/selection.h"
+#include "planner/tcp_model.h"
 
 #include <filesystem>
 #include <map>
@@ -18,8 +19,16 @@ struct Calibration {
   HostModel shm;                        ///< ranks that share the host's memory
   double memory_bytes_per_second = 0;   ///< that all cores together copy, read and written counted
   PredictionError held_back;            ///< of predictions of measurements that the fit has not seen
-  std::vector<HostSample> samples;      ///< everything measured; without their jobs when read from a file
+  std::vector<Sample> samples;          ///< everything measured; without their jobs when read from a file
   std::map<int, Selection> selections;  ///< by ranks: of each collective what is predicted to be the fastest
+
+  /// Ranks of this host that talk over TCP.
+  struct Tcp {
+    TcpModel model;
+    PredictionError held_back;
+    std::vector<Sample> samples;  ///< none: not measured
+  };
+  Tcp tcp;
 };
 
 /// $XDG_CACHE_HOME/lockstep/calibration.json, where XDG_CACHE_HOME is unset ~/.cache; none where neither is known.

@@ -32,6 +32,9 @@ Calibration with(double turn_s, double accessed_s, double fetched_s) {
 TEST(Calibration, ComesBackFromItsJson) {
   Calibration written = with(1e-6, 1e-10, 3e-10);
   written.selections[4] = selection_by(written, 4);
+  written.tcp.model = {{{2, {1e-6, 2e-7}}, {4, {3e-6, 4e-7}}}, {1, 2, 3, 4}, 5};
+  written.tcp.held_back = {.median = 0.1, .worst = 0.4};
+  written.tcp.samples = {{.algorithm = "tree", .ranks = 4, .bytes = 8, .seconds = 1e-5}};
   const Calibration read = parse_calibration(to_json(written), "written");
   EXPECT_EQ(read.machine, written.machine);
   EXPECT_EQ(read.shm.seconds.values, written.shm.seconds.values);
@@ -39,6 +42,11 @@ TEST(Calibration, ComesBackFromItsJson) {
   EXPECT_EQ(read.selections, written.selections);
   ASSERT_EQ(read.samples.size(), 1U);
   EXPECT_EQ(read.samples[0].algorithm, "ring");
+  const Schedule ring = find_algorithm("ring").build({.ranks = 3});
+  EXPECT_EQ(read.tcp.model.predict(ring, 1e6), written.tcp.model.predict(ring, 1e6));
+  EXPECT_EQ(read.tcp.held_back.worst, 0.4);
+  ASSERT_EQ(read.tcp.samples.size(), 1U);
+  EXPECT_EQ(read.tcp.samples[0].ranks, 4);
 }
 
 TEST(Calibration, WhatIsNoneIsRefusedWithWhatToDo) {

@@ -1,5 +1,7 @@
 #include "planner/closed_form.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace lockstep {
@@ -39,6 +41,21 @@ Estimate direct(double p, double n, const FlatCost& cost) {
   return twice(direct_reduce_scatter(p, n, cost), direct_all_gather(p, n, cost));
 }
 
+/// With a root that sends to, or hears from, every other rank in its turn `bytes` each.
+Estimate with_everybody(double p, double bytes, double reduced, double most_sent, const FlatCost& cost) {
+  return {rounds(p - 1, bytes, reduced * (p - 1), cost), one_step(p), p - 1, (p - 1) * bytes, most_sent};
+}
+Estimate star_broadcast(double p, double n, const FlatCost& cost) { return with_everybody(p, n, 0, (p - 1) * n, cost); }
+Estimate star_reduce(double p, double n, const FlatCost& cost) {
+  return with_everybody(p, n, 1, one_step(p) * n, cost);
+}
+Estimate star_scatter(double p, double n, const FlatCost& cost) {
+  return with_everybody(p, n / p, 0, (p - 1) / p * n, cost);
+}
+Estimate star_gather(double p, double n, const FlatCost& cost) {
+  return with_everybody(p, n / p, 0, one_step(p) * n / p, cost);
+}
+
 Estimate ring_reduce_scatter(double p, double n, const FlatCost& cost) { return half(p, n, p - 1, 1, cost); }
 Estimate ring_all_gather(double p, double n, const FlatCost& cost) { return half(p, n, p - 1, 0, cost); }
 Estimate ring(double p, double n, const FlatCost& cost) {
@@ -49,6 +66,11 @@ Estimate ring(double p, double n, const FlatCost& cost) {
 Estimate tree_broadcast(double p, double n, const FlatCost& cost) {
   const double h = levels(p);
   return {rounds(h, n, 0, cost), h, p - 1, (p - 1) * n, h * n};
+}
+/// Up the same tree: the root hears from one rank a level, the others send once.
+Estimate tree_reduce(double p, double n, const FlatCost& cost) {
+  const double h = levels(p);
+  return {rounds(h, n, h, cost), h, p - 1, (p - 1) * n, one_step(p) * n};
 }
 Estimate tree(double p, double n, const FlatCost& cost) {
   const double h = levels(p);
@@ -120,6 +142,7 @@ constexpr std::string_view kRabenseifner = "Rabenseifner, Traeff, EuroPVM/MPI 20
 constexpr std::string_view kJain = "Jain, Sabharwal, ICS 2010, on one port";
 constexpr std::string_view kPatarasuk = "Patarasuk, Yuan, JPDC 69(2), 2009";
 constexpr std::string_view kSanders = "Sanders, Speck, Traeff, Parallel Computing 35(12), 2009, in one segment";
+constexpr std::string_view kJia = "Jia et al., arXiv:1807.11205, 2018";
 constexpr std::string_view kBruck = "Bruck et al., IEEE TPDS 8(11), 1997";
 
 constexpr std::string_view kExchangeHalf = "(p-1)(alpha + n/p beta)";
@@ -133,6 +156,12 @@ const std::vector<ClosedForm>& closed_forms() {
       {"naive", Collective::kAllReduce, "(p-1)(alpha + n beta + n gamma)", kThakur, naive},
       {"star", Collective::kAllReduce, "2(p-1)(alpha + n beta) + (p-1) n gamma", kChan, star},
       {"direct", Collective::kAllReduce, kExchangeBoth, kThakur, direct},
+      {"star", Collective::kBroadcast, "(p-1)(alpha + n beta)", kChan, star_broadcast},
+      {"star", Collective::kReduce, "(p-1)(alpha + n beta + n gamma)", kChan, star_reduce},
+      {"star", Collective::kScatter, kExchangeHalf, kChan, star_scatter},
+      {"star", Collective::kGather, kExchangeHalf, kChan, star_gather},
+      {"direct", Collective::kAllToAll, kExchangeHalf, kThakur, direct_all_gather},
+      {"pairwise", Collective::kAllToAll, kExchangeHalf, kThakur, ring_all_gather},
       {"direct", Collective::kReduceScatter, kExchangeReduced, kThakur, direct_reduce_scatter},
       {"direct", Collective::kAllGather, kExchangeHalf, kThakur, direct_all_gather},
       {"ring", Collective::kAllReduce, kExchangeBoth, kPatarasuk, ring},
@@ -140,6 +169,7 @@ const std::vector<ClosedForm>& closed_forms() {
       {"ring", Collective::kAllGather, kExchangeHalf, kPatarasuk, ring_all_gather},
       {"tree", Collective::kAllReduce, "2h(alpha + n beta) + h n gamma", kThakur, tree},
       {"tree", Collective::kBroadcast, "h(alpha + n beta)", kThakur, tree_broadcast},
+      {"tree", Collective::kReduce, "h(alpha + n beta + n gamma)", kThakur, tree_reduce},
       {"tree", Collective::kReduceScatter, "h alpha + (p-1)/p n (beta + gamma)", kBruck, log_reduce_scatter},
       {"tree", Collective::kAllGather, "h alpha + (p-1)/p n beta", kBruck, log_all_gather},
       {"bidirectional_ring", Collective::kAllReduce, "2(p-1)(2 alpha + n/p beta) + (p-1)/p n gamma", kJain,
@@ -158,6 +188,27 @@ const std::vector<ClosedForm>& closed_forms() {
       {"circulant", Collective::kAllGather, "h alpha + (p-1)/p n beta", kTraeff, log_all_gather},
   };
   return kAll;
+}
+
+std::optional<ClosedForm> hierarchical_closed_form(std::string_view local, std::string_view global, int local_ranks) {
+  constexpr std::array<std::string_view, 3> kLeaveShares{"ring", "direct", "circulant"};
+  const ClosedForm* between = find_closed_form(global, Collective::kAllReduce);
+  if (between == nullptr || std::find(kLeaveShares.begin(), kLeaveShares.end(), local) == kLeaveShares.end()) return {};
+  const ClosedForm* first = find_closed_form(local, Collective::kReduceScatter);
+  const ClosedForm* last = find_closed_form(local, Collective::kAllGather);
+  const double l = local_ranks;
+  return ClosedForm{"hierarchical", Collective::kAllReduce,
+                    "LOCAL's reduce_scatter and all_gather of n on L ranks + GLOBAL's all_reduce of n/L on p/L", kJia,
+                    [=](double p, double n, const FlatCost& cost) {
+                      const double hosts = p / l;
+                      Estimate within = twice(first->evaluate(l, n, cost), last->evaluate(l, n, cost));
+                      within.messages *= hosts;
+                      within.bytes *= hosts;
+                      Estimate across = between->evaluate(hosts, n / l, cost);
+                      across.messages *= l;
+                      across.bytes *= l;
+                      return twice(within, across);
+                    }};
 }
 
 const ClosedForm* find_closed_form(std::string_view algorithm, Collective collective) {

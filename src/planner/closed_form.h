@@ -4,6 +4,7 @@
 
 #include <lockstep/types.h>
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,12 +28,17 @@ struct ClosedForm {
   Collective collective;
   std::string_view formula;  ///< of the time, with p, n, h = ceil(log2 p), alpha, beta, gamma
   std::string_view source;
-  Estimate (*evaluate)(double ranks, double bytes, const FlatCost& cost);
+  std::function<Estimate(double ranks, double bytes, const FlatCost& cost)> evaluate;
 };
 
 const std::vector<ClosedForm>& closed_forms();
 
 /// The formula of an algorithm; none where the literature has none that we know.
 const ClosedForm* find_closed_form(std::string_view algorithm, Collective collective);
+
+/// The formula of an all_reduce as hierarchical:LOCAL,GLOBAL with L = `local_ranks` on each host, for p a multiple of
+/// L: a port is a port within a host too. None unless LOCAL leaves 1/L of the buffer with each rank, as ring, direct
+/// and circulant do, and GLOBAL has one.
+std::optional<ClosedForm> hierarchical_closed_form(std::string_view local, std::string_view global, int local_ranks);
 
 }  // namespace lockstep

@@ -22,12 +22,12 @@ void expect_within_one_percent(double expected, double actual, const std::string
   EXPECT_NEAR(actual, expected, 0.01 * expected) << what;
 }
 
-void expect_agreement(const ClosedForm& form, int ranks) {
-  const Schedule schedule = find_algorithm(form.algorithm).build({.collective = form.collective, .ranks = ranks});
+void expect_agreement(const ClosedForm& form, const Schedule& schedule) {
+  const int ranks = schedule.ranks;
   for (const FlatCost& cost : kCosts) {
     const Wiring wiring(flat_network(ranks, cost));
     for (const double bytes : {1.0, 1024.0, 1e6, 1e9}) {
-      const std::string what = fmt::format("{} {} on {} ranks, {} bytes, alpha {}", form.algorithm,
+      const std::string what = fmt::format("{} {} on {} ranks, {} bytes, alpha {}", schedule.name,
                                            to_string(form.collective), ranks, bytes, cost.alpha_s);
       const Estimate estimate = form.evaluate(ranks, bytes, cost);
       expect_within_one_percent(estimate.seconds, simulate(schedule, bytes, wiring).seconds, what);
@@ -44,9 +44,31 @@ void expect_agreement(const ClosedForm& form, int ranks) {
 
 TEST(ClosedForm, TheSimulatedSchedulesAgreeWithTheLiterature) {
   for (const ClosedForm& form : closed_forms()) {
-    for (int ranks = 1; ranks <= 17; ++ranks) expect_agreement(form, ranks);
-    for (const int ranks : {32, 48, 64, 100}) expect_agreement(form, ranks);
+    const auto expect_on = [&](int ranks) {
+      expect_agreement(form, find_algorithm(form.algorithm).build({.collective = form.collective, .ranks = ranks}));
+    };
+    for (int ranks = 1; ranks <= 17; ++ranks) expect_on(ranks);
+    for (const int ranks : {32, 48, 64, 100}) expect_on(ranks);
   }
+}
+
+TEST(ClosedForm, OfTwoLevelsIsThatOfTheComposedSchedule) {
+  for (const char* local : {"ring", "direct", "circulant"}) {
+    for (const std::string_view global : algorithms_for(Collective::kAllReduce)) {
+      for (const int local_ranks : {2, 3, 4}) {
+        const auto form = hierarchical_closed_form(local, global, local_ranks);
+        ASSERT_TRUE(form) << global;
+        for (const int hosts : {2, 3, 5, 8}) {
+          std::vector<int> host_of(static_cast<std::size_t>(hosts * local_ranks));
+          for (std::size_t rank = 0; rank < host_of.size(); ++rank)
+            host_of[rank] = static_cast<int>(rank) / local_ranks;
+          const Algorithm composed = find_algorithm(fmt::format("hierarchical:{},{}", local, global));
+          expect_agreement(*form, composed.build({.ranks = hosts * local_ranks, .hosts = host_of}));
+        }
+      }
+    }
+  }
+  EXPECT_FALSE(hierarchical_closed_form("tree", "ring", 4)) << "one rank of a host has all of the sum";
 }
 
 TEST(ClosedForm, TwoTreesInSegmentsNearTwiceTheBuffer) {

@@ -14,8 +14,8 @@ namespace {
 constexpr HostModel kTruth{
     {{1e-7, 9e-7, 2e-7, 6e-8, 7e-12, 6e-12, 6e-12, 1.5e-11, 1.5e-11, 2e-11, 5e-11, 1e-10, 1e-11, 1e-11, 2e-7, 2e-10}}};
 
-std::vector<HostSample> samples(const HostModel& truth, std::initializer_list<int> ranks, double first_bytes) {
-  std::vector<HostSample> all;
+std::vector<Sample> samples(const HostModel& truth, std::initializer_list<int> ranks, double first_bytes) {
+  std::vector<Sample> all;
   for (const char* algorithm : {"naive", "direct", "ring", "tree"}) {
     for (const int n : ranks) {
       const auto job = std::make_shared<HostJob>(find_algorithm(algorithm).build({.ranks = n}));
@@ -38,14 +38,14 @@ TEST(HostModel, FindsTheCostsThatMadeTheSamples) {
 }
 
 TEST(HostModel, DisturbedSamplesCountLittle) {
-  std::vector<HostSample> disturbed = samples(kTruth, {2, 4, 8}, 4);
+  std::vector<Sample> disturbed = samples(kTruth, {2, 4, 8}, 4);
   for (std::size_t i = 0; i < disturbed.size(); i += 7) disturbed[i].seconds *= 3;
   EXPECT_LT(error_of(fit(disturbed, machine_for_tests()), samples(kTruth, {2, 4, 8}, 4), machine_for_tests()).median,
             0.05);
 }
 
 TEST(HostModel, NoCostIsBelowZero) {
-  std::vector<HostSample> odd = samples(kTruth, {2, 4}, 4);
+  std::vector<Sample> odd = samples(kTruth, {2, 4}, 4);
   for (std::size_t i = 0; i < odd.size(); ++i) odd[i].seconds *= i % 2 == 0 ? 0.1 : 10;
   for (const double seconds : fit(odd, machine_for_tests()).seconds.values) EXPECT_GE(seconds, 0);
 }

@@ -1,7 +1,7 @@
 #include "planner/in_force.h"
 
+#include "base/digest.h"
 #include "base/environment.h"
-#include "planner/calibration.h"
 #include "planner/measured_selection.h"
 #include "schedule/relabelled.h"
 
@@ -9,7 +9,9 @@
 #include <fmt/ranges.h>
 #include <lockstep/error.h>
 
+#include <memory>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace lockstep {
@@ -27,28 +29,49 @@ void take_over(const Selection& measured, int ranks, SelectionInForce& result) {
   result.source += fmt::format("; {} as measured here on {} ranks", fmt::join(names, " and "), ranks);
 }
 
+/// Of ranks that share memory.
+void follow_predictions(const Calibration& calibration, int ranks, SelectionInForce& result) {
+  const bool is_trusted = calibration.held_back.median <= kMostTrustedError;
+  if (is_trusted && has_selection(calibration, ranks)) {
+    result = {stored_selection(calibration, ranks), "calibrated here"};
+  } else if (!is_trusted) {
+    result.source += fmt::format(", since the calibration here is {:.0f} % wrong in the median, more than {:.0f} %",
+                                 100 * calibration.held_back.median, 100 * kMostTrustedError);
+  }
+}
+
 }  // namespace
 
-SelectionInForce selection_in_force(int ranks, Medium medium, const std::vector<int>& hosts) {
-  SelectionInForce result{built_in_selection(ranks, medium, hosts), "built in"};
-  const bool one_host = ranks_of_hosts(hosts).size() < 2;
+JobCalibration job_calibration() {
+  JobCalibration job;
   try {
-    const auto calibration =
-        medium == Medium::kSharedMemory && one_host ? stored_calibration(this_machine()) : std::nullopt;
-    if (calibration) {
-      const bool is_trusted = calibration->held_back.median <= kMostTrustedError;
-      if (is_trusted && has_selection(*calibration, ranks)) {
-        result = {stored_selection(*calibration, ranks), "calibrated here"};
-      } else if (!is_trusted) {
-        result.source += fmt::format(", since the calibration here is {:.0f} % wrong in the median, more than {:.0f} %",
-                                     100 * calibration->held_back.median, 100 * kMostTrustedError);
-      }
-      take_over(measured_selection(*calibration, ranks), ranks, result);
+    if (auto stored = stored_calibration(this_machine())) {
+      job.digest = digest_of(to_json(*stored));
+      job.calibration = std::make_shared<const Calibration>(*std::move(stored));
     }
   } catch (const Error& error) {
     // No job fails, and no calibration either, because of what an older version or a full disk left in a cache.
-    result.source += fmt::format(", since {}", error.what());
+    job.fault = error.what();
   }
+  return job;
+}
+
+SelectionInForce selection_in_force(int ranks, Medium medium, const std::vector<int>& hosts,
+                                    const JobCalibration& followed) {
+  SelectionInForce result{built_in_selection(ranks, medium, hosts), "built in"};
+  const bool one_host = ranks_of_hosts(hosts).size() < 2;
+  if (medium != Medium::kMpi && one_host) {
+    if (!followed.fault.empty()) result.source += fmt::format(", since {}", followed.fault);
+    if (followed.calibration) {
+      const bool in_memory = medium == Medium::kSharedMemory;
+      const Calibration& calibration = *followed.calibration;
+      if (in_memory) follow_predictions(calibration, ranks, result);
+      const auto& samples = in_memory ? calibration.samples : calibration.tcp.samples;
+      take_over(measured_selection(samples, ranks, medium), ranks, result);
+    }
+  }
+  // Registered memory is what is measured.
+  result.selection.take_plain_from(built_in_selection(ranks, medium, hosts));
   if (const auto text = environment(kAlgorithmsVariable)) {
     result.selection.override_with(Selection::parse(*text, kAlgorithmsVariable));
     result.source += std::string(", then ") + kAlgorithmsVariable;

@@ -11,6 +11,8 @@
 
 #include <cstdlib>
 #include <string>
+#include <tuple>
+#include <vector>
 
 namespace lockstep {
 
@@ -61,6 +63,7 @@ TEST_F(InForce, TheEnvironmentOverridesWhatItNames) {
   EXPECT_EQ(select(found.selection, Collective::kAllReduce, 64), "ring");
   EXPECT_EQ(select(found.selection, Collective::kBroadcast, 64),
             select(built_in_selection(4), Collective::kBroadcast, 64));
+  EXPECT_EQ(select(found.selection, Collective::kAllReduce, 64, MemoryKind::kPlain), "ring");
   ASSERT_EQ(::setenv("LOCKSTEP_ALGORITHMS", "all_reduce: rign", 1), 0);
   EXPECT_THROW(selection_in_force(4), Error);
 }
@@ -72,14 +75,18 @@ TEST_F(InForce, WhatWasMeasuredHereIsUsedHere) {
   write_file_atomically(file(), to_json(calibration));
   const SelectionInForce found = selection_in_force(4);
   EXPECT_EQ(found.source, "calibrated here");
-  EXPECT_EQ(selection_in_force(4, Medium::kMessages).selection, built_in_selection(4, Medium::kMessages))
+  EXPECT_EQ(selection_in_force(4, Medium::kTcp).selection, built_in_selection(4, Medium::kTcp))
       << "nothing was measured of that";
-  EXPECT_EQ(found.selection, selection_by(calibration, 4));
+  Selection expected = selection_by(calibration, 4);
+  expected.take_plain_from(built_in_selection(4));
+  EXPECT_EQ(found.selection, expected);
   calibration.samples.push_back(
       {.collective = Collective::kAllReduce, .algorithm = "tree", .ranks = 4, .bytes = 4, .seconds = 1, .job = {}});
   write_file_atomically(file(), to_json(calibration));
   EXPECT_EQ(selection_in_force(4).source, "calibrated here; all_reduce as measured here on 4 ranks");
   EXPECT_EQ(select(selection_in_force(4).selection, Collective::kAllReduce, 1 << 20), "tree");
+  EXPECT_EQ(select(selection_in_force(4).selection, Collective::kAllReduce, 1 << 20, MemoryKind::kPlain), "direct")
+      << "it is registered memory that is measured";
   EXPECT_EQ(selection_in_force(5).source, "calibrated here") << "with 5 nothing was measured";
   calibration.samples.clear();
   calibration.held_back.median = 0.18;
@@ -91,6 +98,21 @@ TEST_F(InForce, WhatWasMeasuredHereIsUsedHere) {
   calibration.machine.processor = "another";
   write_file_atomically(file(), to_json(calibration));
   EXPECT_EQ(selection_in_force(4).source, "built in");
+}
+
+TEST_F(InForce, OverTcpWhatWasMeasuredOnThisHostIsUsedOnOneHost) {
+  Calibration calibration{.machine = this_machine(), .shm = {}, .held_back = {}, .samples = {}};
+  calibration.tcp.samples.push_back(
+      {.collective = Collective::kAllReduce, .algorithm = "tree", .ranks = 4, .bytes = 4, .seconds = 1, .job = {}});
+  write_file_atomically(file(), to_json(calibration));
+  const SelectionInForce found = selection_in_force(4, Medium::kTcp);
+  EXPECT_EQ(found.source, "built in; all_reduce as measured here on 4 ranks");
+  EXPECT_EQ(select(found.selection, Collective::kAllReduce, 1 << 20), "tree");
+  for (const auto& [ranks, medium, hosts] :
+       {std::tuple{4, Medium::kSharedMemory, std::vector<int>{}}, std::tuple{4, Medium::kMpi, std::vector<int>{}},
+        std::tuple{5, Medium::kTcp, std::vector<int>{}}, std::tuple{4, Medium::kTcp, std::vector<int>{0, 0, 1, 1}}}) {
+    EXPECT_EQ(selection_in_force(ranks, medium, hosts).selection, built_in_selection(ranks, medium, hosts));
+  }
 }
 
 TEST_F(InForce, ACalibrationThatCannotBeReadIsNamedAndNotUsed) {

@@ -16,15 +16,16 @@ namespace lockstep {
 
 namespace {
 
-/// So much must be won in all, over the sizes of a range, by what differs from its neighbours: 3 %.
-constexpr double kLossOfAChange = 0.03;
+/// So much must be won in all, over the sizes of a range, by what differs from its neighbours: 3 %; 10 % over sockets,
+/// where two runs of the same differ by more.
+double loss_of_a_change(Medium medium) { return medium == Medium::kSharedMemory ? 0.03 : 0.1; }
 
 /// Seconds by bytes and algorithm.
 using Times = std::map<double, std::map<std::string, double>>;
 
-Times times_of(const Calibration& calibration, Collective collective, int ranks) {
+Times times_of(const std::vector<Sample>& samples, Collective collective, int ranks) {
   Times times;
-  for (const HostSample& sample : calibration.samples) {
+  for (const Sample& sample : samples) {
     if (sample.collective == collective && sample.ranks == ranks)
       times[sample.bytes][sample.algorithm] = sample.seconds;
   }
@@ -71,7 +72,7 @@ double loss(const Measured& measured, const std::string& algorithm) {
 }
 
 /// The way through all sizes on which least is lost, each change counted as a loss too (Viterbi's algorithm).
-std::vector<std::string> least_losses(const Times& times, const std::string& built_in) {
+std::vector<std::string> least_losses(const Times& times, const std::string& built_in, double of_a_change) {
   struct Way {
     double lost = 0;
     std::vector<std::string> algorithms;
@@ -82,7 +83,7 @@ std::vector<std::string> least_losses(const Times& times, const std::string& bui
     for (const auto& [algorithm, seconds] : measured.second) {
       Way best{std::numeric_limits<double>::infinity(), {}};
       for (const auto& [last, way] : ways) {
-        const double lost = way.lost + (last == algorithm ? 0 : kLossOfAChange);
+        const double lost = way.lost + (last == algorithm ? 0 : of_a_change);
         if (lost < best.lost) best = {lost, way.algorithms};
       }
       best.lost += loss(measured, algorithm);
@@ -96,8 +97,8 @@ std::vector<std::string> least_losses(const Times& times, const std::string& bui
       ->second.algorithms;
 }
 
-std::vector<Selection::Range> ranges_of(const Times& times, const std::string& built_in) {
-  const std::vector<std::string> algorithms = least_losses(times, built_in);
+std::vector<Selection::Range> ranges_of(const Times& times, const std::string& built_in, double of_a_change) {
+  const std::vector<std::string> algorithms = least_losses(times, built_in, of_a_change);
   std::vector<Selection::Range> ranges{{0, algorithms.front()}};
   auto below = times.begin();
   for (std::size_t i = 1; i < algorithms.size(); ++i, ++below) {
@@ -110,12 +111,13 @@ std::vector<Selection::Range> ranges_of(const Times& times, const std::string& b
 
 }  // namespace
 
-Selection measured_selection(const Calibration& calibration, int ranks) {
-  const Selection built_in = built_in_selection(ranks);
+Selection measured_selection(const std::vector<Sample>& samples, int ranks, Medium medium) {
+  const Selection built_in = built_in_selection(ranks, medium);
   Selection selection;
   for (const Collective collective : kCollectives) {
-    const Times times = times_of(calibration, collective, ranks);
-    if (!times.empty()) selection.set(collective, ranges_of(times, select(built_in, collective, 0)));
+    const Times times = times_of(samples, collective, ranks);
+    if (times.empty()) continue;
+    selection.set(collective, ranges_of(times, select(built_in, collective, 0), loss_of_a_change(medium)));
   }
   return selection;
 }

@@ -1,15 +1,18 @@
 #pragma once
 
-#include "planner/calibration.h"
+#include "planner/sample.h"
 #include "planner/selection.h"
+
+#include <vector>
 
 namespace lockstep {
 
-/// What was the fastest where it was measured: for the collectives of which the calibration has measurements with
-/// exactly so many ranks. Nothing is said of the others.
+/// What was the fastest where it was measured: for the collectives of which there are samples with exactly so many
+/// ranks. Nothing is said of the others.
 ///
-/// Chosen are the ranges that lose least in all; one more has to win 3 % over all its sizes, so that noise makes none.
+/// Chosen are the ranges that lose least in all; one more has to win 3 % over all its sizes (10 % over
+/// sockets), so that noise makes none.
 /// It starts where the lines through the times of the two algorithms, on logarithmic axes, cross.
-Selection measured_selection(const Calibration& calibration, int ranks);
+Selection measured_selection(const std::vector<Sample>& samples, int ranks, Medium medium = Medium::kSharedMemory);
 
 }  // namespace lockstep

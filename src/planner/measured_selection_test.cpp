@@ -7,19 +7,19 @@ namespace lockstep {
 namespace {
 
 /// Of 3 ranks: seconds at each size, of two algorithms.
-Calibration with(const std::vector<std::array<double, 3>>& bytes_direct_ring) {
-  Calibration calibration;
+std::vector<Sample> with(const std::vector<std::array<double, 3>>& bytes_direct_ring) {
+  std::vector<Sample> samples;
   for (const auto& [bytes, direct, ring] : bytes_direct_ring) {
     for (const auto& [name, seconds] : {std::pair("direct", direct), std::pair("ring", ring)}) {
-      calibration.samples.push_back({.collective = Collective::kAllReduce,
-                                     .algorithm = name,
-                                     .ranks = 3,
-                                     .bytes = bytes,
-                                     .seconds = seconds,
-                                     .job = {}});
+      samples.push_back({.collective = Collective::kAllReduce,
+                         .algorithm = name,
+                         .ranks = 3,
+                         .bytes = bytes,
+                         .seconds = seconds,
+                         .job = {}});
     }
   }
-  return calibration;
+  return samples;
 }
 
 std::string text_of(const std::vector<std::array<double, 3>>& measured) {
@@ -48,17 +48,23 @@ TEST(MeasuredSelection, NoiseMakesNoRanges) {
   EXPECT_EQ(text_of({{1024, 1, 2}, {4096, 1.025, 1}, {65536, 1.025, 1}, {262144, 1, 2}}), "all_reduce: 0- direct");
 }
 
+TEST(MeasuredSelection, OverSocketsMoreIsNoise) {
+  const auto samples = with({{1024, 1, 2}, {4096, 1.08, 1}});
+  EXPECT_EQ(measured_selection(samples, 3).to_text(), "all_reduce: 0-3584 direct, 3584- ring");
+  EXPECT_EQ(measured_selection(samples, 3, Medium::kTcp).to_text(), "all_reduce: 0- direct");
+}
+
 TEST(MeasuredSelection, SaysNothingOfWhatWasNotMeasured) {
-  const Calibration calibration = with({{1024, 1, 2}});
-  EXPECT_EQ(measured_selection(calibration, 3).select(Collective::kAllGather, 1), "");
-  EXPECT_EQ(measured_selection(calibration, 4), Selection());
+  const std::vector<Sample> samples = with({{1024, 1, 2}});
+  EXPECT_EQ(measured_selection(samples, 3).select(Collective::kAllGather, 1), "");
+  EXPECT_EQ(measured_selection(samples, 4), Selection());
 }
 
 /// One that was not measured there (it would take too long) is passed over.
 TEST(MeasuredSelection, SizesMayLackAnAlgorithm) {
-  Calibration calibration = with({{1024, 1, 2}, {4096, 2, 1}});
-  calibration.samples.erase(calibration.samples.begin());
-  EXPECT_EQ(measured_selection(calibration, 3).to_text(), "all_reduce: 0- ring");
+  std::vector<Sample> samples = with({{1024, 1, 2}, {4096, 2, 1}});
+  samples.erase(samples.begin());
+  EXPECT_EQ(measured_selection(samples, 3).to_text(), "all_reduce: 0- ring");
 }
 
 }  // namespace lockstep

@@ -2,13 +2,16 @@
 
 #include "algorithms/catalog.h"
 #include "base/units.h"
+#include "schedule/ranges.h"
 #include "schedule/segmented.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
+#include <numeric>
 #include <utility>
 
 namespace lockstep {
@@ -18,10 +21,51 @@ namespace {
 /// Up to this many ranks a schedule is built to see how long it is; beyond, its length is continued from here.
 constexpr int kRanksBuiltToMeasure = 64;
 
-double transfers_of(std::string_view algorithm, Collective collective, int ranks) {
+/// How long a schedule is, and in how many chunks.
+struct Length {
   double transfers = 0;
-  for (const Step& step : find_algorithm(algorithm).build({.collective = collective, .ranks = ranks}).steps) {
-    transfers += static_cast<double>(step.size());
+  double chunks = 1;
+};
+
+Length built_length(std::string_view algorithm, Collective collective, int ranks) {
+  const Schedule schedule = find_algorithm(algorithm).build({.collective = collective, .ranks = ranks});
+  Length length{.chunks = static_cast<double>(schedule.chunks)};
+  for (const Step& step : schedule.steps) length.transfers += static_cast<double>(step.size());
+  return length;
+}
+
+/// Lengths of schedules are about a power of the ranks: p log p, p^2 and so on.
+Length estimated_length(std::string_view algorithm, Collective collective, int ranks) {
+  if (ranks <= kRanksBuiltToMeasure) return built_length(algorithm, collective, ranks);
+  const Length here = built_length(algorithm, collective, kRanksBuiltToMeasure);
+  const Length before = built_length(algorithm, collective, kRanksBuiltToMeasure / 2);
+  const auto continued = [&](double at_here, double at_before) {
+    const double power = at_before > 0 ? std::log2(at_here / at_before) : 0;
+    return at_here * std::pow(static_cast<double>(ranks) / kRanksBuiltToMeasure, power);
+  };
+  return {continued(here.transfers, before.transfers), continued(here.chunks, before.chunks)};
+}
+
+/// Of algorithms/hierarchical.cpp: a chunk of a host's schedule is cut into slices, and each into the chunks of the
+/// schedule between hosts.
+double composed_transfers(const Composition& parts, const std::vector<int>& hosts, int ranks) {
+  std::map<int, int> size_of_host;
+  for (const int host : hosts) ++size_of_host[host];
+  if (size_of_host.size() < 2) return estimated_length(parts.local, Collective::kAllReduce, ranks).transfers;
+  const Length between = estimated_length(parts.global, Collective::kAllReduce, static_cast<int>(size_of_host.size()));
+  std::map<int, Length> of_size;
+  double slices = 1;
+  for (const auto& [host, size] : size_of_host) {
+    const auto [length, is_new] = of_size.try_emplace(size);
+    if (!is_new) continue;
+    length->second = estimated_length(parts.local, Collective::kAllReduce, size);
+    slices = static_cast<double>(std::lcm(std::llround(slices), std::llround(length->second.chunks)));
+    if (slices > kMostRanksTimesChunks) return std::numeric_limits<double>::infinity();
+  }
+  double transfers = slices * between.transfers;
+  for (const auto& [host, size] : size_of_host) {
+    const Length& local = of_size[size];
+    transfers += local.transfers * slices / local.chunks * between.chunks;
   }
   return transfers;
 }
@@ -64,7 +108,10 @@ NetworkDescription PricedNetwork::of(int ranks) const {
 }
 
 std::vector<int> PricedNetwork::hosts_of(int ranks) const {
-  return description ? host_of_each_rank(first_ranks(*description, ranks)) : std::vector<int>();
+  if (description) return host_of_each_rank(first_ranks(*description, ranks));
+  std::vector<int> hosts;
+  for (int rank = 0; local_size > 1 && rank < ranks; ++rank) hosts.push_back(rank / local_size);
+  return hosts;
 }
 
 std::string_view to_string(Price::Source source) {
@@ -95,23 +142,27 @@ Schedule schedule_for(std::string_view algorithm, const PriceRequest& request, s
   return segmented(schedule, request.segments);
 }
 
-const ClosedForm* closed_form_for(std::string_view algorithm, const PriceRequest& request,
-                                  const PricedNetwork& network) {
-  if (!network.flat || request.segments > 1) return nullptr;
-  return find_closed_form(algorithm, request.collective);
+std::optional<ClosedForm> closed_form_for(std::string_view algorithm, const PriceRequest& request,
+                                          const PricedNetwork& network) {
+  if (!network.flat || request.segments > 1) return std::nullopt;
+  if (const auto parts = composition_of(algorithm)) {
+    const bool fills_hosts = request.ranks > network.local_size && request.ranks % network.local_size == 0;
+    if (!fills_hosts || request.collective != Collective::kAllReduce) return std::nullopt;
+    return hierarchical_closed_form(parts->local, parts->global, network.local_size);
+  }
+  const ClosedForm* form = find_closed_form(algorithm, request.collective);
+  return form != nullptr ? std::optional(*form) : std::nullopt;
 }
 
-double estimated_transfers(std::string_view algorithm, const PriceRequest& request) {
-  return request.segments * estimated_transfers(algorithm, request.collective, request.ranks);
+double estimated_transfers(std::string_view algorithm, const PriceRequest& request, const PricedNetwork& network) {
+  const auto parts = composition_of(algorithm);
+  const double in_one = parts ? composed_transfers(*parts, network.hosts_of(request.ranks), request.ranks)
+                              : estimated_transfers(algorithm, request.collective, request.ranks);
+  return request.segments * in_one;
 }
 
 double estimated_transfers(std::string_view algorithm, Collective collective, int ranks) {
-  if (ranks <= kRanksBuiltToMeasure) return transfers_of(algorithm, collective, ranks);
-  // Lengths of schedules are about a power of the ranks: p log p, p^2 and so on.
-  const double here = transfers_of(algorithm, collective, kRanksBuiltToMeasure);
-  const double before = transfers_of(algorithm, collective, kRanksBuiltToMeasure / 2);
-  const double power = before > 0 ? std::log2(here / before) : 0;
-  return here * std::pow(static_cast<double>(ranks) / kRanksBuiltToMeasure, power);
+  return estimated_length(algorithm, collective, ranks).transfers;
 }
 
 Price price_schedule(const Schedule& schedule, double bytes, const Wiring& wiring) {
@@ -132,7 +183,7 @@ Price price_schedule(const Schedule& schedule, double bytes, const Wiring& wirin
 }
 
 Price price_algorithm(std::string_view algorithm, const PriceRequest& request, const PricedNetwork& network) {
-  const double transfers = estimated_transfers(algorithm, request);
+  const double transfers = estimated_transfers(algorithm, request, network);
   if (transfers <= request.most_transfers) {
     const Schedule schedule = schedule_for(algorithm, request, network.hosts_of(request.ranks));
     Price price = price_schedule(schedule, request.bytes, Wiring(network.of(request.ranks)));
@@ -141,7 +192,7 @@ Price price_algorithm(std::string_view algorithm, const PriceRequest& request, c
   }
   Price price{
       .algorithm = std::string(algorithm), .note = {}, .estimate = {}, .counts = {}, .links = {}, .each_link = {}};
-  if (const ClosedForm* form = closed_form_for(algorithm, request, network)) {
+  if (const auto form = closed_form_for(algorithm, request, network)) {
     price.source = Price::Source::kClosedForm;
     price.note = fmt::format("{} ({})", form->formula, form->source);
     price.estimate = form->evaluate(request.ranks, request.bytes, *network.flat);

@@ -15,10 +15,12 @@ namespace lockstep {
 struct PricedNetwork {
   std::optional<FlatCost> flat;                   ///< of as many ranks as are asked for
   std::optional<NetworkDescription> description;  ///< where it is not flat
+  /// For algorithms that distinguish hosts: neighbours on each, though a flat network costs the same everywhere.
+  int local_size = 1;
 
   /// Its first `ranks` ranks. Throws Error (kInvalidArgument) if it has fewer.
   NetworkDescription of(int ranks) const;
-  /// On which host each of these is; empty where the network is flat, which knows no hosts.
+  /// On which host each of these is; empty where that is the same for all.
   std::vector<int> hosts_of(int ranks) const;
 };
 
@@ -81,13 +83,13 @@ Schedule schedule_for(std::string_view algorithm, const PriceRequest& request, s
 
 /// The formula that tells the request's price; none where there is none that we know, on a network that is not flat,
 /// and for a pipeline, of which the formulas say nothing.
-const ClosedForm* closed_form_for(std::string_view algorithm, const PriceRequest& request,
-                                  const PricedNetwork& network);
+std::optional<ClosedForm> closed_form_for(std::string_view algorithm, const PriceRequest& request,
+                                          const PricedNetwork& network);
 
 /// The number of transfers that an algorithm's schedule would have in one segment, without building it: exact to a few
 /// percent.
 double estimated_transfers(std::string_view algorithm, Collective collective, int ranks);
-/// The same for a request, in its segments.
-double estimated_transfers(std::string_view algorithm, const PriceRequest& request);
+/// The same for a request, in its segments, on the hosts of this network.
+double estimated_transfers(std::string_view algorithm, const PriceRequest& request, const PricedNetwork& network);
 
 }  // namespace lockstep

@@ -22,8 +22,9 @@ std::string point_text(Sweep::Axis axis, double point) {
 std::string network_text(const PricedNetwork& network) {
   if (network.description) return network.description->name;
   const FlatCost flat = network.flat.value_or(FlatCost{});
-  return fmt::format("flat network, alpha {} a message, {:g} GB/s a port each way, gamma {:g} ns/B",
-                     format_seconds(flat.alpha_s), 1e-9 / flat.beta_s, 1e9 * flat.gamma_s);
+  return fmt::format("flat network, alpha {} a message, {:g} GB/s a port each way, gamma {:g} ns/B{}",
+                     format_seconds(flat.alpha_s), 1e-9 / flat.beta_s, 1e9 * flat.gamma_s,
+                     network.local_size > 1 ? fmt::format(", {} ranks a host", network.local_size) : std::string());
 }
 
 /// Rows of cells as columns; the first row is the heading. Numbers stand right, the first column left.

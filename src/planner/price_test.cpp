@@ -61,6 +61,23 @@ TEST(Price, WithoutEitherThereIsNoneAndWhy) {
   EXPECT_THAT(price.note, testing::HasSubstr("no closed form holds on a network that is not flat"));
 }
 
+TEST(Price, LengthsOfCompositionsFollowTheirHosts) {
+  const PricedNetwork network{.flat = FlatCost{}, .description = {}, .local_size = 4};
+  for (const char* name : {"hierarchical:ring,ring", "hierarchical:direct,tree", "hierarchical:tree,ring"}) {
+    for (const int ranks : {4, 24, 30}) {
+      double transfers = 0;
+      for (const Step& step : schedule_for(name, {.ranks = ranks}, network.hosts_of(ranks)).steps) {
+        transfers += static_cast<double>(step.size());
+      }
+      EXPECT_NEAR(estimated_transfers(name, {.ranks = ranks}, network), transfers, 0.01 * transfers)
+          << name << " on " << ranks;
+    }
+  }
+  const PriceRequest many{.ranks = 24576, .bytes = 8 << 20};
+  EXPECT_EQ(price_algorithm("hierarchical:ring,ring", many, network).source, Price::Source::kClosedForm);
+  EXPECT_EQ(price_algorithm("hierarchical:direct,tree", many, network).source, Price::Source::kSimulated);
+}
+
 TEST(Price, LengthsOfSchedulesAreContinued) {
   for (const std::string_view name : algorithms_for(Collective::kAllReduce)) {
     const Algorithm algorithm = find_algorithm(name);

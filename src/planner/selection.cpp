@@ -25,6 +25,8 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
+constexpr std::string_view kPlainWord = " plain";
+
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// "4KiB", which parse_bytes reads back as the same number.
@@ -73,8 +75,14 @@ class Parser {
     if (part.empty() || colon == std::string_view::npos) {
       fail(part, "A collective and its algorithms are written like 'all_reduce: 0-4KiB direct, 4KiB- ring'.");
     }
-    const Collective collective = read(part, [&] { return parse_collective(trimmed(part.substr(0, colon))); });
-    if (!selection.select(collective, 0).empty()) fail(part, "This collective stands here twice.");
+    std::string_view name = trimmed(part.substr(0, colon));
+    const bool is_plain = name.ends_with(kPlainWord);
+    if (is_plain) name = trimmed(name.substr(0, name.size() - kPlainWord.size()));
+    const Collective collective = read(part, [&] { return parse_collective(name); });
+    const bool is_known = !selection.select(collective, 0).empty();
+    if (is_plain && !is_known) fail(part, "What holds for plain memory comes after what holds for the collective.");
+    const MemoryKind memory = is_plain ? MemoryKind::kPlain : MemoryKind::kRegistered;
+    if (is_plain ? selection.has_plain(collective) : is_known) fail(part, "This collective stands here twice.");
     std::vector<Selection::Range> ranges;
     std::uint64_t next = 0;
     bool is_closed = true;  // the last range says where it ends
@@ -93,7 +101,7 @@ class Parser {
       ranges.back().algorithm = algorithm;
     }
     if (is_closed) fail(part, "The last range has no upper end, as in '4KiB- ring'.");
-    selection.set(collective, ranges);
+    selection.set(collective, ranges, memory);
   }
 
   /// Entries are parted by commas, but so are the halves of an algorithm's name: a new one starts with a number.
@@ -143,7 +151,7 @@ class Parser {
   std::string_view source_name_;
 };
 
-// Both were measured with `lockstep bench --algorithm all`, the first with --transport tcp.
+// Measured with `lockstep bench --algorithm all --transport tcp` on one host; those between hosts were priced.
 
 /// Each message costs the same few microseconds: few of them for small buffers, few bytes for large ones.
 constexpr const char* kBuiltInOverMessages =
@@ -151,6 +159,13 @@ constexpr const char* kBuiltInOverMessages =
     "reduce_scatter: 0-64KiB halving_doubling, 64KiB- ring; all_gather: 0-64KiB recursive_doubling, 64KiB- ring; "
     "broadcast: 0-64KiB tree, 64KiB- ring; reduce: 0-64KiB tree, 64KiB- ring; gather: star; scatter: star; "
     "all_to_all: pairwise; barrier: recursive_doubling";
+
+/// On one host bytes go nowhere: the cores that all ranks share copy them, so that fewer messages win at any size. Of
+/// two ranks with much to copy one had better send while the other receives.
+constexpr const char* kBuiltInOverLoopback =
+    "all_reduce: 0-64KiB recursive_doubling, 64KiB- halving_doubling; all_gather: recursive_doubling";
+constexpr const char* kBuiltInOverLoopbackOfTwo =
+    "all_reduce: 0-256KiB recursive_doubling, 256KiB-24MiB halving_doubling, 24MiB- star";
 
 /// Priced with `lockstep price` for 2 to 8 hosts of 2 to 8 ranks, a card of 10 Gbit/s a host (docs/design/hosts.md).
 /// With two hosts a composition sends half of what a ring does; with more the ring's steps overlap and a composition's
@@ -160,6 +175,18 @@ constexpr const char* kBuiltInBetweenTwoHosts =
 constexpr const char* kBuiltInBetweenHosts =
     "all_reduce: 0-64KiB hierarchical:recursive_doubling,recursive_doubling, "
     "64KiB-4MiB hierarchical:circulant,circulant, 4MiB- ring";
+
+/// Through staging memory an exchange of everything costs one meeting where others cost two or more, and two ranks copy
+/// no more for it.
+std::string plain_all_reduce(int ranks, bool own_core) {
+  constexpr std::uint64_t kExchanged = std::uint64_t{1} << 20U;
+  const auto p = static_cast<std::uint64_t>(std::max(ranks, 1));
+  if (p <= 2) return "; all_reduce plain: naive";
+  const std::string end = exact_bytes(std::bit_floor(std::max<std::uint64_t>(1024, kExchanged / (p * p))));
+  const bool few_at_once = !own_core && p > 4;
+  return fmt::format("; all_reduce plain: 0-{0} naive, {0}{1}", end,
+                     few_at_once ? "-256KiB star, 256KiB- direct" : "- direct");
+}
 
 /// With a core to itself a rank is cheapest left alone for small messages (whole letters, shm/letterbox.h), and many
 /// share the work of large ones; ranks that take turns on a core want few meetings for longer, and none but the one
@@ -173,9 +200,18 @@ std::string built_in_over_memory(int ranks) {
           ? "0-1064 naive, 1064-12KiB star, 12KiB- direct"
           : fmt::format("0-{0} naive, {0}-256KiB star, 256KiB- direct",
                         exact_bytes(std::bit_floor(std::max(kLine, kReadAtOnce / static_cast<std::uint64_t>(ranks)))));
-  return "all_reduce: " + all_reduce +
+  return "all_reduce: " + all_reduce + plain_all_reduce(ranks, own_core) +
          "; reduce_scatter: direct; all_gather: direct; broadcast: 0-64KiB tree, 64KiB- direct; reduce: direct; "
          "gather: star; scatter: star; all_to_all: direct; barrier: naive";
+}
+
+Selection built_in_on_one_host(int ranks, Medium medium, const char* source) {
+  if (medium == Medium::kSharedMemory) return Selection::parse(built_in_over_memory(ranks), source);
+  Selection selection = Selection::parse(kBuiltInOverMessages, source);
+  const bool power_of_two = std::has_single_bit(static_cast<unsigned>(ranks));
+  if (medium == Medium::kTcp && ranks > 1 && power_of_two)
+    selection.override_with(Selection::parse(ranks == 2 ? kBuiltInOverLoopbackOfTwo : kBuiltInOverLoopback, source));
+  return selection;
 }
 
 }  // namespace
@@ -186,19 +222,24 @@ Selection Selection::parse(std::string_view text, std::string_view source_name) 
 
 std::string Selection::to_text() const {
   std::string text;
-  for (const auto& [collective, ranges] : ranges_) {
-    text += fmt::format("{}{}:", text.empty() ? "" : "; ", to_string(collective));
+  const auto add = [&](Collective collective, std::string_view memory, const std::vector<Range>& ranges) {
+    text += fmt::format("{}{}{}:", text.empty() ? "" : "; ", to_string(collective), memory);
     for (std::size_t i = 0; i < ranges.size(); ++i) {
       text += fmt::format("{} {}-{} {}", i == 0 ? "" : ",", exact_bytes(ranges[i].from_bytes),
                           i + 1 < ranges.size() ? exact_bytes(ranges[i + 1].from_bytes) : "", ranges[i].algorithm);
     }
+  };
+  for (const auto& [collective, ranges] : ranges_) {
+    add(collective, "", ranges);
+    if (const auto plain = plain_.find(collective); plain != plain_.end()) add(collective, kPlainWord, plain->second);
   }
   return text;
 }
 
-std::string_view Selection::select(Collective collective, std::uint64_t bytes) const {
-  const auto ranges = ranges_.find(collective);
+std::string_view Selection::select(Collective collective, std::uint64_t bytes, MemoryKind memory) const {
+  auto ranges = ranges_.find(collective);
   if (ranges == ranges_.end()) return {};
+  if (memory == MemoryKind::kPlain && has_plain(collective)) ranges = plain_.find(collective);
   const auto after = std::upper_bound(ranges->second.begin(), ranges->second.end(), bytes,
                                       [](std::uint64_t size, const Range& range) { return size < range.from_bytes; });
   return after == ranges->second.begin() ? std::string_view{} : std::string_view((after - 1)->algorithm);
@@ -211,8 +252,8 @@ std::vector<Collective> Selection::collectives() const {
   return found;
 }
 
-void Selection::set(Collective collective, const std::vector<Range>& ranges) {
-  std::vector<Range>& joined = ranges_[collective];
+void Selection::set(Collective collective, const std::vector<Range>& ranges, MemoryKind memory) {
+  std::vector<Range>& joined = (memory == MemoryKind::kPlain ? plain_ : ranges_)[collective];
   joined.clear();
   for (const Range& range : ranges) {
     if (joined.empty() || joined.back().algorithm != range.algorithm) joined.push_back(range);
@@ -220,15 +261,19 @@ void Selection::set(Collective collective, const std::vector<Range>& ranges) {
 }
 
 void Selection::override_with(const Selection& other) {
-  for (const auto& [collective, ranges] : other.ranges_) ranges_[collective] = ranges;
+  for (const auto& [collective, ranges] : other.ranges_) {
+    ranges_[collective] = ranges;
+    plain_.erase(collective);
+  }
+  for (const auto& [collective, ranges] : other.plain_) plain_[collective] = ranges;
 }
+
+void Selection::take_plain_from(const Selection& other) { plain_.insert(other.plain_.begin(), other.plain_.end()); }
 
 Selection built_in_selection(int ranks, Medium medium, const std::vector<int>& hosts) {
   constexpr const char* kSource = "the built-in selection";
   const std::vector<std::vector<int>> ranks_by_host = ranks_of_hosts(hosts);
-  if (ranks_by_host.size() < 2) {
-    return Selection::parse(medium == Medium::kMessages ? kBuiltInOverMessages : built_in_over_memory(ranks), kSource);
-  }
+  if (ranks_by_host.size() < 2) return built_in_on_one_host(ranks, medium, kSource);
   Selection selection = Selection::parse(kBuiltInOverMessages, kSource);
   const std::size_t on_each = ranks_by_host.front().size();
   const bool alike = std::all_of(ranks_by_host.begin(), ranks_by_host.end(),
@@ -240,8 +285,8 @@ Selection built_in_selection(int ranks, Medium medium, const std::vector<int>& h
   return selection;
 }
 
-std::string select(const Selection& selection, Collective collective, std::uint64_t bytes) {
-  return std::string(selection.select(collective, bytes));
+std::string select(const Selection& selection, Collective collective, std::uint64_t bytes, MemoryKind memory) {
+  return std::string(selection.select(collective, bytes, memory));
 }
 
 }  // namespace lockstep

@@ -36,8 +36,10 @@ TEST(Selection, ASizeBelongsToTheRangeAtItOrBelow) {
 }
 
 TEST(Selection, TheTextComesBack) {
-  for (const char* text : {"all_reduce: 0-1000 direct, 1000-4KiB tree, 4KiB- ring; broadcast: 0- tree",
-                           "all_reduce: 0-3MiB direct, 3MiB- ring", "all_gather: 0-1KiB ring, 1KiB- vendor", ""}) {
+  for (const char* text :
+       {"all_reduce: 0-1000 direct, 1000-4KiB tree, 4KiB- ring; broadcast: 0- tree",
+        "all_reduce: 0-3MiB direct, 3MiB- ring", "all_gather: 0-1KiB ring, 1KiB- vendor",
+        "all_reduce: 0- ring; all_reduce plain: 0-64KiB naive, 64KiB- direct; barrier: 0- tree", ""}) {
     EXPECT_EQ(Selection::parse(text, "text").to_text(), text);
   }
   EXPECT_EQ(Selection::parse(" broadcast :tree ; ", "text").to_text(), "broadcast: 0- tree");
@@ -59,6 +61,30 @@ TEST(Selection, EachMistakeHasItsPlaceAndWhatToWrite) {
   expect_refused("all_reduce:", "An algorithm is missing");
   expect_refused("all_reduce: 0-1KiB ring,", "An algorithm is missing");
   expect_refused("all_reduce: ring; all_reduce: tree", "stands here twice");
+  expect_refused("all_reduce plain: ring", "comes after what holds for the collective");
+  expect_refused("all_reduce: ring; all_reduce plain: tree; all_reduce plain: ring", "stands here twice");
+  expect_refused("all_reduce plane: ring", "Did you mean");
+}
+
+TEST(Selection, PlainMemoryIsTheSameUnlessSomethingIsSaidOfIt) {
+  Selection selection = Selection::parse("all_reduce: ring; all_reduce plain: naive; broadcast: tree", "text");
+  EXPECT_EQ(selection.select(Collective::kAllReduce, 8, MemoryKind::kPlain), "naive");
+  EXPECT_EQ(selection.select(Collective::kAllReduce, 8), "ring");
+  EXPECT_EQ(selection.select(Collective::kBroadcast, 8, MemoryKind::kPlain), "tree");
+  const Selection before = selection;
+  selection.override_with(Selection::parse("all_reduce: direct", "text"));
+  EXPECT_EQ(selection.select(Collective::kAllReduce, 8, MemoryKind::kPlain), "direct") << "what is said holds for all";
+  selection.take_plain_from(before);
+  EXPECT_EQ(selection.to_text(), "all_reduce: 0- direct; all_reduce plain: 0- naive; broadcast: 0- tree");
+}
+
+TEST(Selection, TwoRanksExchangePlainMemory) {
+  for (const std::uint64_t bytes : {64ULL, 64ULL << 20U}) {
+    EXPECT_EQ(select(built_in_selection(2), Collective::kAllReduce, bytes, MemoryKind::kPlain), "naive");
+    EXPECT_EQ(select(built_in_selection(2, Medium::kMpi), Collective::kAllReduce, bytes, MemoryKind::kPlain),
+              select(built_in_selection(2, Medium::kMpi), Collective::kAllReduce, bytes));
+  }
+  EXPECT_EQ(select(built_in_selection(4), Collective::kAllReduce, 64 << 20, MemoryKind::kPlain), "direct");
 }
 
 TEST(Selection, RanksThatShareCoresMeetOnceForSmallMessages) {
@@ -71,7 +97,7 @@ TEST(Selection, RanksThatShareCoresMeetOnceForSmallMessages) {
 
 TEST(Selection, HostsAlikeAreComposed) {
   const auto picked = [](const std::vector<int>& hosts, std::uint64_t bytes) {
-    const Selection selection = built_in_selection(static_cast<int>(hosts.size()), Medium::kMessages, hosts);
+    const Selection selection = built_in_selection(static_cast<int>(hosts.size()), Medium::kTcp, hosts);
     return select(selection, Collective::kAllReduce, bytes);
   };
   const std::string small = "hierarchical:recursive_doubling,recursive_doubling";
@@ -81,18 +107,30 @@ TEST(Selection, HostsAlikeAreComposed) {
     EXPECT_EQ(picked(hosts, 1 << 20), middle);
     EXPECT_EQ(picked(hosts, 64 << 20), hosts.size() == 4 ? middle : "ring");
   }
-  for (const std::vector<int>& hosts : {std::vector<int>{0, 0, 0, 1}, {0, 1, 2, 3}, {5, 5, 5, 5}}) {
-    EXPECT_EQ(picked(hosts, 4), "recursive_doubling") << "uneven, one a host, or one host";
+  for (const std::vector<int>& hosts : {std::vector<int>{0, 0, 0, 1}, {0, 1, 2, 3}}) {
+    EXPECT_EQ(picked(hosts, 4), "recursive_doubling") << "uneven, or one a host";
     EXPECT_EQ(picked(hosts, 64 << 20), "ring");
   }
   EXPECT_EQ(built_in_selection(4, Medium::kSharedMemory, {0, 0, 1, 1}),
-            built_in_selection(4, Medium::kMessages, {0, 0, 1, 1}));
+            built_in_selection(4, Medium::kTcp, {0, 0, 1, 1}));
+}
+
+TEST(Selection, OverTcpOnOneHostFewerMessagesWin) {
+  const auto picked = [](int ranks, Medium medium, const std::vector<int>& hosts = {}) {
+    return select(built_in_selection(ranks, medium, hosts), Collective::kAllReduce, 64 << 20);
+  };
+  EXPECT_EQ(picked(2, Medium::kTcp), "star");
+  EXPECT_EQ(picked(4, Medium::kTcp), "halving_doubling");
+  EXPECT_EQ(picked(4, Medium::kTcp, {5, 5, 5, 5}), "halving_doubling");
+  EXPECT_EQ(picked(3, Medium::kTcp), "ring") << "no power of two";
+  EXPECT_EQ(picked(2, Medium::kTcp, {0, 1}), "ring") << "a network lies between";
+  EXPECT_EQ(picked(2, Medium::kMpi), "ring") << "knows better ways than sockets";
 }
 
 TEST(Selection, EveryCollectiveHasOneBuiltIn) {
   for (const Collective collective : kCollectives) {
     if (algorithms_for(collective).empty()) continue;
-    for (const Medium medium : {Medium::kSharedMemory, Medium::kMessages}) {
+    for (const Medium medium : {Medium::kSharedMemory, Medium::kTcp}) {
       for (const int ranks : {1, 2, 8, 100, 100'000}) {
         for (const std::uint64_t bytes : {std::uint64_t{0}, std::uint64_t{4096}, std::uint64_t{1} << 30}) {
           const std::string name = select(built_in_selection(ranks, medium), collective, bytes);

@@ -24,10 +24,10 @@ std::vector<std::optional<double>> over_ranks(const std::vector<double>& points,
   std::vector<std::optional<double>> seconds;
   for (const double ranks : points) {
     request.ranks = static_cast<int>(ranks);
-    const ClosedForm* form = closed_form_for(algorithm, request, network);
-    if (form != nullptr) {
+    const auto form = closed_form_for(algorithm, request, network);
+    if (form) {
       seconds.push_back(form->evaluate(ranks, request.bytes, *network.flat).seconds);
-    } else if (estimated_transfers(algorithm, request) <= request.most_transfers) {
+    } else if (estimated_transfers(algorithm, request, network) <= request.most_transfers) {
       const Wiring wiring(network.of(request.ranks));
       seconds.push_back(
           simulate(schedule_for(algorithm, request, network.hosts_of(request.ranks)), request.bytes, wiring).seconds);
@@ -42,12 +42,12 @@ std::vector<std::optional<double>> over_ranks(const std::vector<double>& points,
 std::vector<std::optional<double>> over_bytes(const std::vector<double>& points, std::string_view algorithm,
                                               const PriceRequest& request, const PricedNetwork& network) {
   std::vector<std::optional<double>> seconds;
-  const ClosedForm* form = closed_form_for(algorithm, request, network);
-  if (form != nullptr) {
+  const auto form = closed_form_for(algorithm, request, network);
+  if (form) {
     for (const double bytes : points) seconds.push_back(form->evaluate(request.ranks, bytes, *network.flat).seconds);
     return seconds;
   }
-  if (estimated_transfers(algorithm, request) > request.most_transfers) {
+  if (estimated_transfers(algorithm, request, network) > request.most_transfers) {
     return std::vector<std::optional<double>>(points.size());
   }
   const Schedule schedule = schedule_for(algorithm, request, network.hosts_of(request.ranks));

@@ -36,6 +36,14 @@ class Browser : public testing_support::TemporaryFolder {
 
   void write(const ReportPage& page) const { write_report(page, folder_ / "report.html"); }
   void write(const LabPage& page) const { write_lab_page(page, folder_ / "report.html"); }
+  // With a script that runs after the page's own.
+  template <class Page>
+  void write(const Page& page, const std::string& script) const {
+    write(page);
+    std::string text = read_file(folder_ / "report.html");
+    text.insert(text.rfind("</body>"), "<script>{" + script + "}</script>");
+    write_file_atomically(folder_ / "report.html", text);
+  }
 
   // Loads report.html; all that the browser itself keeps goes into the test's folder.
   void browse(const std::string& arguments) const {
@@ -52,14 +60,24 @@ class Browser : public testing_support::TemporaryFolder {
   // browser complained of is in console().
   template <class Page>
   std::string dom(const Page& page, const std::string& script = "", const std::string& arguments = "") const {
-    write(page);
-    std::string text = read_file(folder_ / "report.html");
-    text.insert(text.rfind("</body>"), "<script>{" + script + "}</script>");
-    write_file_atomically(folder_ / "report.html", text);
+    write(page, script);
     browse("--dump-dom " + arguments);
     const std::string dumped = read_file(folder_ / "stdout");
     const std::size_t begin = dumped.find("<body");
     return begin == std::string::npos ? "" : dumped.substr(begin, dumped.find("</main>") - begin);
+  }
+
+  // The same on a phone: in a frame, since no window is narrower than 500 px. Of the page only what the script left in
+  // the body's data comes back.
+  template <class Page>
+  std::string dom_on_phone(const Page& page, const std::string& script) const {
+    write(page, script);
+    std::filesystem::rename(folder_ / "report.html", folder_ / "framed.html");
+    write_file_atomically(folder_ / "report.html",
+                          R"(<body><iframe src="framed.html" style="width: 360px; height: 800px; border: 0"></iframe>
+      <script>onload = () => Object.assign(document.body.dataset, frames[0].document.body.dataset);</script></body>)");
+    browse("--dump-dom --allow-file-access-from-files");
+    return read_file(folder_ / "stdout");
   }
 
   // The lines of the browser's log that came from the page: script errors, and requests that its policy forbids.
@@ -110,6 +128,5 @@ inline std::string look() {
 }
 
 inline constexpr const char* kDark = "--blink-settings=preferredColorScheme=0";
-inline constexpr const char* kPhone = "--window-size=500,900";
 
 }  // namespace lockstep

@@ -101,6 +101,8 @@ std::string Console::lines_of(const IterationRecord& record) const {
     lines = format_iteration(record, run_.item) + "\n";
   }
   if (options_.buckets) {
+    const std::vector<Field> fields = sync_fields(record);
+    lines += (options_.terminal ? fit(fields, columns()) : join(fields)) + "\n";
     for (const BucketRecord& bucket : record.buckets) {
       lines += format_bucket(bucket, options_.terminal ? columns() : std::string::npos) + "\n";
     }

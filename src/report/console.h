@@ -23,7 +23,7 @@ class Console {
     int width = 80;         ///< columns, for a terminal that does not say itself
     std::int64_t every =
         1;  ///< print each n-th iteration's line (the first, the last and those with a validation loss always)
-    bool buckets = false;  ///< --log-sync: a line for each bucket too
+    bool buckets = false;  ///< --log-sync: a line on communication and one for each bucket too
     bool colour = true;    ///< on a terminal
     bool unicode = true;   ///< else ASCII only
   };
@@ -61,14 +61,15 @@ class Console {
 /// data 2.0 ms  1.5 MiB direct", with accuracy and the wait for data where there are any; where a terminal is too
 /// narrow for that, "... 12.3k tok/s 10.1+0.8+2.0 ms 1.5 MiB": compute + exposed + data. `item` as RunRecord has it.
 std::string format_iteration(const IterationRecord& record, const std::string& item = "tokens");
-/// One line of --log-sync: "bucket 2  all_reduce  1 MiB  ring, 6 steps, 1.50 MiB sent  0.42 ms hidden, predicted 0.40
-/// ms
-/// (-4.1 %)  head.weight"; what is not known is left out. Where `columns` cannot hold that, it is two lines, broken
-/// before the time. The parameters that do not fit are counted instead of named.
+/// One line of --log-sync: "bucket 2  all_gather of blocks.3 in forward  1 MiB  ring, 6 steps, 1.50 MiB sent  0.42 ms
+/// hidden, predicted 0.40 ms (-4.1 %)  head.weight"; what is not known is left out, as is the phase of what is always
+/// in backward. Where `columns` cannot hold that, it is two lines, broken before the time. The parameters that do not
+/// fit are counted instead of named.
 std::string format_bucket(const BucketRecord& record, std::size_t columns = std::string::npos);
 /// One line of --jsonl: an object with the fields of IterationRecord and its BucketRecords by their names, but
 /// `items_per_second` by its item, as `tokens_per_second` or `images_per_second`. What is optional or not known (0, "")
-/// stands there only where there is any, hidden_ms among them; null for a number that is not finite.
+/// stands there only where there is any, hidden_ms among them; null for a number that is not finite. Beside them
+/// communication_ms, hidden and exposed together.
 std::string to_json(const IterationRecord& record, const std::string& item = "tokens");
 
 /// How draw_curve draws.

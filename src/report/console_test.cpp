@@ -121,6 +121,16 @@ TEST_F(ConsoleTest, BucketsFollowTheirIterationWhereAskedFor) {
   EXPECT_THAT(text(), EndsWith(format_bucket(with.buckets[0]) + "\n" + format_bucket(with.buckets[1]) + "\n"));
 }
 
+TEST_F(ConsoleTest, WhereBucketsAreAskedForCommunicationIsSaidToo) {
+  IterationRecord with = record(1);
+  with.exposed_ms = 0.8;
+  with.hidden_ms = 2.5;
+  { Console(run(1), {.stream = stream_}).iteration(with); }
+  EXPECT_THAT(text(), Not(HasSubstr("communication")));
+  { Console(run(1), {.stream = stream_, .buckets = true}).iteration(with); }
+  EXPECT_THAT(text(), EndsWith("\n  communication 3.3 ms  exposed 0.8 ms  hidden 2.5 ms\n"));
+}
+
 TEST_F(ConsoleTest, ATerminalHasABarBelowTheLines) {
   Console console(run(200), {.stream = stream_, .terminal = true, .every = 10});
   console.say("hello");

@@ -122,6 +122,7 @@ Json json_of(const BucketSum& sum) {
             {"parameters", bucket.parameters}};
   if (!bucket.operation.empty()) json["operation"] = bucket.operation;
   if (!bucket.block.empty()) json["block"] = bucket.block;
+  if (!bucket.phase.empty()) json["phase"] = bucket.phase;
   if (bucket.steps > 0) json["steps"] = bucket.steps;
   if (bucket.wire_bytes > 0) json["sent"] = format_bytes(bucket.wire_bytes);
   if (sum.predictions > 0) json["predicted"] = fmt::format("{:.2f} ms", sum.predicted / sum.predictions);
@@ -132,11 +133,11 @@ Json json_of(const BucketSum& sum) {
 }
 
 Json buckets(const Iterations& iterations) {
-  // Of full sharding a bucket is gathered twice and scattered once: each is a line of its own.
-  std::map<std::tuple<int, std::string, std::string>, BucketSum> sums;
+  // Of full sharding a bucket is gathered in forward and in backward, and scattered: each is a line of its own.
+  std::map<std::tuple<int, std::string, std::string, std::string>, BucketSum> sums;
   for (const IterationRecord& record : iterations) {
     for (const BucketRecord& bucket : record.buckets) {
-      sums[{bucket.index, bucket.block, bucket.operation}].add(bucket);
+      sums[{bucket.index, bucket.block, bucket.operation, bucket.phase}].add(bucket);
     }
   }
   Json json = Json::array();

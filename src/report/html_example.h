@@ -46,6 +46,7 @@ inline ReportPage full_report(int iterations) {
     record.data_wait_ms = 0.75;
     for (BucketRecord& bucket : record.buckets) {
       bucket.operation = "all_reduce";
+      bucket.phase = "backward";
       bucket.steps = 2 + 4 * bucket.index;
       bucket.wire_bytes = bucket.bytes * 3 / 2;
       bucket.predicted_ms = 0.45;

@@ -114,6 +114,22 @@ TEST_F(Html, ABucketsTimeStandsBesideItsPrediction) {
   EXPECT_EQ(buckets[2]["error"], "+12.5 %") << "against the one time that was predicted, 0.40 ms";
 }
 
+TEST_F(Html, GathersOfForwardAndOfBackwardAreLinesOfTheirOwn) {
+  ReportPage page = example_report(10);
+  BucketRecord gather{
+      .index = 0, .milliseconds = 1, .operation = "all_gather", .block = "blocks.0", .phase = "forward"};
+  page.iterations[9].buckets = {gather};
+  gather.phase = "backward";
+  gather.milliseconds = 3;
+  page.iterations[9].buckets.push_back(gather);
+  const json buckets = data(page)["buckets"];
+  ASSERT_EQ(buckets.size(), 2u);
+  EXPECT_EQ(buckets[0]["phase"], "backward");
+  EXPECT_EQ(buckets[0]["time"], "3.00 ms");
+  EXPECT_EQ(buckets[1]["phase"], "forward");
+  EXPECT_EQ(buckets[1]["time"], "1.00 ms");
+}
+
 TEST_F(Html, TheTimelineCountsFromItsFirstSpan) {
   ReportPage page;
   page.timeline = {{1, "forward", "compute", 5100, 5300}, {0, "bucket 0", "communication", 5000, 5500}};

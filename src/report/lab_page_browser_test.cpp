@@ -32,12 +32,14 @@ TEST_F(LabBrowser, DrawsMeasuredPointsAndPredictedLines) {
 
 TEST_F(LabBrowser, IsDrawnInLightAndDarkAndOnAPhone) {
   // 18 and 3 points, two lines and a thin one, two bars of two kinds.
-  for (const char* arguments : {"", kDark, kPhone}) {
-    const std::string page = dom(example_lab(), look(), arguments);
-    EXPECT_THAT(page, HasSubstr("data-wrong=\"\" data-pictures=\"28\"")) << arguments;
-    EXPECT_THAT(page, HasSubstr(arguments == kDark ? "data-dark=\"true\"" : "data-dark=\"false\""));
+  const auto expect_drawn = [&](const std::string& page, const char* how) {
+    EXPECT_THAT(page, HasSubstr("data-wrong=\"\" data-pictures=\"28\""));
+    EXPECT_THAT(page, HasSubstr(how));
     EXPECT_EQ(console(), "");
-  }
+  };
+  expect_drawn(dom(example_lab(), look()), "data-dark=\"false\"");
+  expect_drawn(dom(example_lab(), look(), kDark), "data-dark=\"true\"");
+  expect_drawn(dom_on_phone(example_lab(), look()), "data-dark=\"false\" data-width=\"360\"");
 }
 
 TEST_F(LabBrowser, ALogarithmicAxisSetsPowersAtEqualDistances) {

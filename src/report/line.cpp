@@ -59,11 +59,13 @@ Field time_field(const IterationRecord& record) {
   return field;
 }
 
-// What ran, without what it took: "bucket 2  all_gather of blocks.3  1 MiB  ring, 6 steps, 1.50 MiB sent".
+// What ran, without what it took: "bucket 2  all_gather of blocks.3 in forward  1 MiB  ring, 6 steps, 1.50 MiB sent".
+// Only gathers are in another phase than backward.
 std::string describe_bucket(const BucketRecord& record) {
   std::string line = fmt::format("bucket {}  ", record.index);
   if (!record.operation.empty()) line += record.operation;
   if (!record.block.empty()) line += (record.operation.empty() ? "of " : " of ") + record.block;
+  if (record.operation == "all_gather" && !record.phase.empty()) line += " in " + record.phase;
   if (!record.operation.empty() || !record.block.empty()) line += "  ";
   line += fmt::format("{}  {}", format_bytes(record.bytes), record.algorithm);
   if (record.steps > 0) line += fmt::format(", {} step{}", record.steps, record.steps == 1 ? "" : "s");
@@ -86,6 +88,7 @@ Json json_of(const BucketRecord& bucket) {
             {"algorithm", bucket.algorithm}, {"milliseconds", bucket.milliseconds}, {"hidden", bucket.hidden}};
   if (!bucket.operation.empty()) json["operation"] = bucket.operation;
   if (!bucket.block.empty()) json["block"] = bucket.block;
+  if (!bucket.phase.empty()) json["phase"] = bucket.phase;
   if (bucket.steps > 0) json["steps"] = bucket.steps;
   if (bucket.wire_bytes > 0) json["wire_bytes"] = bucket.wire_bytes;
   if (bucket.predicted_ms) json["predicted_ms"] = *bucket.predicted_ms;
@@ -116,6 +119,15 @@ std::vector<Field> iteration_fields(const IterationRecord& record, const std::st
   const std::string bytes = format_bytes(record.bytes);
   fields.push_back({record.algorithm.empty() ? bytes : bytes + " " + record.algorithm, bytes, 1, "2"});
   return fields;
+}
+
+std::vector<Field> sync_fields(const IterationRecord& record) {
+  const auto field = [](const char* name, const char* brief, double milliseconds, int importance) {
+    const std::string time = format_ms(milliseconds) + " ms";
+    return Field{name + time, brief + time, importance};
+  };
+  return {field("  communication ", "  comm ", record.communication_ms(), 3),
+          field("exposed ", "exp ", record.exposed_ms, 2), field("hidden ", "hid ", record.hidden_ms, 1)};
 }
 
 std::string colour(std::string_view text, std::string_view sgr) { return fmt::format("\x1b[{}m{}\x1b[0m", sgr, text); }
@@ -177,6 +189,7 @@ std::string to_json(const IterationRecord& record, const std::string& item) {
             {item + "_per_second", record.items_per_second},
             {"compute_ms", record.compute_ms},
             {"exposed_ms", record.exposed_ms},
+            {"communication_ms", record.communication_ms()},
             {"bytes", record.bytes},
             {"algorithm", record.algorithm}};
   if (record.hidden_ms > 0) json["hidden_ms"] = record.hidden_ms;

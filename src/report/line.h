@@ -19,6 +19,9 @@ struct Field {
 
 std::vector<Field> iteration_fields(const IterationRecord& record, const std::string& item = "tokens");
 
+/// What follows them with --log-sync: "  communication 3.3 ms  exposed 0.8 ms  hidden 2.5 ms".
+std::vector<Field> sync_fields(const IterationRecord& record);
+
 /// The fields, `gap` spaces apart; with escape codes if `coloured`.
 std::string join(const std::vector<Field>& fields, std::size_t gap = 2, bool coloured = false);
 

@@ -93,6 +93,14 @@ TEST(Line, AColouredLineIsThePlainOneBetweenEscapes) {
   EXPECT_EQ(join({{"a", "a", 1}, {"b", "b", 1, "1;32"}}), "a  b");
 }
 
+TEST(SyncLine, FitsEveryWidth) {
+  IterationRecord record = example();
+  record.hidden_ms = 123;
+  EXPECT_EQ(join(sync_fields(record)), "  communication 124 ms  exposed 0.8 ms  hidden 123 ms");
+  EXPECT_EQ(fit(sync_fields(record), 40), "  comm 124 ms exp 0.8 ms hid 123 ms");
+  EXPECT_EQ(fit(sync_fields(record), 20), "  comm 124 ms");
+}
+
 TEST(BucketLine, NamesAllParametersWhereThereIsRoom) {
   EXPECT_EQ(format_bucket(bucket()), "  bucket 2  1 MiB  ring  0.42 ms hidden  head.weight, block.3.bias, wte.weight");
   BucketRecord late = bucket();
@@ -135,6 +143,10 @@ TEST(BucketLine, SaysTheCollectiveAndHowItsTimeWasPredicted) {
   record.wire_bytes = 3 << 19;
   EXPECT_EQ(format_bucket(record, 105),
             "  bucket 2  all_gather of blocks.3  1 MiB  ring, 6 steps, 1.50 MiB sent  0.42 ms hidden  3 parameters");
+  record.phase = "forward";
+  EXPECT_THAT(format_bucket(record), HasSubstr("bucket 2  all_gather of blocks.3 in forward  1 MiB"));
+  record.operation = "reduce_scatter";
+  EXPECT_THAT(format_bucket(record), HasSubstr("bucket 2  reduce_scatter of blocks.3  1 MiB"));
   record.operation.clear();
   record.steps = 1;
   record.predicted_ms = 0.4;
@@ -184,6 +196,7 @@ TEST(JsonLine, HasWhatIsOptionalWhereThereIsAny) {
   for (const char* name : {"hidden_ms", "data_wait_ms", "training_accuracy", "validation_accuracy", "buckets"}) {
     EXPECT_FALSE(nlohmann::json::parse(to_json(record)).contains(name)) << name;
   }
+  EXPECT_EQ(nlohmann::json::parse(to_json(record))["communication_ms"], 0.8) << "all of it is exposed";
   record.hidden_ms = 3;
   record.data_wait_ms = 2;
   record.training_accuracy = 0.75;
@@ -191,6 +204,7 @@ TEST(JsonLine, HasWhatIsOptionalWhereThereIsAny) {
   record.buckets = {bucket()};
   record.buckets[0].operation = "reduce_scatter";
   record.buckets[0].block = "blocks.3";
+  record.buckets[0].phase = "backward";
   record.buckets[0].steps = 3;
   record.buckets[0].wire_bytes = 4096;
   record.buckets[0].predicted_ms = 0.25;
@@ -198,11 +212,13 @@ TEST(JsonLine, HasWhatIsOptionalWhereThereIsAny) {
   EXPECT_EQ(parsed["images_per_second"], 12345.4);
   EXPECT_FALSE(parsed.contains("tokens_per_second"));
   EXPECT_EQ(parsed["hidden_ms"], 3);
+  EXPECT_EQ(parsed["communication_ms"], 3.8);
   EXPECT_EQ(parsed["data_wait_ms"], 2);
   EXPECT_EQ(parsed["training_accuracy"], 0.75);
   EXPECT_EQ(parsed["validation_accuracy"], 0);
   EXPECT_EQ(parsed["buckets"][0]["operation"], "reduce_scatter");
   EXPECT_EQ(parsed["buckets"][0]["block"], "blocks.3");
+  EXPECT_EQ(parsed["buckets"][0]["phase"], "backward");
   EXPECT_EQ(parsed["buckets"][0]["steps"], 3);
   EXPECT_EQ(parsed["buckets"][0]["wire_bytes"], 4096);
   EXPECT_EQ(parsed["buckets"][0]["predicted_ms"], 0.25);

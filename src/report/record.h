@@ -18,6 +18,7 @@ struct BucketRecord {
   bool hidden = false;                   ///< complete before the last gradient existed
   std::string operation = {};            ///< "all_reduce", "reduce_scatter", "all_gather"; empty where nobody says
   std::string block = {};                ///< of full sharding: the wrapped block; else empty
+  std::string phase = {};                ///< of the iteration: "forward", "backward", "step"; empty where nobody says
   int steps = 0;                         ///< of the schedule that ran; 0 where not known
   std::uint64_t wire_bytes = 0;          ///< that this rank sent for it; 0 where not known
   std::optional<double> predicted_ms{};  ///< by a calibration that did not see this run
@@ -38,15 +39,17 @@ struct IterationRecord {
   double learning_rate = 0;
   double items_per_second = 0;  ///< of all ranks together; RunRecord::item says of what
   double compute_ms = 0;        ///< the iteration less its exposed communication and its wait for data
-  double exposed_ms = 0;        ///< communication that backward did not hide
+  double exposed_ms = 0;        ///< communication that nothing was computed beside
   std::uint64_t bytes = 0;      ///< of gradients that this rank handed to the collective
   std::string algorithm;
   std::optional<double> validation_loss;      ///< where it was measured
   std::vector<BucketRecord> buckets;          ///< filled where they are asked for
-  double hidden_ms = 0;                       ///< communication that backward hid: it ran while compute_ms did
+  double hidden_ms = 0;                       ///< communication that ran while compute_ms did
   double data_wait_ms = 0;                    ///< for the next batch
   std::optional<double> training_accuracy;    ///< share of the global batch, 0 to 1
   std::optional<double> validation_accuracy;  ///< 0 to 1, where it was measured
+
+  double communication_ms() const { return hidden_ms + exposed_ms; }  ///< T_comm
 };
 
 /// What does not change during a run.

@@ -185,6 +185,7 @@ std::vector<TimelineSpan> typical_iteration(const fs::path& folder, int world_si
     for_each_span(part_of(folder, rank), [&](const TraceSpan& span) {
       const auto iteration = span.arguments.find("iteration");
       if (iteration == span.arguments.end() || iteration->second != median->second) return;
+      if (span.category == kIterationCategory) return;
       spans.push_back({rank, span.name, span.category, span.begin_us, span.end_us});
     });
   }

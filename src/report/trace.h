@@ -11,10 +11,13 @@
 
 namespace lockstep {
 
+/// Of a span that encloses those of an iteration.
+inline constexpr const char* kIterationCategory = "iteration";
+
 /// A span of time on one rank. Times are microseconds of the monotonic clock, which the ranks of a host share.
 struct TraceSpan {
   std::string name;      ///< "forward", "backward", "bucket 0"
-  std::string category;  ///< "compute", "communication"
+  std::string category;  ///< "compute", "communication"; kIterationCategory
   std::int64_t begin_us = 0;
   std::int64_t end_us = 0;
   std::map<std::string, std::string> arguments;  ///< shown when the span is selected
@@ -38,7 +41,8 @@ class TraceRecorder {
 
 /// The spans of one iteration of all ranks, from the parts in `folder` (so before merge_traces, which removes them): of
 /// those that every rank recorded the one that took the median time. A span's iteration is its argument "iteration".
-/// Empty where there is none. Throws Error (kIo) as merge_traces does.
+/// Without the span that encloses the others; empty where there is no iteration. Throws Error (kIo) as merge_traces
+/// does.
 std::vector<TimelineSpan> typical_iteration(const std::filesystem::path& folder, int world_size);
 
 /// Merges the parts of ranks 0..world_size-1 in `folder` into `output`, one row a rank, times from the earliest span,

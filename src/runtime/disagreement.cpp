@@ -10,10 +10,10 @@
 
 namespace lockstep {
 
-void throw_disagreement(const Transport& transport, const Announcement& own) {
+void throw_disagreement(const Transport& transport, std::uint64_t sequence) {
   std::map<std::string, std::vector<int>> asked;
   for (int peer = 0; peer < transport.size(); ++peer) {
-    const auto announced = transport.announcement_of(peer, own.sequence);
+    const auto announced = transport.announcement_of(peer, sequence);
     asked[announced ? announced->describe() : "not there yet"].push_back(peer);
   }
   std::string who;

@@ -122,7 +122,7 @@ void LetterOperation::wait_for_peer_until(Time at_most) {
   }
   // Whoever comes to the operation has left its letter before it says so, if it is about the same.
   const bool has_come = transport_.progress_of(next_) >= entering;
-  if (has_come && !read(next_)) throw_disagreement(transport_, announcement_);
+  if (has_come && !read(next_)) throw_disagreement(transport_, announcement_.sequence);
 }
 
 void LetterOperation::throw_late() {

@@ -167,7 +167,7 @@ void MessageOperation::combine_piece(int index_of_move, std::size_t begin, std::
 }
 
 void MessageOperation::wait_for_peer_until(Time at_most) {
-  if (tries_ < transport_.patience()) {
+  if (tries_ < transport_.patience() && !CallDeadline::is_over(at_most)) {
     ++tries_;
     ::sched_yield();
     return;

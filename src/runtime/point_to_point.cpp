@@ -103,12 +103,7 @@ void PointToPoint::wait_for(Ticket ticket, Time at_most) {
     ::sched_yield();
     return;
   }
-  needs_.clear();
-  for (const Lane& lane : lanes_) {
-    if (lane.queue.empty()) continue;
-    const bool sends = lane.direction == Direction::kSend;
-    needs_.push_back({.peer = lane.peer, .room = sends, .bytes = !sends});
-  }
+  find_needs();
   Lane& lane = lane_of(ticket);
   Queued& awaited = *std::find_if(lane.queue.begin(), lane.queue.end(),
                                   [&](const Queued& queued) { return queued.number == number_of(ticket); });
@@ -117,6 +112,26 @@ void PointToPoint::wait_for(Ticket ticket, Time at_most) {
   const bool in_time = streams_.wait(needs_, awaited.deadline.get_or(at_most));
   if (!in_time && awaited.deadline.has_passed()) throw_late();
   tries_ = 0;
+}
+
+void PointToPoint::look_for_trouble() {
+  find_needs();
+  streams_.wait(needs_, std::chrono::steady_clock::now());
+  for (Lane& lane : lanes_) {
+    if (lane.queue.empty() || !lane.queue.front().deadline.has_passed()) continue;
+    at_lane_ = &lane;
+    at_ = &lane.queue.front();
+    throw_late();
+  }
+}
+
+void PointToPoint::find_needs() {
+  needs_.clear();
+  for (const Lane& lane : lanes_) {
+    if (lane.queue.empty()) continue;
+    const bool sends = lane.direction == Direction::kSend;
+    needs_.push_back({.peer = lane.peer, .room = sends, .bytes = !sends});
+  }
 }
 
 void PointToPoint::throw_late() const {

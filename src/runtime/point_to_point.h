@@ -51,6 +51,8 @@ class PointToPoint {
   /// Waits until something can move, until then at the longest. For a message that is not complete. Throws kTimeout
   /// once its deadline has passed.
   void wait_for(Ticket ticket, Time at_most);
+  /// For who does not wait but asks again and again: throws what wait_for() would, of any message under way.
+  void look_for_trouble();
 
   /// In which message the error happened that came out of this object.
   ErrorScene scene(std::string group) const;
@@ -88,6 +90,7 @@ class PointToPoint {
   bool advance(Lane& lane);
   std::size_t move(Lane& lane);
   void check_header(Lane& lane) const;
+  void find_needs();
   [[noreturn]] void throw_late() const;
 
   static constexpr unsigned kNumberBits = 40;

@@ -38,6 +38,11 @@ class CallDeadline {
   }
   Clock::time_point get_or(Clock::time_point earlier) { return std::min(get(), earlier); }
   bool has_passed() { return Clock::now() >= get(); }
+  /// Whether who waits until then only looks, and should not stay awake for a while first. Asks the clock only if it
+  /// must.
+  static bool is_over(Clock::time_point at_most) {
+    return at_most != Clock::time_point::max() && Clock::now() >= at_most;
+  }
 
  private:
   std::chrono::milliseconds timeout_{0};

@@ -1,6 +1,7 @@
 #include "runtime/shared_memory_operation.h"
 
 #include "runtime/disagreement.h"
+#include "schedule/promise.h"
 
 #include <fmt/format.h>
 #include <lockstep/error.h>
@@ -96,8 +97,12 @@ bool SharedMemoryOperation::enter_piece() {
     // Only now may the slot be written again. Peers whose old operation that was have told how far they are.
     const StagingRing::Use& use = staging_.previous_use();
     if (use.plan != nullptr && !satisfied(use.plan->after, {use.sequence, use.first_tick})) return false;
+    check_readers(use);
     slot_offset_ = staging_.offset_bytes();
-    staging_.take({plan_.get(), announcement_.sequence, progress_at(0).steps});
+    staging_.take({.plan = plan_.get(),
+                   .sequence = announcement_.sequence,
+                   .first_tick = progress_at(0).steps,
+                   .fingerprint = has_root(announcement_.collective) ? announcement_.fingerprint : 0});
   }
   in_piece_ = true;
   position_ = 0;
@@ -130,10 +135,18 @@ void SharedMemoryOperation::check_agreement(int index) {
   Peer& peer = peers_[static_cast<std::size_t>(index)];
   if (peer.agrees) return;
   const auto entry = transport_.entry_of(index, announcement_.sequence);
+  const auto fingerprint = entry ? entry->fingerprint : transport_.fingerprint_of(index, announcement_.sequence);
+  if (fingerprint && *fingerprint != announcement_.fingerprint) throw_disagreement(transport_, announcement_.sequence);
   // A peer so far ahead that its entry is gone has needed nothing from here but what this rank has given.
-  if (!entry) return;
-  if (entry->fingerprint != announcement_.fingerprint) throw_disagreement(transport_, announcement_);
-  peer = {true, entry->input_offset, entry->output_offset};
+  if (entry) peer = {true, entry->input_offset, entry->output_offset};
+}
+
+void SharedMemoryOperation::check_readers(const StagingRing::Use& use) const {
+  if (use.fingerprint == 0) return;
+  for (const Plan::Wait& reader : use.plan->after) {
+    const auto fingerprint = transport_.fingerprint_of(reader.peer, use.sequence);
+    if (fingerprint && *fingerprint != use.fingerprint) throw_disagreement(transport_, use.sequence);
+  }
 }
 
 void SharedMemoryOperation::carry_out(const Plan::Move& move) {

@@ -49,6 +49,9 @@ class SharedMemoryOperation final : public RunningOperation {
   bool enter_piece();
   bool satisfied(const std::vector<Plan::Wait>& waits, Progress start);
   void check_agreement(int peer);
+  /// Whether those who read a slot were about the same as this rank: two that each took themselves for the root of a
+  /// broadcast wait for nobody while they are in it.
+  void check_readers(const StagingRing::Use& use) const;
   [[noreturn]] void throw_late(int peer) const;
   void carry_out(const Plan::Move& move);
   std::byte* address_of(const Plan::Place& place, int chunk) const;

@@ -20,6 +20,8 @@ class StagingRing {
     const Plan* plan = nullptr;  ///< null: never used
     std::uint64_t sequence = 0;
     std::uint32_t first_tick = 0;
+    std::uint64_t fingerprint =
+        0;  ///< of an operation with a root; 0 where no two ranks can both take themselves for it
   };
 
   explicit StagingRing(std::size_t bytes) : slot_bytes_(bytes / kSlots / kAlignment * kAlignment) {}

@@ -163,7 +163,8 @@ LabPage page_of(const BucketStudy& study) {
   std::string predicted = "Points were measured, lines predicted, by calibrations that saw none of these runs. ";
   for (const std::string& about : abouts) predicted += about + " ";
   predicted +=
-      "The time to compute is that of a run of its own, with one bucket behind backward, less its communication.";
+      "The time to compute is that of a run of its own, with buckets of 1 GiB (the first of 1 MiB) behind backward, "
+      "less its communication.";
   page.paragraphs.push_back(predicted);
   errors.conclude(page, study.skipped);
   return page;

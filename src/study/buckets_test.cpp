@@ -75,6 +75,7 @@ TEST(Buckets, HaveAPageWithCurvesPredictionsAndErrors) {
                     HasSubstr("32.0 ms for the 16 buckets"), HasSubstr("2.00 ms for the 1 bucket of 15.6 KiB"),
                     HasSubstr("Measured, where no rank came late: 48.0 ms and 18.0 ms")));
   EXPECT_THAT(text_of(page), AllOf(HasSubstr("saw none of these runs"), HasSubstr("From a ring alone."),
+                                   HasSubstr("buckets of 1 GiB (the first of 1 MiB) behind backward"),
                                    HasSubstr("The 9 predictions of times have a median error of")));
   EXPECT_EQ(page.tables.back().rows.back()[0], "all");
   EXPECT_EQ(page.command, "lockstep lab buckets");

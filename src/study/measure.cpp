@@ -31,14 +31,14 @@ std::string describe_training(const TrainingRun& run) {
   return fmt::format("{}, {} parameters", run.title, format_count(run.parameters));
 }
 
-std::string describe_rounds(const StudyOptions& options) {
+std::string describe_rounds(const StudyOptions& options, const std::string& communication) {
   const Machine machine = this_machine();
   return fmt::format(
-      "Measured on {} of {}, one thread a rank: each point is the best of {}, all points in turn (other programs only "
-      "ever add), of which each is the median of {}.",
+      "Measured on {} of {}, one thread a rank: each iteration's time is the best of {}, all points in turn (other "
+      "programs only ever add), of which each is the median of {}. {}",
       counted(static_cast<std::uint64_t>(machine.cores), "core"), machine.processor,
       counted(static_cast<std::uint64_t>(options.rounds), "round"),
-      counted(static_cast<std::uint64_t>(options.iterations), "iteration"));
+      counted(static_cast<std::uint64_t>(options.iterations), "iteration"), communication);
 }
 
 }  // namespace lockstep::study

@@ -20,7 +20,11 @@ std::vector<std::string> training_flags(const Workbench& workbench, const StudyO
 double least(const std::vector<double>& rounds);
 /// "text: GPT, 6 layers, 192 wide, 2,668,800 parameters".
 std::string describe_training(const TrainingRun& run);
-/// "Measured on 2 cores of ..., one thread a rank: each point is ..."
-std::string describe_rounds(const StudyOptions& options);
+/// "Measured on 2 cores of ..., one thread a rank: each iteration's time is ...", and a sentence on communication
+/// alone.
+std::string describe_rounds(const StudyOptions& options, const std::string& communication);
+/// That sentence where it is TrainingRun::least_exposed_ms of iterations without overlap.
+inline constexpr const char* kLeastCommunication =
+    "Communication alone is the least of all iterations: that in which the rank that recorded it waited for nobody.";
 
 }  // namespace lockstep::study

@@ -83,8 +83,11 @@ BucketSweep sweep_of(Workbench& workbench, const StudyOptions& options, const Me
 }  // namespace
 
 BucketStudy measure_buckets(Workbench& workbench, const StudyOptions& options) {
-  BucketStudy study{
-      .command = options.command, .training = {}, .how = describe_rounds(options), .skipped = {}, .sweeps = {}};
+  BucketStudy study{.command = options.command,
+                    .training = {},
+                    .how = describe_rounds(options, kLeastCommunication),
+                    .skipped = {},
+                    .sweeps = {}};
   for (const Medium& medium : media(workbench, options, study.skipped)) {
     study.sweeps.push_back(sweep_of(workbench, options, medium, study.training));
   }

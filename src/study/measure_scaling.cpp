@@ -34,7 +34,7 @@ class Scaling {
 
   ScalingStudy run() {
     study_.command = options_.command;
-    study_.how = describe_rounds(options_);
+    study_.how = describe_rounds(options_, "An all-reduce alone is the best of the rounds' medians.");
     study_.cores = available_cpus().cores;
     const auto all = media(workbench_, options_, study_.skipped);
     train(all);
@@ -75,6 +75,7 @@ class Scaling {
                                .about = medium.about,
                                .links = medium.links,
                                .model = medium.model,
+                               .gradient_bytes = static_cast<double>(unseen(gradient(), medium)),
                                .collectives = {},
                                .trainings = {}});
     }
@@ -86,15 +87,7 @@ class Scaling {
     }
   }
 
-  /// Sizes on the most ranks; on fewer the gradient's alone.
-  std::vector<std::uint64_t> sizes_for(int ranks, const Medium& medium) const {
-    const auto gradient = static_cast<std::uint64_t>(study_.gradient_bytes);
-    std::vector<std::uint64_t> sizes;
-    if (ranks == options_.ranks) sizes = unseen(options_.sizes, medium);
-    std::erase(sizes, gradient);
-    sizes.push_back(gradient);
-    return sizes;
-  }
+  std::uint64_t gradient() const { return static_cast<std::uint64_t>(study_.gradient_bytes); }
 
   std::vector<MeasuredCollective> collectives(const Medium& medium) {
     std::map<std::pair<std::string, int>, std::map<double, std::vector<double>>> seconds;
@@ -104,7 +97,8 @@ class Scaling {
           workbench_.say(
               fmt::format("{}, round {} of {}: {} on {} ranks", medium.name, round, options_.rounds, algorithm, ranks));
           const auto times = workbench_.measure(
-              {.algorithm = algorithm, .ranks = ranks, .sizes = sizes_for(ranks, medium)}, medium.network.get());
+              {.algorithm = algorithm, .ranks = ranks, .sizes = sizes_for(ranks, gradient(), options_, medium)},
+              medium.network.get());
           for (const CollectiveTime& time : times) seconds[{algorithm, ranks}][time.bytes].push_back(time.seconds);
         }
       }

@@ -24,7 +24,7 @@ ShardingStudy measure_sharding(Workbench& workbench, const StudyOptions& options
   const Medium medium = shared_memory(workbench, options.ranks);
   ShardingStudy study{.command = options.command,
                       .training = {},
-                      .how = describe_rounds(options),
+                      .how = describe_rounds(options, kLeastCommunication),
                       .about = medium.about,
                       .ranks = options.ranks,
                       .model = medium.model,

@@ -6,6 +6,7 @@
 #include <lockstep/error.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace lockstep::study {
@@ -56,7 +57,7 @@ Medium shared_memory(Workbench& workbench, int most_ranks) {
       "alone, of other sizes.",
       source);
   for (int ranks = 2; ranks <= most_ranks; ++ranks) medium.links[ranks] = ring_of(medium.model, ranks);
-  for (const HostSample& sample : calibration.samples) medium.seen.push_back(static_cast<std::uint64_t>(sample.bytes));
+  for (const Sample& sample : calibration.samples) medium.seen.push_back(static_cast<std::uint64_t>(sample.bytes));
   return medium;
 }
 
@@ -99,11 +100,24 @@ std::vector<Medium> media(Workbench& workbench, const StudyOptions& options, std
   return all;
 }
 
-std::vector<std::uint64_t> unseen(std::vector<std::uint64_t> sizes, const Medium& medium) {
-  for (std::uint64_t& size : sizes) {
-    while (std::find(medium.seen.begin(), medium.seen.end(), size) != medium.seen.end()) size = size / 4 * 3;
+std::uint64_t unseen(std::uint64_t bytes, const Medium& medium) {
+  const auto seen = [&](std::uint64_t elements) {
+    return std::find(medium.seen.begin(), medium.seen.end(), elements * sizeof(float)) != medium.seen.end();
+  };
+  const std::uint64_t elements = std::max<std::uint64_t>(bytes / sizeof(float), 1);
+  std::uint64_t smaller = elements, larger = elements;
+  while (smaller > 0 && seen(smaller)) smaller = smaller * 3 / 4;
+  while (seen(larger)) ++larger;
+  return sizeof(float) * (smaller > 0 ? smaller : larger);
+}
+
+std::vector<std::uint64_t> sizes_for(int ranks, std::uint64_t gradient, const StudyOptions& options,
+                                     const Medium& medium) {
+  std::set<std::uint64_t> sizes{unseen(gradient, medium)};
+  if (ranks == options.ranks) {
+    for (const std::uint64_t size : options.sizes) sizes.insert(unseen(size, medium));
   }
-  return sizes;
+  return {sizes.begin(), sizes.end()};
 }
 
 }  // namespace lockstep::study

@@ -32,7 +32,13 @@ Medium shaped_link(Workbench& workbench, const StudyOptions& options);
 /// Both, the link where it is asked for; where it cannot be made, `skipped` says so in a sentence.
 std::vector<Medium> media(Workbench& workbench, const StudyOptions& options, std::string& skipped);
 
-/// Sizes that the calibration has not seen: of those that it has, the next one that it has not.
-std::vector<std::uint64_t> unseen(std::vector<std::uint64_t> sizes, const Medium& medium);
+/// A size of whole float32 elements, one at least, that the calibration has not seen: of one that it has, a smaller one
+/// nearby, or a larger one where there is none.
+std::uint64_t unseen(std::uint64_t bytes, const Medium& medium);
+
+/// Bytes of the all-reduces alone on so many ranks, ascending and unseen: what is swept, on the most ranks, and on any
+/// the training's gradient.
+std::vector<std::uint64_t> sizes_for(int ranks, std::uint64_t gradient, const StudyOptions& options,
+                                     const Medium& medium);
 
 }  // namespace lockstep::study

@@ -37,6 +37,7 @@ BucketRecord bucket_of(const Json& json) {
   json.at("hidden").get_to(bucket.hidden);
   bucket.operation = json.value("operation", "");
   bucket.block = json.value("block", "");
+  bucket.phase = json.value("phase", "");
   bucket.steps = json.value("steps", 0);
   bucket.wire_bytes = json.value("wire_bytes", std::uint64_t{0});
   if (json.contains("predicted_ms")) bucket.predicted_ms = json.at("predicted_ms").get<double>();

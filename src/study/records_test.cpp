@@ -16,7 +16,7 @@ namespace {
 /// As `lockstep train --jsonl` wrote it.
 constexpr const char* kLines =
     R"({"iteration":1,"loss":4.2,"compute_ms":90.0,"exposed_ms":9.0,"bytes":300,"algorithm":"ring"}
-{"iteration":2,"loss":4.1,"compute_ms":10.0,"exposed_ms":2.0,"data_wait_ms":1.0,"hidden_ms":0.5,"bytes":300,"algorithm":"ring","buckets":[{"index":0,"parameters":["a"],"bytes":100,"algorithm":"ring","milliseconds":0.5,"hidden":true,"operation":"all_reduce","steps":2,"wire_bytes":100,"predicted_ms":0.4},{"index":1,"parameters":["b"],"bytes":200,"algorithm":"direct","milliseconds":1.5,"hidden":false,"operation":"all_gather","block":"layers.0"}]}
+{"iteration":2,"loss":4.1,"compute_ms":10.0,"exposed_ms":2.0,"data_wait_ms":1.0,"hidden_ms":0.5,"bytes":300,"algorithm":"ring","buckets":[{"index":0,"parameters":["a"],"bytes":100,"algorithm":"ring","milliseconds":0.5,"hidden":true,"operation":"all_reduce","steps":2,"wire_bytes":100,"predicted_ms":0.4},{"index":1,"parameters":["b"],"bytes":200,"algorithm":"direct","milliseconds":1.5,"hidden":false,"operation":"all_gather","block":"layers.0","phase":"forward"}]}
 {"iteration":3,"loss":4.0,"compute_ms":12.0,"exposed_ms":4.0,"bytes":300,"algorithm":"ring"}
 )";
 
@@ -47,6 +47,7 @@ TEST(Records, OfIterationsAreReadAfterTheWarmUp) {
   EXPECT_EQ(first.predicted_ms, 0.4);
   EXPECT_EQ(second.operation, "all_gather");
   EXPECT_EQ(second.block, "layers.0");
+  EXPECT_EQ(second.phase, "forward");
   EXPECT_FALSE(second.predicted_ms);
 }
 

@@ -91,13 +91,19 @@ std::string words_over_ranks(const ScalingSweep& sweep, const std::vector<LabCur
   return words;
 }
 
+std::string title_of_gradient(const ScalingStudy& study, const ScalingSweep& sweep) {
+  const std::string size = format_bytes(static_cast<std::uint64_t>(sweep.gradient_bytes));
+  if (sweep.gradient_bytes == study.gradient_bytes) return "All-reduce of the gradient, " + size;
+  return fmt::format("All-reduce of {}, since the calibration has seen the gradient's size", size);
+}
+
 void add_collectives(const ScalingStudy& study, const ScalingSweep& sweep, LabPage& page, PredictionErrors& errors) {
   if (sweep.collectives.empty()) return;
   const int most = most_ranks(sweep);
   const auto over_bytes = curves_of(
       sweep, [&](const auto& one) { return one.ranks == most; }, [](const auto& one) { return one.bytes; });
   const auto over_ranks = curves_of(
-      sweep, [&](const auto& one) { return one.bytes == study.gradient_bytes; },
+      sweep, [&](const auto& one) { return one.bytes == sweep.gradient_bytes; },
       [](const auto& one) { return static_cast<double>(one.ranks); });
   const auto each = curves_of(
       sweep, [](const auto&) { return true; }, [](const auto& one) { return 1e3 * one.bytes + one.ranks; });
@@ -106,10 +112,9 @@ void add_collectives(const ScalingStudy& study, const ScalingSweep& sweep, LabPa
                                  {{"bytes of the message", true, true}, {"microseconds", true}}, over_bytes,
                                  words_over_bytes(sweep, over_bytes, most)));
   if (over_ranks.empty()) return;
-  page.charts.push_back(
-      chart_of(fmt::format("All-reduce of the gradient, {}, {}",
-                           format_bytes(static_cast<std::uint64_t>(study.gradient_bytes)), sweep.medium),
-               {{"ranks"}, {"microseconds"}}, over_ranks, words_over_ranks(sweep, over_ranks, study.cores)));
+  page.charts.push_back(chart_of(fmt::format("{}, {}", title_of_gradient(study, sweep), sweep.medium),
+                                 {{"ranks"}, {"microseconds"}}, over_ranks,
+                                 words_over_ranks(sweep, over_ranks, study.cores)));
 }
 
 /// T(1) / (p T(p)).

@@ -40,6 +40,7 @@ struct ScalingSweep {
   std::string about;              ///< of the predictions
   std::map<int, FlatCost> links;  ///< by ranks: a ring's alpha and beta, for words
   CostModel model;
+  double gradient_bytes = 0;  ///< of the all-reduce as large as the gradient, or nearly: a size not calibrated with
   std::vector<MeasuredCollective> collectives;
   std::vector<MeasuredTraining> trainings;  ///< on 2 ranks and more
 };

@@ -24,6 +24,7 @@ ScalingStudy study() {
                      .about = "From a ring alone.",
                      .links = links,
                      .model = model_of(links),
+                     .gradient_bytes = kGradient,
                      .collectives = {},
                      .trainings = {}};
   for (const int p : {2, 3, 4}) sweep.collectives.push_back({"ring", p, kGradient, ring_seconds(p, kGradient)});
@@ -77,6 +78,16 @@ TEST(Scaling, HasAPageWithCurvesPredictionsAndEfficiency) {
   EXPECT_THAT(chart_named(page, "Iteration of the training").curves[0].predicted, SizeIs(3));
   EXPECT_THAT(text_of(page),
               AllOf(HasSubstr("saw none of these points"), HasSubstr("The 8 predictions of times have")));
+}
+
+TEST(Scaling, AGradientOfASizeThatWasCalibratedWithIsStoodForByAnother) {
+  ScalingStudy moved = study();
+  moved.gradient_bytes = 16000;
+  const LabPage page = page_of(moved);
+  const LabChart& over_ranks =
+      chart_named(page, "All-reduce of 11.7 KiB, since the calibration has seen the gradient's size, TCP at 1 Gbit/s");
+  EXPECT_THAT(over_ranks.curves.at(0).measured, SizeIs(3));
+  EXPECT_THAT(text_of(page), HasSubstr("its gradient 15.6 KiB"));
 }
 
 TEST(Scaling, WithoutTrainingsOrCollectivesDrawsWhatThereIs) {

@@ -97,9 +97,10 @@ ShapedNetwork::ShapedNetwork(int ranks, double bytes_per_second, Children& child
 }
 
 std::vector<std::string> ShapedNetwork::as_rank(const std::vector<std::string>& program) const {
-  std::string script = fmt::format("export LOCKSTEP_TRANSPORT=tcp MASTER_ADDR={}\ncase $RANK in\n", address(0));
+  std::string script =
+      fmt::format("export LOCKSTEP_TRANSPORT=tcp MASTER_ADDR={} LOCKSTEP_HOST\ncase $RANK in\n", address(0));
   for (std::size_t rank = 0; rank < cards_.size(); ++rank) {
-    script += fmt::format("{}) card={} ;;\n", rank, path_of(cards_[rank]));
+    script += fmt::format("{0}) card={1} LOCKSTEP_HOST=card{0} ;;\n", rank, path_of(cards_[rank]));
   }
   script += "esac\nexec nsenter --net=$card \"$@\"\n";
   std::vector<std::string> command = {"/bin/sh", "-c", script, "sh"};

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <map>
 
@@ -60,6 +61,26 @@ double bytes_outside_of_blocks(const ShardingStudy& study) {
   return 0;
 }
 
+/// How many values an optimizer keeps for each parameter, by the formulas of stage 0.
+int values_kept(const StagePoint& first) {
+  double parameters = 0, state = 0;
+  for (const MemoryRecord& row : first.memory) {
+    if (row.kind == "parameters") parameters = static_cast<double>(row.predicted_bytes);
+    if (row.kind == "optimizer state") state = static_cast<double>(row.predicted_bytes);
+  }
+  return parameters > 0 ? static_cast<int>(std::lround(state / parameters)) : 0;
+}
+
+std::string words_on_formulas(const ShardingStudy& study) {
+  const int kept = values_kept(study.stages.front()), state = 4 * kept;
+  const double p = study.ranks;
+  return fmt::format(
+      "The optimizer keeps {} a parameter (Adam 2, SGD with momentum 1): in float32 the formulas are {}, 8 + {}/p, 4 + "
+      "{}/p and {}/p: here, with p = {}, {:.2f}, {:.2f}, {:.2f} and {:.2f}.",
+      counted(static_cast<std::uint64_t>(kept), "value"), 8 + state, state, 4 + state, 8 + state, study.ranks,
+      8.0 + state, 8 + state / p, 4 + (4 + state) / p, (8 + state) / p);
+}
+
 std::string words_on_memory(const ShardingStudy& study, const LabCurve& memory) {
   const double first = memory.measured.front().second, last = memory.measured.back().second;
   const auto parameters = static_cast<double>(study.parameters);
@@ -73,11 +94,8 @@ std::string words_on_memory(const ShardingStudy& study, const LabCurve& memory) 
           ? ""
           : fmt::format(" {} of the {} of parameters stand in no block, as embeddings do: those stay whole at stage 3.",
                         bytes(outside), bytes(gradient_bytes(study)));
-  return fmt::format(
-             "Bytes a parameter: {}. With Adam in float32 the formulas are 16, 8 + 8/p, 4 + 12/p and 16/p: here, with "
-             "p = {}, {:.2f}, {:.2f}, {:.2f} and {:.2f}. The last stage holds {:.0f} % of the first.",
-             each, study.ranks, 16.0, 8 + 8.0 / study.ranks, 4 + 12.0 / study.ranks, 16.0 / study.ranks,
-             100 * last / first) +
+  return fmt::format("Bytes a parameter: {}. {} The last stage holds {:.0f} % of the first.", each,
+                     words_on_formulas(study), 100 * last / first) +
          whole;
 }
 
@@ -196,7 +214,8 @@ LabPage page_of(const ShardingStudy& study) {
       fmt::format("Points and full bars were measured. Memory and bytes are predicted by the formulas, which know "
                   "nothing of this machine; times by calibrations that saw none of these runs. {} The time to compute, "
                   "and the update's part of it, are those of a "
-                  "run of its own at stage 0, with one bucket behind backward, less its communication.",
+                  "run of its own at stage 0, with buckets of 1 GiB (the first of 1 MiB) behind backward, less its "
+                  "communication.",
                   study.about),
       formulas.sentence("memory and bytes") + " " + times.sentence()};
   page.tables = {table_of(study), formulas.table("memory and bytes"), times.table()};

@@ -76,6 +76,7 @@ TEST(Sharding, HasAPageWithMemoryBytesAndTime) {
               testing::ElementsAre(LabPoint{0, 16000}, LabPoint{1, 12000}, LabPoint{2, 10000}, LabPoint{3, 8000}));
   EXPECT_EQ(memory.curves[0].measured[3].second, 8600);
   EXPECT_THAT(memory.words, AllOf(HasSubstr("16.80 at stage 0, 12.40 at stage 1, 10.40 at stage 2, 8.60 at stage 3"),
+                                  HasSubstr("keeps 2 values a parameter"), HasSubstr("16, 8 + 8/p, 4 + 12/p and 16/p"),
                                   HasSubstr("16.00, 12.00, 10.00 and 8.00"), HasSubstr("holds 51 % of the first"),
                                   HasSubstr("400 B of the 3.91 KiB of parameters stand in no block")));
   const LabChart& sent = chart_named(page, "Bytes that a rank sends for an iteration");
@@ -88,10 +89,21 @@ TEST(Sharding, HasAPageWithMemoryBytesAndTime) {
   EXPECT_THAT(time.curves, SizeIs(2));
   EXPECT_THAT(time.words,
               HasSubstr("Stage 0 is the fastest with 60.0 ms an iteration, stage 3 the slowest with 63.0 ms"));
-  EXPECT_THAT(text_of(page), AllOf(HasSubstr("From rings."),
+  EXPECT_THAT(text_of(page), AllOf(HasSubstr("From rings."), HasSubstr("buckets of 1 GiB (the first of 1 MiB)"),
                                    HasSubstr("The 16 predictions of memory and bytes have a median error of 0 %"),
                                    HasSubstr("The 8 predictions of times have a median error of")));
   EXPECT_EQ(page.tables.back().rows.back()[0], "all");
+}
+
+TEST(Sharding, HasTheFormulasOfTheOptimizerAtHand) {
+  ShardingStudy momentum = study();
+  for (StagePoint& point : momentum.stages) {
+    point.memory[2].predicted_bytes /= 2;
+    point.memory[2].measured_bytes /= 2;
+  }
+  EXPECT_THAT(chart_named(page_of(momentum), "Memory of a rank between updates").words,
+              AllOf(HasSubstr("keeps 1 value a parameter"), HasSubstr("12, 8 + 4/p, 4 + 8/p and 12/p"),
+                    HasSubstr("with p = 2, 12.00, 10.00, 8.00 and 6.00")));
 }
 
 }  // namespace lockstep::study

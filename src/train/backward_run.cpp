@@ -88,6 +88,7 @@ void BackwardRun::launch_next() {
     timing.algorithm = "communication_hook";
     timing.begun_us = timing.launched_us;
     const Counted counted(group_, options_, timing);
+    bucket.clear_gaps();
     flights_.push_back({nullptr, options_.communication_hook(bucket.gradient())});
     return;
   }

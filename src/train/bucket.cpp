@@ -5,6 +5,7 @@
 #include <lockstep/prediction.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "train/tensor.h"
 
@@ -38,6 +39,15 @@ Bucket::Bucket(const Group& group, const BucketLayout& layout, const std::vector
 }
 
 Buffer Bucket::buffer() const { return {memory_.data(), layout_.bytes / size_of(layout_.dtype), layout_.dtype}; }
+
+void Bucket::clear_gaps() const {
+  auto* const memory = static_cast<std::byte*>(memory_.data());
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    const std::size_t end = layout_.slots[i].offset + slots_[i].nbytes();
+    const std::size_t next = i + 1 < slots_.size() ? layout_.slots[i + 1].offset : layout_.bytes;
+    std::memset(memory + end, 0, next - end);
+  }
+}
 
 void Bucket::predict(const Group& group, const std::string& algorithm) {
   predicted_ms_ =

@@ -31,6 +31,8 @@ class Bucket {
   /// "gradients of a, b, c and 4 more (bucket 2)".
   const std::string& purpose() const { return purpose_; }
   Buffer buffer() const;
+  /// Zeros what lies between the slots, where a hook that works in blocks may have left something.
+  void clear_gaps() const;
   /// What its all-reduce by `algorithm` is predicted to take.
   void predict(const Group& group, const std::string& algorithm);
   std::optional<double> predicted_ms() const { return predicted_ms_; }

@@ -8,12 +8,14 @@
 namespace lockstep {
 
 DataParallel::DataParallel(const Group& group, torch::nn::Module& module, DataParallelOptions options)
-    : reducer_(std::make_shared<detail::Reducer>(group, tensors_of(module), buffers_of(module), std::move(options))) {}
+    : reducer_(std::make_shared<detail::Reducer>(group, tensors_of(module), buffers_of(module), ParameterWatch(module),
+                                                 std::move(options))) {}
 DataParallel::DataParallel(const Group& group, const torch::jit::Module& module, DataParallelOptions options)
-    : reducer_(std::make_shared<detail::Reducer>(group, tensors_of(module), buffers_of(module), std::move(options))) {}
+    : reducer_(std::make_shared<detail::Reducer>(group, tensors_of(module), buffers_of(module), ParameterWatch(module),
+                                                 std::move(options))) {}
 DataParallel::DataParallel(const Group& group, const NamedTensors& tensors, DataParallelOptions options)
-    : reducer_(std::make_shared<detail::Reducer>(group, tensors_of(tensors), buffers_of(tensors), std::move(options))) {
-}
+    : reducer_(std::make_shared<detail::Reducer>(group, tensors_of(tensors), buffers_of(tensors),
+                                                 ParameterWatch(tensors), std::move(options))) {}
 DataParallel::~DataParallel() = default;
 DataParallel::DataParallel(DataParallel&&) noexcept = default;
 DataParallel& DataParallel::operator=(DataParallel&&) noexcept = default;
@@ -41,6 +43,6 @@ double DataParallel::clip_grad_norm(double max_norm) {
 DataParallel::Pause::~Pause() { --depth_; }
 DataParallel::Pause DataParallel::pause() { return Pause(reducer_->pause_depth()); }
 const SyncReport& DataParallel::report() const { return reducer_->report(); }
-std::vector<std::string> DataParallel::parameters_without_gradient() const { return reducer_->unreached(); }
+std::vector<std::string> DataParallel::parameters_without_gradient() const { return report().unreached; }
 
 }  // namespace lockstep

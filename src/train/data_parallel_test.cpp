@@ -191,6 +191,17 @@ TEST(DataParallel, RefusesAModuleWithNothingToTrain) {
   EXPECT_THAT([&] { DataParallel(World::alone(), model); }, ThrowsMessage<Error>(HasSubstr("nothing to train")));
 }
 
+/// Values go from memory to memory.
+TEST(DataParallel, NamesAParameterThatLiesOtherwiseOnAnotherRank) {
+  const auto wrap = [](World& world) {
+    torch::nn::Linear layer(3, 3);
+    if (world.rank() == 1) layer->weight.set_data(layer->weight.detach().t());
+    const DataParallel replica(world, *layer);
+  };
+  EXPECT_THAT([&] { on_ranks(2, wrap); },
+              ThrowsMessage<Error>(::testing::AllOf(HasSubstr("'weight'"), HasSubstr("with strides [1, 3]"))));
+}
+
 TEST(DataParallel, RefusesATypeThatCollectivesDoNotTake) {
   Vectors model({});
   model.register_parameter("wave", torch::zeros({2}, torch::kComplexFloat));

@@ -35,7 +35,7 @@ class GradientHook {
 };
 
 /// Has the backward that calls this run `callback` in the calling thread when it is done; if it throws, `callback` is
-/// destroyed instead.
+/// destroyed instead. Of backwards within one another (activation checkpointing) the outermost one counts.
 void at_end_of_backward(std::function<void()> callback);
 
 }  // namespace lockstep

@@ -96,5 +96,63 @@ TEST(AtEndOfBackward, IsDestroyedWhenBackwardThrows) {
   EXPECT_TRUE(witness.expired());
 }
 
+/// The identity, whose backward runs another one, that gives `leaf` a gradient, or that runs another one, and so on.
+struct Within : torch::autograd::Function<Within> {
+  static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& input,
+                               const torch::Tensor* leaf, int levels) {
+    context->saved_data["leaf"] = reinterpret_cast<std::int64_t>(leaf);
+    context->saved_data["levels"] = levels;
+    return input.clone();
+  }
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list gradients) {
+    const torch::AutoGradMode with_graph(true);
+    const auto* leaf = reinterpret_cast<const torch::Tensor*>(context->saved_data["leaf"].toInt());
+    const auto levels = static_cast<int>(context->saved_data["levels"].toInt());
+    const auto input = torch::zeros({2}, torch::requires_grad());
+    (levels > 1 ? Within::apply(input, leaf, levels - 1) : *leaf).sum().backward();
+    return {gradients[0], torch::Tensor(), torch::Tensor()};
+  }
+};
+
+TEST(AtEndOfBackward, IsThatOfTheOutermostOne) {
+  for (const int levels : {1, 2, 3}) {
+    const auto leaf = torch::zeros({2}, torch::requires_grad());
+    const auto start = torch::zeros({2}, torch::requires_grad());
+    int gradients = 0;
+    int ends = 0;
+    const auto end = [&] {
+      ++ends;
+      EXPECT_EQ(gradients, 2) << levels << " levels";
+      EXPECT_TRUE(start.grad().defined()) << levels << " levels";
+    };
+    const GradientHook hook(leaf, as_is, [&] {
+      if (++gradients == 1) at_end_of_backward(end);
+    });
+    Within::apply(Within::apply(start, &leaf, levels), &leaf, levels).sum().backward();
+    EXPECT_EQ(gradients, 2) << levels << " levels";
+    EXPECT_EQ(ends, 1) << levels << " levels";
+  }
+}
+
+TEST(AtEndOfBackward, IsDestroyedWhenTheOutermostOneThrows) {
+  const auto leaf = torch::zeros({2}, torch::requires_grad());
+  const auto start = torch::zeros({2}, torch::requires_grad());
+  std::weak_ptr<int> witness;
+  bool called = false;
+  const GradientHook queues(leaf, as_is, [&] {
+    const auto token = std::make_shared<int>(1);
+    witness = token;
+    at_end_of_backward([&called, token] { called = true; });
+  });
+  const GradientHook throws(start, as_is, [&] {
+    EXPECT_FALSE(witness.expired());
+    throw std::runtime_error("no");
+  });
+  EXPECT_THROW(Within::apply(start, &leaf, 1).sum().backward(), std::runtime_error);
+  EXPECT_FALSE(called);
+  EXPECT_TRUE(witness.expired());
+}
+
 }  // namespace
 }  // namespace lockstep

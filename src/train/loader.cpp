@@ -40,6 +40,8 @@ Loader::~Loader() = default;
 
 std::int64_t Loader::batches() const { return static_cast<std::int64_t>(sampler_->batches()); }
 
+std::vector<std::pair<std::string, std::string>> Loader::order() const { return order_of(sampler_->options()); }
+
 Loader::Epoch Loader::epoch() {
   prefetch_.reset();
   data_wait_ms_ = 0;
@@ -99,14 +101,16 @@ bool Loader::advance() {
   data_wait_ms_ += milliseconds_since(start);
   batch_ = std::move(fetched.batch);
   work_ += fetched.work;
-  group_.attribute<BatchShare>() = {batch_.samples, batch_.global_samples};
+  auto& share = group_.attribute<BatchShare>();
+  if (!std::exchange(in_epoch_, true)) share_before_ = {share.local, share.global};
+  share = {batch_.samples, batch_.global_samples};
   ++position_.batch;
   return true;
 }
 
 void Loader::end_epoch() {
   prefetch_.reset();
-  group_.attribute<BatchShare>() = {};
+  if (std::exchange(in_epoch_, false)) group_.attribute<BatchShare>() = {share_before_.first, share_before_.second};
   if (position_.batch > 0) position_ = {position_.epoch + 1, 0};
 }
 

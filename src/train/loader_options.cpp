@@ -64,23 +64,26 @@ Sampler::Options sampler_options(const Group& group, std::size_t dataset_size, c
           .shares = options.shares.empty() ? std::nullopt : std::optional<Shares>(options.shares)};
 }
 
-void require_equal_options(const Group& group, const Sampler& sampler) {
-  if (group.size() == 1) return;
-  const Sampler::Options& options = sampler.options();
+std::vector<std::pair<std::string, std::string>> order_of(const Sampler::Options& options) {
   const auto& lengths = options.lengths;
   const std::string_view bytes(reinterpret_cast<const char*>(lengths.data()), lengths.size() * sizeof(lengths[0]));
+  return {{"dataset", fmt::format("{} samples", options.size)},
+          {"global batch", fmt::format("{} samples", options.global_batch)},
+          {"shuffle", fmt::format("{}", options.shuffle)},
+          {"seed", options.shuffle ? fmt::format("{}", options.seed) : "none"},
+          {"lengths", lengths.empty() ? "none" : fmt::format("{:016x} (a fingerprint)", fingerprint(bytes))}};
+}
+
+void require_equal_options(const Group& group, const Sampler& sampler) {
+  if (group.size() == 1) return;
   std::string shares;
   for (int rank = 0; rank < group.size(); ++rank) {
     shares += fmt::format("{}{:.6f}", rank == 0 ? "" : ", ", sampler.shares().fraction(rank));
   }
-  require_equal(group,
-                {{"dataset", fmt::format("{} samples", options.size)},
-                 {"global batch", fmt::format("{} samples", options.global_batch)},
-                 {"seed", fmt::format("{}", options.seed)},
-                 {"shuffle", fmt::format("{}", options.shuffle)},
-                 {"drop_last", fmt::format("{}", options.drop_last)},
-                 {"lengths", lengths.empty() ? "none" : fmt::format("{:016x} (a fingerprint)", fingerprint(bytes))},
-                 {"shares", shares}},
+  auto things = order_of(sampler.options());
+  things.emplace_back("drop_last", fmt::format("{}", sampler.options().drop_last));
+  things.emplace_back("shares", shares);
+  require_equal(group, things,
                 {.what = "loaders",
                  .advice = "Give make_loader the same dataset and options on every rank.",
                  .operation = "make_loader"});

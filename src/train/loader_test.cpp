@@ -57,6 +57,23 @@ TEST(Loader, StacksThisRanksShare) {
   });
 }
 
+/// An evaluation in the middle of an epoch.
+TEST(Loader, AnEpochWithinAnotherLeavesItsWeights) {
+  run_threads(2, [](World& world) {
+    const auto training = make_loader(Numbers(9), world, {.global_batch = 4, .shuffle = false});
+    const auto validation = make_loader(Numbers(3), world, {.global_batch = 2, .shuffle = false});
+    const auto& share = world.attribute<BatchShare>();
+    for (auto& batch : training->epoch()) {
+      std::int64_t judged = 0;
+      for (auto& other : validation->epoch()) judged += other.global_samples;
+      EXPECT_EQ(judged, 3);
+      EXPECT_EQ(share.local, batch.samples);
+      EXPECT_EQ(share.global, batch.global_samples);
+    }
+    EXPECT_EQ(share.global, 0);
+  });
+}
+
 TEST(Loader, BatchesArePerRankOnRequest) {
   run_threads(2, [](World& world) {
     const auto loader = make_loader(Numbers(12), world, {.per_rank_batch = 3});

@@ -42,6 +42,16 @@ torch::Tensor weighted(const torch::Tensor& gradient, double factor, const Gradi
   return factor == 1 ? torch::Tensor() : counting(gradient, factor);
 }
 
+void refuse_second_gradient(const std::string& parameter, int rank, const char* owner) {
+  throw Error(
+      ErrorCode::kUnsupported,
+      fmt::format("Parameter '{}' got a gradient twice in one backward, the second time after the first may have "
+                  "been sent: a layer that is used several times, each time under activation checkpointing, "
+                  "has to be checkpointed once, as a whole.",
+                  parameter),
+      {.rank = rank, .operation = owner});
+}
+
 torch::Tensor counting(const torch::Tensor& values, double factor) {
   return factor == 0 ? torch::zeros_like(values) : values * factor;
 }

@@ -11,6 +11,9 @@
 
 namespace lockstep {
 
+/// Throws Error (kUnsupported): its gradient came again within one backward, after it may have been sent.
+[[noreturn]] void refuse_second_gradient(const std::string& parameter, int rank, const char* owner);
+
 /// Those of a module's tensors that are trained, each once. Throws Error (kInvalidArgument) if there are none and
 /// (kUnsupported) for one that collectives do not take; `owner` ("DataParallel") is who says so.
 std::vector<ModuleTensor> trainable_of(std::vector<ModuleTensor> tensors, const std::string& owner);

@@ -1,6 +1,8 @@
 // What DataParallel wraps, and programs of unlike shapes around it: each trains as one process does, and not when a
 // rank's gradients are lost.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <lockstep/traffic.h>
 #include <torch/script.h>
 
 #include <sstream>
@@ -155,22 +157,68 @@ struct Recomputed : torch::autograd::Function<Recomputed> {
   }
 };
 
-/// Activation checkpointing, of the last layer too, whose inner backward is the first that there is.
-torch::Tensor train_checkpointed(const Side& side) {
-  std::vector<torch::nn::Linear> layers;
-  torch::nn::Module net;
-  test::seeded(side.seed, [&] {
-    for (const std::int64_t width : {2, 4, 6}) {
-      layers.emplace_back(width, width == 6 ? 2 : width + 2);
-      net.register_module(std::to_string(width), layers.back());
+struct ThreeLayers : torch::nn::Module {
+  explicit ThreeLayers(std::uint64_t seed) {
+    test::seeded(seed, [&] {
+      for (const std::int64_t width : {2, 4, 6}) {
+        layers.push_back(register_module(std::to_string(width), torch::nn::Linear(width, width == 6 ? 2 : width + 2)));
+      }
+      return 0;
+    });
+  }
+  /// With activation checkpointing of those from `first` on. The last layer's inner backward is the first that there
+  /// is.
+  torch::Tensor forward(const torch::Tensor& batch, std::size_t first) {
+    auto features = first > 0 ? batch : batch.clone().requires_grad_();
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      features = i < first ? layers[i](features) : Recomputed::apply(features, layers[i].get());
     }
-    return 0;
-  });
+    return features;
+  }
+  std::vector<torch::nn::Linear> layers;
+};
+
+torch::Tensor train_checkpointed(const Side& side, std::size_t first) {
+  ThreeLayers net(side.seed);
   const auto replica = side.replicate(net);
-  return train(side.group, net.parameters(), [&](const Batch& batch) {
-    auto features = layers[0](batch.data);
-    for (std::size_t i : {1, 2}) features = Recomputed::apply(features, layers[i].get());
-    return torch::mse_loss(features, batch.target);
+  return train(side.group, net.parameters(),
+               [&](const Batch& batch) { return torch::mse_loss(net.forward(batch.data, first), batch.target); });
+}
+torch::Tensor train_checkpointed_but_the_first(const Side& side) { return train_checkpointed(side, 1); }
+torch::Tensor train_all_checkpointed(const Side& side) { return train_checkpointed(side, 0); }
+
+/// Inner backwards are parts of one: each parameter is sent once, and leaves while others are computed.
+TEST(Checkpointing, OfAllLayersIsOneSynchronisation) {
+  for (int ranks = 1; ranks <= 4; ++ranks) {
+    test::on_ranks(ranks, [](World& world) {
+      ThreeLayers net(1);
+      const DataParallel replica(world, net, {.first_bucket_bytes = 64, .bucket_bytes = 64, .rebuild_buckets = false});
+      for (int iteration = 0; iteration < 3; ++iteration) {
+        const auto before = operations_asked(world).operations;
+        net.forward(torch::ones({3, 2}) * (1 + world.rank()), 0).sum().backward();
+        const auto& report = replica.report();
+        ASSERT_EQ(report.buckets.size(), net.parameters().size());
+        EXPECT_EQ(operations_asked(world).operations - before, report.buckets.size() + 1)
+            << "and one that says which parameters got a gradient";
+        EXPECT_LE(report.buckets.front().launched_us, report.last_gradient_us);
+        EXPECT_TRUE(replica.parameters_without_gradient().empty());
+      }
+    });
+  }
+}
+
+/// A layer that is run again twice has two gradients, the second when the first may have been sent.
+TEST(Checkpointing, OfOneLayerTwiceIsRefusedByName) {
+  test::on_ranks(2, [](World& world) {
+    torch::nn::Module net;
+    const auto layer = net.register_module("layer", torch::nn::Linear(2, 2));
+    const auto head = net.register_module("head", torch::nn::Linear(2, 2));
+    const DataParallel replica(world, net);
+    auto features = torch::ones({1, 2}, torch::requires_grad());
+    for (int i = 0; i < 2; ++i) features = Recomputed::apply(features, layer.get());
+    const auto loss = head->forward(features).sum();
+    EXPECT_THAT([&] { loss.backward(); },
+                ::testing::ThrowsMessage<Error>(::testing::HasSubstr("got a gradient twice in one backward")));
   });
 }
 
@@ -206,7 +254,9 @@ class ModelsOn : public ::testing::TestWithParam<Program> {};
 INSTANTIATE_TEST_SUITE_P(Programs, ModelsOn,
                          ::testing::Values(Program{"TorchScript", train_script}, Program{"TensorList", train_list},
                                            Program{"TwoPasses", train_twice_an_iteration}, Program{"Gan", train_gan},
-                                           Program{"Checkpointed", train_checkpointed}, Program{"Lbfgs", train_lbfgs}),
+                                           Program{"Checkpointed", train_checkpointed_but_the_first},
+                                           Program{"AllCheckpointed", train_all_checkpointed},
+                                           Program{"Lbfgs", train_lbfgs}),
                          [](const auto& test) { return test.param.name; });
 
 TEST_P(ModelsOn, AnyNumberOfRanksTrainAsOneProcess) {

@@ -12,8 +12,11 @@ namespace lockstep {
 
 std::string ModuleTensor::description() const {
   if (!tied_to.empty()) return fmt::format("tied to '{}'", tied_to);
-  return fmt::format("{}{} {} [{}]", trainable ? "trainable" : "fixed", sparse ? " sparse" : "",
-                     c10::toString(tensor.scalar_type()), fmt::join(tensor.sizes(), ", "));
+  std::string text = fmt::format("{}{} {} [{}]", trainable ? "trainable" : "fixed", sparse ? " sparse" : "",
+                                 c10::toString(tensor.scalar_type()), fmt::join(tensor.sizes(), ", "));
+  // Values go from memory to memory: elements must lie alike.
+  if (!tensor.is_contiguous()) text += fmt::format(" with strides [{}]", fmt::join(tensor.strides(), ", "));
+  return text;
 }
 
 namespace {

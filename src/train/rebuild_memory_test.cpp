@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <fstream>
 
-#include "group/tcp_threads_for_tests.h"
+#include "group/thread_world.h"
 #include "train/gradient_hook.h"
 #include "train/test_model.h"
 
@@ -73,7 +73,7 @@ std::string error_of_backward(Vectors& model) {
 }
 
 TEST(RebuildMemory, WhereThereIsNoneItIsSaidAndGradientsStay) {
-  on_tcp(1, [](World& world) {
+  detail::run_threads_over_tcp(1, [](World& world) {
     Vectors model({"a", "b"}, kLargeCount);
     const DataParallel replica(world, model);
     std::optional<AddressSpace> limit;
@@ -87,7 +87,7 @@ TEST(RebuildMemory, WhereThereIsNoneItIsSaidAndGradientsStay) {
 }
 
 TEST(RebuildMemory, HoldsOneBucketMoreThanTheGradientsNeed) {
-  on_tcp(1, [](World& world) {
+  detail::run_threads_over_tcp(1, [](World& world) {
     Vectors model({"a", "b", "c", "d"}, kLargeCount);
     const DataParallel replica(world, model);
     std::optional<AddressSpace> limit;  // for one bucket and a half

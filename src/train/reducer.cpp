@@ -44,12 +44,13 @@ void require_no_hook(const DataParallelOptions& options) {
 }  // namespace
 
 Reducer::Reducer(const Group& group, const std::vector<ModuleTensor>& tensors, std::vector<ModuleTensor> buffers,
-                 DataParallelOptions options)
+                 ParameterWatch watch, DataParallelOptions options)
     : group_(group),
       options_(std::move(options)),
       share_(group_.attribute<BatchShare>()),
       sparse_(group_),
       module_buffers_(std::move(buffers)),
+      watch_(std::move(watch)),
       rebuild_pending_(options_.rebuild_buckets) {
   require_no_hook(options_);
   require_equal(group_, contract(tensors, options_));
@@ -60,7 +61,7 @@ Reducer::Reducer(const Group& group, const std::vector<ModuleTensor>& tensors, s
   const std::size_t count = parameters_.size();
   if (options_.bucket_bytes == kAuto) choice_.emplace(group_, sizes_of(parameters_));
   buckets_ = make_buckets(lay_out_in(last_first(count)), [](const Bucket&) {});
-  reached_memory_ = group_.allocate(std::max<std::size_t>(count, 1));
+  reached_memory_ = group_.allocate(count + 1);
   reached_ = static_cast<std::uint8_t*>(reached_memory_.data());
   reached_here_.resize(count);
   for (std::size_t i = 0; i < count; ++i) {
@@ -108,6 +109,7 @@ void Reducer::on_gradient(std::size_t parameter) {
   torch::NoGradGuard no_grad;
   const bool paused = pause_depth_ > 0;
   const auto run = paused ? nullptr : current_run();
+  if (run && run->has(parameter)) refuse_second_gradient(parameters_[parameter].name, group_.rank(), "DataParallel");
   if (run) run->note(parameter);
   if (!in_slot(parameter)) {
     auto& gradient = parameters_[parameter].tensor.mutable_grad();
@@ -146,13 +148,18 @@ void Reducer::finish(BackwardRun& run) {
   take_paused(run);
   fill_unreached_slots();
   std::copy(reached_here_.begin(), reached_here_.end(), reached_);
-  run.complete({reached_, reached_here_.size(), DataType::kUInt8});
+  const std::string change = watch_.change();
+  std::uint8_t& changed = reached_[reached_here_.size()];
+  changed = change.empty() ? 0 : 1;
+  run.complete({reached_, reached_here_.size() + 1, DataType::kUInt8});
   const std::size_t sparse_bytes = sparse_.reduce();
   take_means();
   std::fill(reached_here_.begin(), reached_here_.end(), kNotReached);
   report_ = run.report();
   report_.bytes += sparse_bytes;
+  report_.unreached = unreached();
   run_.reset();
+  if (changed != 0) refuse_change(group_, change, "DataParallel");
   const bool picked = choice_ && choice_->note(report_);
   if (rebuild_pending_ || picked) rebuild(run);
   if (choice_) report_.bucket_choice = choice_->reason();

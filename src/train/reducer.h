@@ -16,6 +16,7 @@
 #include "train/bucket_choice.h"
 #include "train/gradient_hook.h"
 #include "train/module_tensors.h"
+#include "train/parameter_watch.h"
 #include "train/sparse_gradients.h"
 
 namespace lockstep::detail {
@@ -24,10 +25,10 @@ namespace lockstep::detail {
 /// backward.
 class Reducer : public std::enable_shared_from_this<Reducer> {
  public:
-  /// Of a model's `tensors`, some of which are `buffers`. Collective: compares the replicas and gives all of them rank
-  /// 0's values.
+  /// Of a model's `tensors`, some of which are `buffers`, and which `watch` watches. Collective: compares the replicas
+  /// and gives all of them rank 0's values.
   Reducer(const Group& group, const std::vector<ModuleTensor>& tensors, std::vector<ModuleTensor> buffers,
-          DataParallelOptions options);
+          ParameterWatch watch, DataParallelOptions options);
 
   const Group& group() const { return group_; }
   const BatchShare& share() const { return share_; }
@@ -35,7 +36,6 @@ class Reducer : public std::enable_shared_from_this<Reducer> {
   std::vector<torch::Tensor> parameters() const;
   int& pause_depth() { return pause_depth_; }
   const SyncReport& report() const { return report_; }
-  std::vector<std::string> unreached() const;
 
  private:
   torch::Tensor weighted(std::size_t parameter, const torch::Tensor& gradient) const;
@@ -44,6 +44,8 @@ class Reducer : public std::enable_shared_from_this<Reducer> {
   bool in_slot(std::size_t parameter) const;
   std::shared_ptr<BackwardRun> current_run();
   void finish(BackwardRun& run);
+  /// Of the backward whose maximum over ranks is there.
+  std::vector<std::string> unreached() const;
   void take_paused(const BackwardRun& run);
   void fill_unreached_slots();
   /// Of what lies in its slot.
@@ -63,9 +65,11 @@ class Reducer : public std::enable_shared_from_this<Reducer> {
   std::vector<ModuleTensor> parameters_;  // the trainable ones, each once; but for those in sparse_
   SparseGradients sparse_;
   std::vector<ModuleTensor> module_buffers_;
+  ParameterWatch watch_;
   std::shared_ptr<const BucketSet> buckets_;  // none once there was no memory to lay them out anew
   // A byte a parameter, of this rank before the collective and the largest of all ranks after it: did its gradient
-  // change since the last synchronised backward, and did a rank find it infinite or not a number?
+  // change since the last synchronised backward, and did a rank find it infinite or not a number? Behind them one that
+  // is not 0 if parameters changed.
   RegisteredMemory reached_memory_;
   std::uint8_t* reached_;
   std::vector<std::uint8_t> reached_here_;

@@ -50,9 +50,9 @@ torch::Tensor SparseGradients::weighted(std::size_t parameter, const torch::Tens
 
 void SparseGradients::note(std::size_t parameter, bool look) {
   torch::NoGradGuard no_grad;
-  auto& reached = reached_here_[parameter];
-  reached = std::max(reached, kReached);
-  if (look && has_non_finite(parameters_[parameter].tensor.grad()._values())) reached = non_finite_on(group_.rank());
+  // Of what is there now: what an earlier backward under pause() left may have been dropped since.
+  const bool bad = look && has_non_finite(parameters_[parameter].tensor.grad()._values());
+  reached_here_[parameter] = bad ? non_finite_on(group_.rank()) : kReached;
 }
 
 std::size_t SparseGradients::reduce() {
@@ -65,7 +65,7 @@ std::size_t SparseGradients::reduce() {
     const auto& gradient = parameters_[i].tensor.grad();
     own.push_back(gradient.defined() ? gradient.coalesce() : gradient);
     const std::size_t at = width * static_cast<std::size_t>(group_.rank()) + 2 * i;
-    said[at] = reached_here_[i];
+    said[at] = gradient.defined() ? reached_here_[i] : kNotReached;
     said[at + 1] = gradient.defined() ? own[i]._nnz() : 0;
   }
   group_.all_gather(buffer_of(said), {.purpose = "sizes of sparse gradients"}).wait();

@@ -7,7 +7,7 @@
 #include <string>
 #include <tuple>
 
-#include "group/tcp_threads_for_tests.h"
+#include "group/thread_world.h"
 #include "train/test_model.h"
 
 namespace lockstep {
@@ -19,7 +19,7 @@ class SyncReportOn : public testing::TestWithParam<std::tuple<int, bool>> {
  protected:
   static void run(const std::function<void(World&)>& f) {
     const auto [ranks, over_tcp] = GetParam();
-    over_tcp ? on_tcp(ranks, f) : test::on_ranks(ranks, f);
+    over_tcp ? detail::run_threads_over_tcp(ranks, f) : test::on_ranks(ranks, f);
   }
 };
 INSTANTIATE_TEST_SUITE_P(RanksAndTransports, SyncReportOn, testing::Combine(testing::Values(2, 3, 4), testing::Bool()),

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/units.h"
+#include "train/bucket.h"
 
 namespace lockstep {
 namespace {
@@ -77,6 +78,15 @@ std::string verdict(const TrainingStatistics& s) {
                                                    "give them smaller shares of the batch",
                                                    100 * waited)
                                      : "");
+}
+
+/// A sentence; empty if there is nothing to say.
+std::string unreached_in_words(const std::vector<std::string>& parameters) {
+  if (parameters.empty()) return "";
+  return fmt::format(
+      " No rank's backward reached {}: {}. Freeze what is not to be trained, by set_requires_grad(false) before the "
+      "model is wrapped, and it is not sent; see that the loss depends on what is.",
+      counted(parameters.size(), "parameter"), some_of(parameters));
 }
 
 }  // namespace
@@ -167,6 +177,7 @@ TrainingStatistics TrainingLog::statistics() const {
   result.latest_buckets = buckets_of(report_);
   add_buckets(result, report_);
   result.bucket_choice = report_.bucket_choice;
+  result.unreached = report_.unreached;
   result.alone_ms = alone_ms_;
   result.bound = bound_of(result);
   result.scaling_efficiency = scaling_efficiency_of(result);
@@ -193,6 +204,7 @@ std::string describe(const TrainingStatistics& s) {
           ? "laid out as in the first iteration"
           : fmt::format("laid out anew since the first iteration, when there were {}", s.first_buckets.size()));
   if (!s.bucket_choice.empty()) text += fmt::format(" bucket_bytes = kAuto: {}.", s.bucket_choice);
+  text += unreached_in_words(s.unreached);
   return text + fmt::format(
                     " It is {}. Scaling efficiency against one rank: {:.1f} % of the iteration is what {} would "
                     "need{}.",

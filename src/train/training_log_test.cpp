@@ -6,7 +6,7 @@
 #include <chrono>
 #include <thread>
 
-#include "group/tcp_threads_for_tests.h"
+#include "group/thread_world.h"
 #include "train/test_errors.h"
 #include "train/test_model.h"
 
@@ -125,7 +125,7 @@ TEST(TrainingLog, WaitingForASlowerRankIsNoNetwork) {
     }
   };
   on_ranks(2, body);
-  on_tcp(2, body);
+  detail::run_threads_over_tcp(2, body);
 }
 
 TEST(TrainingLog, TimesAddUpToTheIteration) {
@@ -153,6 +153,28 @@ TEST(TrainingLog, KnowsFirstAndRebuiltOrder) {
     EXPECT_EQ(s.algorithm, world.algorithm_for(Collective::kAllReduce, 4032));
     EXPECT_THAT(describe(s), HasSubstr("laid out anew"));
   });
+}
+
+TEST(TrainingLog, NamesParametersThatNoBackwardReachedAndSaysWhatToDo) {
+  on_ranks(2, [](World& world) {
+    Vectors model({"a", "idle", "of_one_rank"});
+    const DataParallel replica(world, model);
+    TrainingLog log(world);
+    const auto described_after = [&](const std::vector<std::string>& reached) {
+      log.begin_iteration();
+      model.loss(reached, 1).backward();
+      log.end_iteration(replica.report());
+      return describe(log.statistics());
+    };
+    using Names = std::vector<std::string>;
+    EXPECT_THAT(described_after(world.rank() == 0 ? Names{"a"} : Names{"a", "of_one_rank"}),
+                HasSubstr(" No rank's backward reached 1 parameter: idle. Freeze what is not to be trained, by "
+                          "set_requires_grad(false) before the model is wrapped"));
+    EXPECT_THAT(described_after({"a", "idle", "of_one_rank"}), testing::Not(HasSubstr("reached")));
+  });
+  auto many = statistics(100, 3, 2);
+  many.unreached = {"a", "b", "c", "d", "e"};
+  EXPECT_THAT(describe(many), HasSubstr("reached 5 parameters: a, b, c and 2 more."));
 }
 
 TEST(TrainingLog, RefusesWhatWasNotBegun) {

@@ -16,7 +16,12 @@ namespace {
 
 }  // namespace
 
-BatchAgreement::~BatchAgreement() { group_.attribute<BatchShare>() = {}; }
+BatchAgreement::BatchAgreement(const Group& group, Uneven uneven) : group_(group), uneven_(uneven) {
+  const auto& share = group_.attribute<BatchShare>();
+  share_before_ = {share.local, share.global};
+}
+
+BatchAgreement::~BatchAgreement() { group_.attribute<BatchShare>() = {share_before_.first, share_before_.second}; }
 
 bool BatchAgreement::next(std::int64_t samples) {
   const auto ranks = static_cast<std::size_t>(group_.size());

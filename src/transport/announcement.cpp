@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-std::uint32_t digest_of(const std::vector<std::size_t>& block_counts) {
+std::uint32_t digest_of(std::span<const std::size_t> block_counts) {
   if (block_counts.empty()) return 0;
   const auto hash =
       static_cast<std::uint32_t>(std::hash<std::string>{}(fmt::format("{}", fmt::join(block_counts, ","))));

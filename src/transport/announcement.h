@@ -5,10 +5,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <vector>
 
 namespace lockstep {
 
@@ -34,7 +34,7 @@ struct Announcement {
 };
 
 /// A number that stands for these counts; 0 for none.
-std::uint32_t digest_of(const std::vector<std::size_t>& block_counts);
+std::uint32_t digest_of(std::span<const std::size_t> block_counts);
 
 /// A number that differs if anything differs that ranks must agree on: all but the sequence and the offsets.
 std::uint64_t fingerprint_of(const Announcement& announcement);

@@ -73,7 +73,9 @@ class Transport {
   virtual void announce(const Announcement& announcement) = 0;
   /// What a peer announced under that sequence number; none if not yet, or long ago.
   virtual std::optional<Announcement> announcement_of(int peer, std::uint64_t sequence) const = 0;
-  /// The same in short, cheap enough for every operation.
+  /// Of that only what must agree; for a little longer than the peer is in the operation.
+  virtual std::optional<std::uint64_t> fingerprint_of(int peer, std::uint64_t sequence) const = 0;
+  /// The same in short, cheap enough for every operation; only while the peer is in it.
   virtual std::optional<Entry> entry_of(int peer, std::uint64_t sequence) const = 0;
 
   /// The largest letter, in bytes. A letter needs no announcement and no signal; only if a peer sleeps, which post()

@@ -1,5 +1,7 @@
 // An operation whose shape was seen before allocates nothing and makes no plan: every operator new of the process is
 // counted, with threads as ranks. Prints a line for each promise; exits 1 where one is not kept.
+#include "group/thread_world.h"
+
 #include <fmt/format.h>
 #include <lockstep/comm.h>
 #include <malloc.h>
@@ -8,15 +10,21 @@
 #include <cstdlib>
 #include <functional>
 #include <new>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace {
 
 std::atomic<long> allocations{0};
 
-void* counted(std::size_t bytes) {
+void* counted_or_null(std::size_t bytes) noexcept {
   allocations.fetch_add(1, std::memory_order_relaxed);
-  void* memory = std::malloc(bytes);
+  return std::malloc(bytes);
+}
+
+void* counted(std::size_t bytes) {
+  void* memory = counted_or_null(bytes);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
@@ -25,6 +33,8 @@ void* counted(std::size_t bytes) {
 
 void* operator new(std::size_t bytes) { return counted(bytes); }
 void* operator new[](std::size_t bytes) { return counted(bytes); }
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept { return counted_or_null(bytes); }
+void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept { return counted_or_null(bytes); }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete[](void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
@@ -44,7 +54,15 @@ static std::size_t heap_bytes() {
 namespace {
 
 using lockstep::buffer_of;
+using lockstep::Group;
 using lockstep::World;
+
+constexpr int kRanks = 3;
+
+/// Runs the function on kRanks ranks.
+using Ranks = std::function<void(const std::function<void(World&)>&)>;
+/// What each of them does; with memory that is registered, and with other.
+using Work = std::function<void(const Group&, float* registered, float* plain)>;
 
 /// What the process has from the C library now.
 struct Usage {
@@ -54,69 +72,98 @@ struct Usage {
 
 Usage usage() { return {allocations.load(), heap_bytes()}; }
 
-/// Does `work` twice on each of three ranks; what was allocated meanwhile, the second time, on all of them.
-Usage second_time(const std::function<void(World&, float* registered, float* plain)>& work, std::size_t elements) {
+/// Does `work` twice on each rank, in a group of its own; what was allocated meanwhile, the second time, on all of
+/// them.
+Usage second_time(const Ranks& ranks, const Work& work, std::size_t elements) {
   Usage grown{};
-  lockstep::run_threads(3, [&](World& world) {
-    const lockstep::RegisteredMemory memory = world.allocate(elements * sizeof(float));
+  ranks([&](World& world) {
+    const Group group = world.split(0, world.size() - world.rank());
+    const lockstep::RegisteredMemory memory = group.allocate(elements * sizeof(float));
     std::vector<float> plain(elements);
-    work(world, static_cast<float*>(memory.data()), plain.data());
-    world.barrier().wait();
+    work(group, static_cast<float*>(memory.data()), plain.data());
+    group.barrier().wait();
     const Usage before = usage();
-    world.barrier().wait();
-    work(world, static_cast<float*>(memory.data()), plain.data());
-    world.barrier().wait();
-    if (world.rank() == 0) {
+    group.barrier().wait();
+    work(group, static_cast<float*>(memory.data()), plain.data());
+    group.barrier().wait();
+    if (group.rank() == 0) {
       const Usage after = usage();
       grown = {after.allocations - before.allocations, after.bytes > before.bytes ? after.bytes - before.bytes : 0};
     }
-    world.barrier().wait();
+    group.barrier().wait();
   });
   return grown;
 }
 
-bool keeps(const char* promise, const Usage& grown) {
+bool keeps(const std::string& promise, const Usage& grown) {
   const bool kept = grown.allocations == 0 && grown.bytes == 0;
   fmt::print("{}: {}, {} allocations, {} bytes more\n", kept ? "kept" : "BROKEN", promise, grown.allocations,
              grown.bytes);
   return kept;
 }
 
+constexpr std::size_t kElements = 1000 * 131;
+
+void every_collective(const Group& group, float* registered, float* plain) {
+  static const std::vector<std::size_t> kBlocks{1, 900, 98};
+  static const std::vector<std::size_t> kPairs(kRanks * kRanks, 111);
+  for (int i = 0; i < 10; ++i) {
+    for (float* data : {registered, plain}) {
+      group.all_reduce(buffer_of(data, 999)).wait();
+      group.reduce_scatter(buffer_of(data, 999)).wait();
+      group.reduce_scatter_v(buffer_of(data, 999), kBlocks).wait();
+      group.all_gather(buffer_of(data, 999)).wait();
+      group.all_gather_v(buffer_of(data, 999), kBlocks).wait();
+      group.broadcast(buffer_of(data, 7), 1).wait();
+      group.reduce(buffer_of(data, 999), 1).wait();
+      group.gather(buffer_of(data, 999), 2).wait();
+      group.gather_v(buffer_of(data, 999), kBlocks, 2).wait();
+      group.scatter(buffer_of(data, 999), 0).wait();
+      group.scatter_v(buffer_of(data, 999), kBlocks, 0).wait();
+      group.all_to_all(data, buffer_of(data + 999, 999)).wait();
+      group.all_to_all_v(data, buffer_of(data + 999, 333), kPairs).wait();
+      group.barrier().wait();
+    }
+  }
+}
+
+void thousand_sizes(const Group& group, float* registered, float* plain) {
+  for (std::size_t i = 1; i <= 1000; ++i) {
+    group.all_reduce(buffer_of(registered, i * 131)).wait();
+    group.all_reduce(buffer_of(plain, i * 131)).wait();
+  }
+}
+
+void messages(const Group& group, float* registered, float* plain) {
+  const int next = (group.rank() + 1) % group.size();
+  const int before = (group.rank() + group.size() - 1) % group.size();
+  for (int i = 0; i < 10; ++i) {
+    lockstep::Pending sending = group.send(buffer_of(registered, 99'999), next);
+    group.receive(buffer_of(plain, 99'999), before).wait();
+    sending.wait();
+  }
+}
+
+void in_shared_memory(const std::function<void(World&)>& work) { lockstep::run_threads(kRanks, work); }
+void over_tcp(const std::function<void(World&)>& work) { lockstep::detail::run_threads_over_tcp(kRanks, work); }
+
 }  // namespace
 
 int main() {
-  constexpr std::size_t kElements = 1000 * 131;
-  const auto one_shape = [](World& world, float* registered, float* plain) {
-    for (int i = 0; i < 10; ++i) {
-      world.all_reduce(buffer_of(registered, 999)).wait();
-      world.all_reduce(buffer_of(plain, 999)).wait();
-      world.all_gather(buffer_of(registered, 999)).wait();
-      world.broadcast(buffer_of(plain, 7), 1).wait();
-    }
-  };
-  const auto thousand_sizes = [](World& world, float* registered, float* plain) {
-    for (std::size_t i = 1; i <= 1000; ++i) {
-      world.all_reduce(buffer_of(registered, i * 131)).wait();
-      world.all_reduce(buffer_of(plain, i * 131)).wait();
-    }
-  };
-  const auto messages = [](World& world, float* registered, float* plain) {
-    const int next = (world.rank() + 1) % world.size();
-    const int before = (world.rank() + world.size() - 1) % world.size();
-    for (int i = 0; i < 10; ++i) {
-      lockstep::Pending sending = world.send(buffer_of(registered, 99'999), next);
-      world.receive(buffer_of(plain, 99'999), before).wait();
-      sending.wait();
-    }
-  };
   // Called as functions, so that no compiler leaves them out.
-  const auto one_allocation = [](World&, float*, float*) { ::operator delete(::operator new(100)); };
-  if (second_time(one_allocation, 1).allocations != 3) {  // one on each rank
+  const auto one_allocation = [](const Group&, float*, float*) { ::operator delete(::operator new(100)); };
+  if (second_time(in_shared_memory, one_allocation, 1).allocations != kRanks) {
     fmt::print("BROKEN: the counter does not see what is allocated\n");
     return 1;
   }
-  bool kept = keeps("the same shapes again", second_time(one_shape, kElements));
-  kept = keeps("messages again", second_time(messages, kElements)) && kept;
-  kept = keeps("1,000 sizes again", second_time(thousand_sizes, kElements)) && kept;
+  bool kept = true;
+  for (const auto& [where, ranks] :
+       {std::pair<const char*, Ranks>{"shared memory", in_shared_memory}, {"TCP", over_tcp}}) {
+    for (const auto& [what, work] : {std::pair<const char*, Work>{"every collective", every_collective},
+                                     {"messages", messages},
+                                     {"1,000 sizes", thousand_sizes}}) {
+      kept = keeps(fmt::format("{} again, over {}", what, where), second_time(ranks, work, kElements)) && kept;
+    }
+  }
   return kept ? 0 : 1;
 }

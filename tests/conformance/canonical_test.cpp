@@ -138,7 +138,8 @@ TEST_P(CanonicalConformance, WhatRanIsWhatIsNamed) {
             [&](const ExecutedTransfer& one) { recorded[i] += hash_of(one.step, one.transfer); });
         member.world.all_reduce(buffer_of(values), ReduceOp::kSum, options).wait();
         if (member.world.rank() != 0) continue;
-        const std::string name = member.world.algorithm_for(Collective::kAllReduce, count * sizeof(float), options);
+        const std::string name = member.world.algorithm_for(Collective::kAllReduce, count * sizeof(float), options,
+                                                            DataType::kFloat32, /*registered=*/false);
         planned[i] = hash_of(find_algorithm(name).build({.ranks = member.world.size()}));
       }
     });

@@ -56,6 +56,9 @@ class WatchedTransport final : public Transport {
   std::optional<Announcement> announcement_of(int peer, std::uint64_t sequence) const override {
     return inner_->announcement_of(peer, sequence);
   }
+  std::optional<std::uint64_t> fingerprint_of(int peer, std::uint64_t sequence) const override {
+    return inner_->fingerprint_of(peer, sequence);
+  }
   std::optional<Entry> entry_of(int peer, std::uint64_t sequence) const override {
     return inner_->entry_of(peer, sequence);
   }

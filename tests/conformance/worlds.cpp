@@ -66,7 +66,7 @@ int run_rank(std::unique_ptr<detail::Engine> engine, const std::function<void(Me
   identity.local_size = identity.size;
   if (!hosts.empty()) {
     const std::string host = "host" + std::to_string(hosts[static_cast<std::size_t>(identity.rank)]);
-    identity.hosts = detail::tell_hosts(*engine, host, std::chrono::seconds(30));
+    identity.hosts = detail::tell_whereabouts(*engine, {.host = host}, std::chrono::seconds(30)).placement;
   }
   const auto state = std::make_shared<detail::GroupState>(identity, std::move(engine));
   World world = detail::WorldMaker::make(state);

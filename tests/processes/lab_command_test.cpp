@@ -13,6 +13,7 @@ namespace lockstep {
 using nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 using testing_support::Command;
 using testing_support::Result;
 using testing_support::run_command;
@@ -73,10 +74,13 @@ class LabCommand : public testing_support::TemporaryFolder {
       EXPECT_NE(chart["words"], "");
     }
   }
-  static void expect_errors(const json& page) {
+  static std::string text_of(const json& page) {
     std::string text;
     for (const json& paragraph : page["paragraphs"]) text += paragraph.get<std::string>() + "\n";
-    EXPECT_THAT(text, HasSubstr("predictions of times have a median error of"));
+    return text;
+  }
+  static void expect_errors(const json& page) {
+    EXPECT_THAT(text_of(page), HasSubstr("predictions of times have a median error of"));
     EXPECT_EQ(page["tables"].back()["title"], "Errors of the predictions of times");
     EXPECT_EQ(page["tables"].back()["rows"].back()[0], "all");
   }
@@ -103,6 +107,8 @@ TEST_F(LabCommand, BucketsDrawsIterationTimeAgainstBucketSize) {
   expect_curves(chart(page, "Communication alone, behind backward, shared memory"), 1, 2);
   if (has_link(page)) expect_curves(chart(page, "Iteration time, TCP at 1 Gbit/s"), 2, 2);
   expect_errors(page);
+  EXPECT_THAT(text_of(page), AllOf(HasSubstr("each iteration's time is the best of 1 round"),
+                                   HasSubstr("Communication alone is the least of all iterations")));
   EXPECT_THAT(result.output, AllOf(HasSubstr("The fastest buckets are those of"), HasSubstr(page_.string())));
 }
 
@@ -117,6 +123,7 @@ TEST_F(LabCommand, ScalingDrawsAlgorithmsRanksAndEfficiency) {
   if (link) expect_curves(chart(page, "All-reduce on 2 ranks, TCP at 1 Gbit/s"), 2, 3);
   expect_curves(chart(page, "Scaling efficiency, T(1) / (p T(p))"), link ? 2 : 1, 2);
   expect_errors(page);
+  EXPECT_THAT(text_of(page), HasSubstr("An all-reduce alone is the best of the rounds' medians"));
 }
 
 TEST_F(LabCommand, ShardingDrawsMemoryBytesAndTime) {
@@ -159,7 +166,17 @@ TEST_F(LabCommand, SaysInOneSentenceWhatIsWrongAndWritesNothing) {
   EXPECT_THAT(refused({"buckets", "--no-link", "--layers", "0"}), HasSubstr("--layers must be at least 1"));
   EXPECT_THAT(refused({"scaling", "--algorithms", "rind"}), HasSubstr("Did you mean 'ring'?"));
   EXPECT_THAT(refused({"sharding"}), HasSubstr("--data is needed"));
+  EXPECT_THAT(refused({"sharding", "--training", "text"}),
+              AllOf(HasSubstr("text has no --stage to sweep"), HasSubstr("--training sst2 or digits")));
   EXPECT_THAT(refused({"sharding", "stray"}), HasSubstr("'stray' is no flag"));
+}
+
+TEST_F(LabCommand, OffersTheTrainingsThatAStudyTakes) {
+  const auto help = [](const char* study) {
+    return run_command({LOCKSTEP_PROGRAM, "lab", study, "--help"}, {.environment = environment()}).output;
+  };
+  EXPECT_THAT(help("buckets"), HasSubstr("text, sst2 or digits"));
+  EXPECT_THAT(help("sharding"), AllOf(HasSubstr("sst2 or digits"), Not(HasSubstr("text, sst2"))));
 }
 
 TEST_F(LabCommand, EndsWithAllThatItStarted) {

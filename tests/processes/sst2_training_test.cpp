@@ -62,8 +62,8 @@ TEST_F(Sst2Command, EndsWithAModelAReportAndATrace) {
                            "best accuracy", "of 3) at iteration", "out/best", "out/report.html", "out/trace.json"}) {
     EXPECT_THAT(result.output, HasSubstr(said));
   }
-  for (const char* file :
-       {"best/config.json", "best/model.safetensors", "best/vocab.txt", "report.html", "trace.json", "settings.json"}) {
+  for (const char* file : {"best/config.json", "best/model.safetensors", "best/vocab.txt", "best/tokenizer_config.json",
+                           "report.html", "trace.json", "settings.json"}) {
     EXPECT_TRUE(fs::exists(folder_ / "out" / file)) << file;
   }
   const auto summary = nlohmann::json::parse(read(folder_ / "out" / "summary.json"));
@@ -85,6 +85,31 @@ TEST_F(Sst2Command, WhatWasKeptTrainsOnAndARunGoesOn) {
   const Result weights = start({LOCKSTEP_PROGRAM, "train", "sst2", "--data", folder_ / "data", "--weights",
                                 folder_ / "out" / "best", "--out", folder_ / "next", "--iterations=2"});
   EXPECT_EQ(weights.code, 0) << weights.errors;
+  const Result unwritable = start({LOCKSTEP_PROGRAM, "train", "sst2", "-n", "2", "--resume", folder_ / "out",
+                                   "--iterations=8", "--out", "/dev/null/runs"});
+  EXPECT_EQ(unwritable.code, 2);
+  EXPECT_THAT(unwritable.errors, HasSubstr("--out /dev/null/runs cannot be written"));
+  EXPECT_EQ(std::count(unwritable.errors.begin(), unwritable.errors.end(), '\n'), 1) << unwritable.errors;
+}
+
+TEST_F(Sst2Command, TheClassifierBeginsAnewIfNothingOfItIsThere) {
+  const Arguments make = {LOCKSTEP_PROGRAM, "train",          "sst2",  "--data",        folder_ / "data",
+                          "--preset=tiny",  "--iterations=1", "--out", folder_ / "made"};
+  ASSERT_EQ(start(make).code, 0);
+  const fs::path model = folder_ / "made" / "best";
+  std::string weights = read(model / "model.safetensors");
+  // To names of another head, as long as these.
+  const auto rename = [&](const std::string& from, const std::string& to) {
+    for (std::size_t at = 0; (at = weights.find(from, at)) != std::string::npos;) weights.replace(at, from.size(), to);
+    write("made/best/model.safetensors", weights, fs::perms::owner_all);
+  };
+  rename("\"pre_classifier.", "\"cls.classifier.");
+  expect_refused(train(2, {"--weights", model}), "no tensors for 'pre_classifier.weight', 'pre_classifier.bias'");
+  rename("\"classifier.", "\"cls.sifier.");
+  const Result result = train(2, {"--weights", model, "--iterations=1"});
+  EXPECT_EQ(result.code, 0) << result.errors;
+  EXPECT_THAT(result.output, AllOf(HasSubstr("no classifier, which begins anew; not used: "),
+                                   HasSubstr("cls.classifier.weight"), HasSubstr("cls.sifier.bias")));
 }
 
 TEST_F(Sst2Command, SaysInOneSentenceWhatIsWrongWithItsInput) {
@@ -122,12 +147,15 @@ TEST_F(Sst2Command, SaysInOneSentenceWhatIsWrongWithItsModel) {
     write("made/best/config.json", config, fs::perms::owner_all);
   };
   with_config("\"distilbert\"", "\"gpt2\"", "its model_type is 'gpt2'");
-  with_config("\"dim\": 32", "\"dim\": 64", "model.safetensors");
+  with_config(
+      "\"dim\": 32", "\"dim\": 64",
+      "model.safetensors: its tensor 'distilbert.embeddings.word_embeddings.weight' is of shape [7, 32], and the "
+      "model's is [7, 64]");
   with_config("\"1\": \"LABEL_1\"", "\"1\": \"LABEL_1\", \"2\": \"LABEL_2\"", "tells 3 classes apart");
 
   const std::string weights = read(model / "model.safetensors");
   write("made/best/model.safetensors", weights.substr(0, weights.size() / 2), fs::perms::owner_all);
-  expect_refused(train(2, with_weights), "model.safetensors");
+  expect_refused(train(2, with_weights), "model.safetensors is no valid safetensors file (MetadataIncompleteBuffer)");
   write("made/best/model.safetensors", weights, fs::perms::owner_all);
 
   put("vocab.txt", "[PAD]\n[CLS]\n[SEP]\ngood\n");
@@ -140,6 +168,10 @@ TEST_F(Sst2Command, SaysInOneSentenceWhatIsWrongWithItsFlags) {
   expect_refused(train(2, {"--preset=huge"}), "There is no --preset huge");
   expect_refused(train(2, {"--preset=tiny", "--stage=7"}), "--stage must be 0, 1, 2 or 3");
   expect_refused(train(2, {"--preset=tiny", "--algorithm=rign"}), "rign");
+  expect_refused(train(2, {"--preset=tiny", "--jsonl", folder_ / "none" / "log.jsonl"}),
+                 "none/log.jsonl cannot be written: No such file or directory");
+  expect_refused(train(2, {"--preset=tiny", "--tensorboard=/dev/null/events"}),
+                 "--tensorboard /dev/null/events cannot be written: Not a directory");
   expect_refused(start({LOCKSTEP_PROGRAM, "train", "sst"}), "Did you mean 'sst2'?");
   expect_refused(start({LOCKSTEP_PROGRAM, "train", "sst2"}), "--data is needed");
 }

@@ -82,7 +82,7 @@ TEST_F(TextTraining, TheTraceHasARowForEachRankAndItsBuckets) {
   const auto trace = nlohmann::json::parse(read(out_ / "trace.json"));
   std::map<std::string, std::set<nlohmann::json>> ranks_of;
   for (const auto& event : trace.at("traceEvents")) ranks_of[event.at("name")].insert(event.at("pid"));
-  for (const char* name : {"data", "forward", "backward", "clip", "optimizer", "evaluation", "bucket 0"}) {
+  for (const char* name : {"iteration", "data", "forward", "backward", "clip", "optimizer", "evaluation", "bucket 0"}) {
     EXPECT_EQ(ranks_of[name].size(), 2U) << name;
   }
 }
@@ -101,9 +101,22 @@ TEST_F(TextTraining, JsonLinesAndBucketsSayWhatHappened) {
     EXPECT_GT(record.at("gradient_norm"), 0);
     EXPECT_GT(record.at("tokens_per_second"), 0);
     EXPECT_GT(record.at("bytes"), 0);
+    EXPECT_GT(record.at("data_wait_ms"), 0);
+    EXPECT_GT(record.at("communication_ms"), 0);
     EXPECT_FALSE(record.at("buckets").empty());
   }
   EXPECT_EQ(iteration, 4);
+  EXPECT_THAT(result.output, AllOf(HasSubstr("\n  communication "), HasSubstr(" ms  hidden ")));
+}
+
+TEST_F(TextTraining, TheSummaryHasTheMemoryOfEachKind) {
+  ASSERT_EQ(train(2, {"--iterations=2"}).code, 0);
+  const auto summary = nlohmann::json::parse(read(out_ / "summary.json"));
+  const int parameters = 4 * summary.at("parameters").get<int>();
+  ASSERT_EQ(summary.at("memory").size(), 3U);
+  EXPECT_EQ(summary["memory"][0]["measured_bytes"], parameters);
+  EXPECT_EQ(summary["memory"][2]["kind"], "optimizer state");
+  EXPECT_EQ(summary["memory"][2]["measured_bytes"], 2 * parameters);
 }
 
 TEST_F(TextTraining, TrainsUnderMpirunToo) {

@@ -28,7 +28,7 @@ const LayerArrows& arrows() {
       {"group", {"base", "kernels", "schedule", "algorithms", "topology", "planner", "transport", "runtime"}},
       {"report", {"base"}},
       {"launch", {"base", "topology"}},
-      {"bench", {"base", "kernels", "algorithms", "group"}},
+      {"bench", {"base", "kernels", "schedule", "algorithms", "topology", "planner", "group"}},
       {"study", {"base", "schedule", "algorithms", "topology", "planner", "report", "launch", "bench"}},
       {"train", {"base", "group"}},
       {"lab", {"base", "report", "topology", "train"}},

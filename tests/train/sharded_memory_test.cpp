@@ -43,6 +43,11 @@ TEST_P(ShardedMemory, IsWhatTheFormulaSays) {
     EXPECT_LE(value_after(measured, lines), most) << measured << lines;
     EXPECT_GE(value_after(measured, lines), 0.95 * predicted) << measured << lines;
   }
+  if (stage < 3) return;
+  const double values = 4.0 / ranks;  // no rank ever has more of the model than its pieces and one block
+  EXPECT_LE(value_after("while built ", lines), value_after("allowed ", lines)) << lines;
+  EXPECT_LT(value_after("allowed ", lines), 1.5 * values) << lines;
+  EXPECT_GE(value_after("while built ", lines), 0.95 * values) << lines;
 }
 
 /// 192 MiB are what stage 0 takes of parameters, gradients and state; 100 are allowed. (Over TCP: what shared memory

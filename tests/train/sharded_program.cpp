@@ -70,6 +70,18 @@ void resume(World& world, int stage, const std::string& folder) {
   first.train(3);
   second.train(3);
   test::print_difference(world, test::flat_parameters(*second.net), test::flat_parameters(*first.net));
+
+  // The same without any rank having the whole for it.
+  TrainingState from_pieces, into_pieces;
+  from_pieces.module("model", *first.net, first.shard);
+  into_pieces.module("model", *second.net, second.shard);
+  checkpoints.save(6, from_pieces);
+  {
+    const torch::NoGradGuard no_grad;
+    for (auto& parameter : second.net->parameters()) parameter.zero_();
+  }
+  checkpoints.load(into_pieces, 6);
+  test::print_difference(world, test::flat_parameters(*second.net), test::flat_parameters(*first.net));
 }
 
 }  // namespace

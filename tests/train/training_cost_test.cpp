@@ -14,6 +14,8 @@ namespace {
 
 using testing_support::Command;
 
+constexpr int kParametersOfALayer = 4 * 24 * 24 + 4 * 24 + 2 * 24 * 96 + 96 + 24 + 4 * 24;
+
 nlohmann::json run_with(const std::vector<std::string>& more, const std::string& layers = "1",
                         const std::string& width = "24") {
   std::vector<std::string> job{
@@ -31,7 +33,7 @@ nlohmann::json run_with(const std::vector<std::string>& more, const std::string&
 TEST(TrainingCost, PrintsEachIterationWithAndWithout) {
   const nlohmann::json result = run_with({});
   EXPECT_EQ(result.at("world_size"), 2);
-  EXPECT_EQ(result.at("parameters"), 4 * 24 * 24 + 4 * 24 + 2 * 24 * 96 + 96 + 24 + 4 * 24);
+  EXPECT_EQ(result.at("parameters"), kParametersOfALayer);
   for (const char* times : {"alone_ms", "alone_backward_ms", "together_ms", "together_backward_ms", "exposed_ms"}) {
     ASSERT_EQ(result.at(times).size(), 3U) << times;
     for (const double ms : result.at(times)) EXPECT_GT(ms, 0) << times;
@@ -59,6 +61,17 @@ TEST(TrainingCost, TheMostMemoryHasNoSecondCopyOfTheGradients) {
   }
   std::sort(added.begin(), added.end());
   EXPECT_LT(added[1], 2 * 25 + 5);
+}
+
+/// At stage 3 what a rank keeps of a layer between iterations is half of it, to where a flat may be cut.
+TEST(TrainingCost, MeasuresStageThreeBesideStageZero) {
+  const nlohmann::json result = run_with({"--mode", "stages"});
+  for (const char* times : {"stage_0_ms", "stage_0_backward_ms", "stage_3_ms", "stage_3_backward_ms"}) {
+    ASSERT_EQ(result.at(times).size(), 3U) << times;
+    for (const double ms : result.at(times)) EXPECT_GT(ms, 0) << times;
+  }
+  EXPECT_EQ(result.at("parameters"), kParametersOfALayer);
+  EXPECT_NEAR(result.at("stage_3_parameters").get<double>(), kParametersOfALayer / 2, 100);
 }
 
 TEST(TrainingCost, MeasuresThePriceOfInvariantBits) {

@@ -27,24 +27,50 @@ std::vector<torch::Tensor> state_of(const torch::optim::Optimizer& optimizer, co
   return tensors;
 }
 
+/// What a rank's tensors hold, parameter by parameter.
+class Holdings {
+ public:
+  explicit Holdings(const torch::optim::Optimizer& optimizer) : optimizer_(optimizer) {}
+
+  /// `elements`: of the whole parameter, of which the rank may hold a piece.
+  void add(const torch::Tensor& parameter, std::int64_t elements) {
+    whole_ += static_cast<std::uint64_t>(elements) * parameter.element_size();
+    parameters_.measured_bytes += bytes_of(parameter);
+    gradients_.measured_bytes += bytes_of(parameter.grad());
+    const auto kept = state_of(optimizer_, parameter);
+    for (const torch::Tensor& tensor : kept) state_.measured_bytes += bytes_of(tensor);
+    copies_ = std::max<std::uint64_t>(copies_, kept.size());
+  }
+
+  /// Beside the formulas of this stage.
+  std::vector<MemoryRecord> at(int stage, int ranks) {
+    const auto part = [&](int from) { return stage >= from ? whole_ / static_cast<unsigned>(ranks) : whole_; };
+    state_.predicted_bytes = copies_ * part(1);
+    gradients_.predicted_bytes = part(2);
+    parameters_.predicted_bytes = part(3);
+    return {parameters_, gradients_, state_};
+  }
+
+ private:
+  const torch::optim::Optimizer& optimizer_;
+  std::uint64_t whole_ = 0, copies_ = 0;
+  MemoryRecord parameters_{.kind = "parameters"}, gradients_{.kind = "gradients"}, state_{.kind = "optimizer state"};
+};
+
 }  // namespace
 
 std::vector<MemoryRecord> memory_of(const Sharded& sharded, const torch::optim::Optimizer& optimizer, int ranks) {
-  std::uint64_t whole = 0, copies = 0;
-  MemoryRecord parameters{.kind = "parameters"}, gradients{.kind = "gradients"}, state{.kind = "optimizer state"};
+  Holdings holdings(optimizer);
   for (const ParameterPiece& piece : sharded.pieces()) {
-    whole += static_cast<std::uint64_t>(c10::multiply_integers(piece.shape)) * piece.parameter.element_size();
-    parameters.measured_bytes += bytes_of(piece.parameter);
-    gradients.measured_bytes += bytes_of(piece.parameter.grad());
-    const auto kept = state_of(optimizer, piece.parameter);
-    for (const torch::Tensor& tensor : kept) state.measured_bytes += bytes_of(tensor);
-    copies = std::max<std::uint64_t>(copies, kept.size());
+    holdings.add(piece.parameter, c10::multiply_integers(piece.shape));
   }
-  const auto part = [&](int stage) { return sharded.stage() >= stage ? whole / static_cast<unsigned>(ranks) : whole; };
-  state.predicted_bytes = copies * part(1);
-  gradients.predicted_bytes = part(2);
-  parameters.predicted_bytes = part(3);
-  return {parameters, gradients, state};
+  return holdings.at(sharded.stage(), ranks);
+}
+
+std::vector<MemoryRecord> memory_of(const torch::nn::Module& module, const torch::optim::Optimizer& optimizer) {
+  Holdings holdings(optimizer);
+  for (const torch::Tensor& parameter : module.parameters()) holdings.add(parameter, parameter.numel());
+  return holdings.at(0, 1);
 }
 
 }  // namespace lockstep::lab

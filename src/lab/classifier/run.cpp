@@ -34,6 +34,7 @@ void announce(const ClassifierTask& task, const ClassifierTraining& training, Jo
   if (training.done() > 0) {
     journal.say(fmt::format("going on from {} after {} iterations", task.options().resume, training.done()));
   }
+  if (const std::string remark = task.remark(); !remark.empty()) journal.say(remark);
 }
 
 std::string result_of(const ClassifierOutcome& outcome, std::int64_t planned) {
@@ -51,7 +52,10 @@ std::string result_of(const ClassifierOutcome& outcome, std::int64_t planned) {
 void run_classifier(const World& world, const std::string& command,
                     const std::function<std::unique_ptr<ClassifierTask>()>& make) {
   std::unique_ptr<ClassifierTask> task;
-  together(world, [&] { task = make(); });
+  together(world, [&] {
+    task = make();
+    if (world.rank() == 0) require_writable(task->options().output);
+  });
   const OutputOptions& output = task->options().output;
   check_algorithm(world, task->options().sharding.algorithm);
   ClassifierTraining training(world, *task);
@@ -59,8 +63,9 @@ void run_classifier(const World& world, const std::string& command,
   together(world, [&] {
     make_folder(output);  // not before all input was read: wrong input leaves nothing behind
     if (world.rank() != 0) return;
+    const bool goes_on = !task->options().resume.empty();
+    journal.emplace(output, describe_run(*task, training, world.size(), command), goes_on);
     write_settings(output, task->settings());
-    journal.emplace(output, describe_run(*task, training, world.size(), command));
     announce(*task, training, *journal);
   });
   TrainingTrace trace(world.rank());

@@ -44,6 +44,8 @@ class ClassifierTask {
   virtual RunRecord describe() const = 0;
   /// What was read, in words.
   virtual std::string announcement() const = 0;
+  /// What there is to say of the weights that were loaded, in a line; empty: nothing.
+  virtual std::string remark() const { return {}; }
   virtual std::int64_t examples() const = 0;
 
   /// The model, with its blocks in `sharded` but not attached, with its first weights drawn from torch's generator.

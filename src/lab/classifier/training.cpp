@@ -24,6 +24,8 @@ namespace fs = std::filesystem;
 /// Of the run that goes on, else of this one: a run that goes on elsewhere leaves the old one as it is.
 fs::path checkpoint_folder(const fs::path& run) { return run / "checkpoints"; }
 
+std::int64_t part_of_batch(const Recipe& recipe) { return recipe.batch / recipe.accumulate; }
+
 ShardedOptions sharding_of(const ClassifierOptions& options) {
   ShardedOptions sharding = options.sharding;
   sharding.stage = options.recipe.stage;
@@ -41,13 +43,19 @@ void require_unused(const fs::path& run) {
 
 /// A model that is the best so far goes with the run.
 void copy_best(const fs::path& from, const fs::path& to) {
-  if (!fs::exists(from) || (fs::exists(to) && fs::equivalent(from, to))) return;
   const fs::path partial = to.string() + ".partial";
-  fs::remove_all(partial);
-  fs::create_directories(to.parent_path());
-  fs::copy(from, partial, fs::copy_options::recursive);
-  fs::remove_all(to);
-  fs::rename(partial, to);
+  try {
+    if (!fs::exists(from) || (fs::exists(to) && fs::equivalent(from, to))) return;
+    fs::remove_all(partial);
+    fs::copy(from, partial, fs::copy_options::recursive);
+    fs::remove_all(to);
+    fs::rename(partial, to);
+  } catch (const fs::filesystem_error& error) {
+    std::error_code ignored;
+    fs::remove_all(partial, ignored);
+    refuse(fmt::format("The best model of the run to go on with, {}, cannot be copied to {}: {}.", from.string(),
+                       to.string(), error.code().message()));
+  }
 }
 
 }  // namespace
@@ -56,10 +64,10 @@ ClassifierTraining::ClassifierTraining(const Group& group, ClassifierTask& task)
     : group_(group),
       task_(task),
       sharded_(group, sharding_of(task.options())),
-      training_(task.training_loader(group, task.options().recipe.batch / task.options().recipe.accumulate)),
+      training_(task.training_loader(group, part_of_batch(task.options().recipe))),
       evaluation_(task.evaluation_loader(group)),
       metrics_(group, {"loss", "accuracy"}),
-      batches_(*training_),
+      batches_(*training_, task.examples(), part_of_batch(task.options().recipe)),
       updates_(task.options().recipe.updates(task.examples())) {
   const ClassifierOptions& options = task.options();
   together(group, [&] {
@@ -105,19 +113,22 @@ void ClassifierTraining::load_checkpoint() {
     require(*iteration < updates_, fmt::format("{} has {} iterations already, and {} are asked for: ask for more with "
                                                "--iterations to go on.",
                                                run.string(), *iteration, updates_));
+    if (group_.rank() != 0) return;
     const OutputOptions& output = task_.options().output;
-    if (group_.rank() == 0) copy_best(run / best_folder(output).filename(), best_folder(output));
+    make_folder(output);
+    copy_best(run / best_folder(output).filename(), best_folder(output));
   });
   done_ = *iteration;
 }
 
 void ClassifierTraining::save_checkpoint(std::int64_t iteration) {
   if (!checkpoints_) checkpoints_.emplace(group_, checkpoint_folder(task_.options().output.folder()));
+  task_.before_evaluation(group_);  // a checkpoint takes buffers for the same on all ranks
   const auto whole = sharded_.gather();
   checkpoints_->save(iteration, state());
 }
 
-void ClassifierTraining::compute_part(TrainingTrace& trace, std::int64_t parts) {
+void ClassifierTraining::compute_part(TrainingTrace& trace, std::int64_t of_update) {
   const auto start = Clock::now();
   Batch& batch = trace.measure("data", [&]() -> Batch& { return batches_.next(); });
   data_wait_ms_ += milliseconds_since(start);
@@ -129,7 +140,9 @@ void ClassifierTraining::compute_part(TrainingTrace& trace, std::int64_t parts) 
     logits = task_.logits(batch);
     loss = classification_loss(logits, batch.target);
   });
-  trace.measure("backward", [&] { (loss / static_cast<double>(parts)).backward(); });
+  // The same on each rank; within a part the loader has each rank count by its samples.
+  const double weight = static_cast<double>(batch.global_samples) / static_cast<double>(of_update);
+  trace.measure("backward", [&] { (loss * weight).backward(); });
   metrics_.add("loss", loss.item<double>(), batch.samples);
   const auto correct = static_cast<double>(count_correct(logits, batch.target));
   metrics_.add("accuracy", correct / static_cast<double>(batch.target.size(0)), batch.samples);
@@ -137,12 +150,12 @@ void ClassifierTraining::compute_part(TrainingTrace& trace, std::int64_t parts) 
 
 void ClassifierTraining::compute_gradient(TrainingTrace& trace) {
   const std::int64_t parts = task_.options().recipe.accumulate;
+  const std::int64_t of_update = batches_.samples_ahead(parts);
   if (parts > 1) {
     const auto paused = sharded_.pause();
-    for (std::int64_t part = 1; part < parts; ++part) compute_part(trace, parts);
+    for (std::int64_t part = 1; part < parts; ++part) compute_part(trace, of_update);
   }
-  compute_part(trace, parts);  // buckets leave as they fill; then gradients are means
-  trace.add(sharded_.report());
+  compute_part(trace, of_update);  // buckets leave as they fill; then gradients are means
 }
 
 IterationRecord ClassifierTraining::update(std::int64_t iteration, TrainingTrace& trace) {
@@ -160,6 +173,7 @@ IterationRecord ClassifierTraining::update(std::int64_t iteration, TrainingTrace
   const double limit = options.recipe.clip > 0 ? options.recipe.clip : std::numeric_limits<double>::infinity();
   const double norm = trace.measure("clip", [&] { return sharded_.clip_grad_norm(limit); });
   trace.measure("optimizer", [&] { sharded_.step(*optimizer_); });
+  trace.add(sharded_.report());  // with the gathers of step()
 
   const double total_ms = milliseconds_since(start);
   IterationRecord record = record_of(group_, sharded_.report(), total_ms, options.output);

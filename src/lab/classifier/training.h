@@ -59,8 +59,9 @@ class ClassifierTraining {
   IterationRecord update(std::int64_t iteration, TrainingTrace& trace);
   /// Leaves the mean gradient of a batch.
   void compute_gradient(TrainingTrace& trace);
-  /// Forward and backward of one of `parts` parts of a batch.
-  void compute_part(TrainingTrace& trace, std::int64_t parts);
+  /// Forward and backward of one part of a batch, which counts by its share of the update's samples: an epoch's last
+  /// part may be smaller than the others.
+  void compute_part(TrainingTrace& trace, std::int64_t of_update);
   /// Evaluates, and keeps the model if it is the best so far.
   void judge(std::int64_t iteration, IterationRecord& record);
 

@@ -8,6 +8,7 @@
 
 #include <gmock/gmock.h>
 #include <lockstep/world.h>
+#include <sys/stat.h>
 
 #include <cmath>
 #include <optional>
@@ -161,6 +162,24 @@ TEST_F(Sst2Training, NamesWhatDoesNotFit) {
   EXPECT_THAT(refused({"--resume", (folder_ / "out").string(), "--iterations", "4"}),
               HasSubstr("has 4 iterations already, and 4 are asked for"));
   EXPECT_THAT(refused({}), HasSubstr("has checkpoints of an earlier run: go on with it by --resume"));
+}
+
+TEST_F(Sst2Training, NamesWhereARunThatGoesOnCannotBeKept) {
+  const std::filesystem::path out = folder_ / "out", elsewhere = folder_ / "elsewhere";
+  train(1, {"--iterations", "4", "--checkpoint-every", "2"});
+  const auto refused = [&](const std::string& other) {
+    return refusal_of([&] {
+      run_threads(1, [&](World& world) {
+        Sst2Task task(parse_sst2(arguments({"--resume", out.string(), "--out", other, "--iterations", "6"})));
+        const ClassifierTraining training(world, task);
+      });
+    });
+  };
+  EXPECT_THAT(refused("/dev/null/runs"), HasSubstr("--out /dev/null/runs cannot be written"));
+  std::filesystem::remove(out / "best" / "config.json");
+  ASSERT_EQ(::mkfifo((out / "best" / "config.json").c_str(), 0600), 0);  // which is no file to copy, for root either
+  EXPECT_THAT(refused(elsewhere.string()), HasSubstr("best, cannot be copied to " + elsewhere.string()));
+  EXPECT_TRUE(std::filesystem::is_empty(elsewhere)) << "no half of it";
 }
 
 }  // namespace lockstep::lab

@@ -43,7 +43,12 @@ class IdxFile {
     torch::Tensor values = torch::empty(checked(shape), torch::kUInt8);
     fill(values.data_ptr(), static_cast<std::size_t>(values.numel()));
     unsigned char further = 0;
-    if (::gzread(file_.get(), &further, 1) != 0) input_.refuse("it goes on after its last value.");
+    const int got = ::gzread(file_.get(), &further, 1);
+    if (got > 0) input_.refuse("it goes on after its last value.");
+    int error = Z_OK;
+    ::gzerror(file_.get(), &error);
+    if (got < 0 || error != Z_OK)
+      input_.refuse("it is damaged, or cut short at its very end: its checksum is not right.");
     return values;
   }
 

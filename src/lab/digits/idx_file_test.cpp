@@ -46,6 +46,12 @@ TEST_F(IdxFileTest, ThatIsGzippedAndDamagedIsRefused) {
   const std::string packed = read_file(folder_ / "packed.gz");
   write("packed.gz", packed.substr(0, packed.size() / 2));
   EXPECT_THAT(refusal_of([&] { read_idx(folder_ / "packed.gz", 1); }), HasSubstr("cut short or damaged"));
+  write("packed.gz", packed.substr(0, packed.size() - 5));
+  EXPECT_THAT(refusal_of([&] { read_idx(folder_ / "packed.gz", 1); }), HasSubstr("cut short at its very end"));
+  std::string flipped = packed;
+  flipped[flipped.size() - 8] ^= 1;  // its checksum
+  write("packed.gz", flipped);
+  EXPECT_THAT(refusal_of([&] { read_idx(folder_ / "packed.gz", 1); }), HasSubstr("damaged"));
 }
 
 }  // namespace lockstep::lab

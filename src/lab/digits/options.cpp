@@ -74,7 +74,6 @@ void add_digits_flags(CLI::App& app, DigitsOptions& options) {
 
 DigitsOptions parse_digits(const std::vector<std::string>& arguments) {
   DigitsOptions options;
-  options.common.output.out = "runs/digits";
   parse(arguments, options);
   if (!options.common.resume.empty()) {
     DigitsOptions resumed;

@@ -34,7 +34,8 @@ const std::vector<std::string>& scaling_names();
 /// What `lockstep-train digits` is asked for.
 struct DigitsOptions {
   DigitsSettings settings;
-  ClassifierOptions common;  ///< its recipe has the scaled learning rate
+  /// Its recipe has the scaled learning rate.
+  ClassifierOptions common{.recipe = DigitsSettings().recipe, .output = {.out = "runs/digits"}};
 };
 
 /// Adds the flags of `lockstep-train digits`, which fill `options`; what stands in it already are their defaults.

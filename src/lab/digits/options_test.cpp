@@ -44,6 +44,27 @@ TEST_F(DigitsOptionsTest, LeftOpenAreThoseOfTheRunThatGoesOn) {
   EXPECT_THAT(refused({"--resume", folder_.string()}), HasSubstr("was no training of digits"));
 }
 
+TEST_F(DigitsOptionsTest, TheHelpShowsTheDefaultsThatHold) {
+  DigitsOptions defaults;
+  CLI::App app;
+  add_digits_flags(app, defaults);
+  const auto shown = [&](const char* flag) { return app.get_option(flag)->get_default_str(); };
+  const DigitsOptions options = parse_digits({"--data=x"});
+  const Recipe& recipe = options.common.recipe;
+  EXPECT_EQ(shown("--batch"), "64");
+  EXPECT_EQ(recipe.batch, 64);
+  EXPECT_EQ(shown("--epochs"), "4");
+  EXPECT_EQ(recipe.epochs, 4);
+  EXPECT_EQ(shown("--learning-rate"), "0.05");
+  EXPECT_EQ(recipe.learning_rate, 0.05);
+  EXPECT_EQ(shown("--weight-decay"), "0.0005");
+  EXPECT_EQ(recipe.weight_decay, 0.0005);
+  EXPECT_EQ(shown("--clip"), "0");
+  EXPECT_EQ(recipe.clip, 0);
+  EXPECT_EQ(shown("--out"), "runs/digits");
+  EXPECT_EQ(options.common.output.out, "runs/digits");
+}
+
 TEST_F(DigitsOptionsTest, ThatCannotBeAreRefusedByName) {
   EXPECT_THAT(refused({}), HasSubstr("--data is needed"));
   EXPECT_THAT(refused({"--data=x", "--norm=bach"}), HasSubstr("--norm is one of batch, sync, group, not bach"));

@@ -1,6 +1,7 @@
 #include "lab/digits/task.h"
 
 #include "base/units.h"
+#include "lab/classifier/weight_decay.h"
 #include "lab/digits/network.h"
 
 #include <fmt/format.h>
@@ -49,12 +50,11 @@ std::shared_ptr<torch::nn::Module> DigitsTask::make_model(const Group& group, Sh
   return net_.ptr();
 }
 
-std::unique_ptr<torch::optim::Optimizer> DigitsTask::make_optimizer(const Sharded& /*sharded*/) {
+std::unique_ptr<torch::optim::Optimizer> DigitsTask::make_optimizer(const Sharded& sharded) {
   constexpr double kMomentum = 0.9;
   const Recipe& recipe = options_.common.recipe;
-  return std::make_unique<torch::optim::SGD>(
-      net_->parameters(),
-      torch::optim::SGDOptions(recipe.learning_rate).momentum(kMomentum).weight_decay(recipe.weight_decay));
+  const auto options = torch::optim::SGDOptions(recipe.learning_rate).momentum(kMomentum);
+  return std::make_unique<torch::optim::SGD>(decaying_groups(sharded, options, recipe.weight_decay), options);
 }
 
 std::unique_ptr<Loader> DigitsTask::training_loader(const Group& group, std::int64_t batch) {

@@ -69,6 +69,15 @@ TEST_F(DigitsTraining, IsTheSameOnAnyNumberOfRanksUnlessNormalisationSeesTheRank
   EXPECT_GT(distance(train(1, {"--norm", "batch"}), train(2, {"--norm", "batch"})), 1e-3);
 }
 
+TEST_F(DigitsTraining, InPartsIsTheSameWhereAnEpochsLastPartIsSmaller) {
+  // 60 images: an epoch's fourth batch has 12 of them, in parts of 8 and 4.
+  const std::vector<std::string> whole = {"--norm", "group", "--batch", "16"};
+  std::vector<std::string> parts = whole;
+  parts.insert(parts.end(), {"--accumulate", "2"});
+  const Trained at_once = train(1, whole);
+  for (const int ranks : {1, 3}) EXPECT_LT(distance(at_once, train(ranks, parts)), 1e-4) << ranks << " ranks";
+}
+
 TEST_F(DigitsTraining, LearnsAndKeepsTheModel) {
   for (const std::string norm : {"batch", "sync", "group"}) {
     const Trained trained = train(2, {"--norm", norm, "--iterations", "40"});

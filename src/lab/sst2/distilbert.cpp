@@ -12,8 +12,8 @@ namespace lockstep::lab {
 
 namespace {
 
-torch::nn::LayerNorm layer_norm(std::int64_t width) {
-  return torch::nn::LayerNorm(torch::nn::LayerNormOptions({width}).eps(1e-12));
+torch::nn::LayerNorm layer_norm(const DistilBertConfig& config) {
+  return torch::nn::LayerNorm(torch::nn::LayerNormOptions({config.width}).eps(config.norm_epsilon));
 }
 
 /// Draws the weights of a module's parts.
@@ -57,13 +57,13 @@ torch::Tensor DistilBertAttentionImpl::forward(const torch::Tensor& x, const tor
 
 DistilBertLayerImpl::DistilBertLayerImpl(const DistilBertConfig& config)
     : attention_(register_module("attention", DistilBertAttention(config))),
-      attention_norm_(register_module("sa_layer_norm", layer_norm(config.width))),
+      attention_norm_(register_module("sa_layer_norm", layer_norm(config))),
       output_norm_(nullptr) {
   const auto feed_forward = part_of(*this, "ffn");
   dropout_ = feed_forward->register_module("dropout", torch::nn::Dropout(config.dropout));
   expansion_ = feed_forward->register_module("lin1", torch::nn::Linear(config.width, config.feed_forward));
   projection_ = feed_forward->register_module("lin2", torch::nn::Linear(config.feed_forward, config.width));
-  output_norm_ = register_module("output_layer_norm", layer_norm(config.width));
+  output_norm_ = register_module("output_layer_norm", layer_norm(config));
 }
 
 torch::Tensor DistilBertLayerImpl::forward(torch::Tensor x, const torch::Tensor& bias) {
@@ -79,7 +79,7 @@ DistilBertImpl::DistilBertImpl(const DistilBertConfig& config, Sharded* sharded)
       "word_embeddings",
       torch::nn::Embedding(torch::nn::EmbeddingOptions(config.vocabulary, config.width).padding_idx(config.padding)));
   positions_ = embeddings->register_module("position_embeddings", torch::nn::Embedding(config.positions, config.width));
-  embedding_norm_ = embeddings->register_module("LayerNorm", layer_norm(config.width));
+  embedding_norm_ = embeddings->register_module("LayerNorm", layer_norm(config));
   dropout_ = embeddings->register_module("dropout", torch::nn::Dropout(config.dropout));
   pre_classifier_ = register_module("pre_classifier", torch::nn::Linear(config.width, config.width));
   classifier_ = register_module("classifier", torch::nn::Linear(config.width, config.labels));

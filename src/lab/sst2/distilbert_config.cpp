@@ -31,6 +31,7 @@ class ConfigFile {
   [[noreturn]] void refuse(const std::string& why) const { file_.refuse(why); }
 
   DistilBertConfig config_of(const json& said) const {
+    if (!said.contains("model_type")) refuse("it has no model_type; it takes distilbert and bert.");
     const std::string type = text(said, "model_type", "");
     if (type != "distilbert" && type != "bert") {
       refuse(fmt::format("its model_type is '{}'; it takes distilbert and bert.", type));
@@ -39,6 +40,9 @@ class ConfigFile {
     const char* const activation = bert ? "hidden_act" : "activation";
     if (text(said, activation, "gelu") != "gelu") {
       refuse(fmt::format("its {} is '{}'; it takes gelu.", activation, text(said, activation, "gelu")));
+    }
+    if (const std::string kind = text(said, "position_embedding_type", "absolute"); kind != "absolute") {
+      refuse(fmt::format("its position_embedding_type is '{}'; it takes absolute.", kind));
     }
     DistilBertConfig config;
     config.vocabulary = number(said, "vocab_size");
@@ -54,10 +58,23 @@ class ConfigFile {
         share(said, bert ? "classifier_dropout" : "seq_classif_dropout", config.classifier_dropout);
     config.initial_deviation = share(said, "initializer_range", config.initial_deviation);
     if (said.contains("pad_token_id")) config.padding = number(said, "pad_token_id");
+    config.norm_epsilon = share(said, "layer_norm_eps", config.norm_epsilon);
     if (said.contains("id2label") && said["id2label"].is_object()) {
-      config.labels = static_cast<std::int64_t>(said["id2label"].size());
+      config.label_names = names_in(said["id2label"]);
+      config.labels = static_cast<std::int64_t>(config.label_names.size());
     }
     return config;
+  }
+
+  /// Of the classes "0", "1", ...
+  std::vector<std::string> names_in(const json& labels) const {
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+      const auto found = labels.find(std::to_string(i));
+      if (found == labels.end()) refuse(fmt::format("its id2label has {} names, and none for {}.", labels.size(), i));
+      names.push_back(found->is_string() ? found->get<std::string>() : found->dump());
+    }
+    return names;
   }
 
   std::string text(const json& said, const char* name, const std::string& otherwise) const {
@@ -112,8 +129,13 @@ std::int64_t parameter_count(const DistilBertConfig& c) {
 DistilBertConfig read_config(const std::filesystem::path& file) { return ConfigFile(file).read(); }
 
 void write_config(const DistilBertConfig& config, const std::filesystem::path& file) {
-  json labels = json::object();
-  for (std::int64_t i = 0; i < config.labels; ++i) labels[std::to_string(i)] = fmt::format("LABEL_{}", i);
+  json names = json::object(), numbers = json::object();
+  for (std::int64_t i = 0; i < config.labels; ++i) {
+    const bool named = !config.label_names.empty();
+    const std::string name = named ? config.label_names.at(static_cast<std::size_t>(i)) : fmt::format("LABEL_{}", i);
+    names[std::to_string(i)] = name;
+    numbers[name] = i;
+  }
   const json said = {{"architectures", {"DistilBertForSequenceClassification"}},
                      {"model_type", "distilbert"},
                      {"vocab_size", config.vocabulary},
@@ -128,8 +150,10 @@ void write_config(const DistilBertConfig& config, const std::filesystem::path& f
                      {"attention_dropout", config.attention_dropout},
                      {"seq_classif_dropout", config.classifier_dropout},
                      {"initializer_range", config.initial_deviation},
+                     {"layer_norm_eps", config.norm_epsilon},
                      {"pad_token_id", config.padding},
-                     {"id2label", labels}};
+                     {"id2label", names},
+                     {"label2id", numbers}};
   write_file_atomically(file, said.dump(2) + "\n");
 }
 

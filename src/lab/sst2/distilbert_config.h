@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
+#include <vector>
 
 namespace lockstep::lab {
 
@@ -19,17 +21,20 @@ struct DistilBertConfig {
   double initial_deviation = 0.02;  ///< of weights that are drawn
   std::int64_t padding = 0;         ///< the token whose embedding is zero
   std::int64_t labels = 2;
+  double norm_epsilon = 1e-12;           ///< of layer normalisation
+  std::vector<std::string> label_names;  ///< of each class; empty: LABEL_0, LABEL_1, ...
 };
 
 /// Number of trained values of a model of this size.
 std::int64_t parameter_count(const DistilBertConfig& config);
 
 /// Reads Hugging Face's `config.json` of a DistilBERT, or of a BERT that has the same parts. Throws Error
-/// (kInvalidArgument) with the file and what is wrong: another architecture or activation, sizes that are missing or
-/// cannot be.
+/// (kInvalidArgument) with the file and what is wrong: another architecture, activation or kind of positions, sizes
+/// that are missing or cannot be.
 DistilBertConfig read_config(const std::filesystem::path& file);
 
-/// Writes a `config.json` that read_config and Hugging Face's library read. Throws Error (kIo).
+/// Writes a `config.json` that read_config and Hugging Face's library read; the latter has 1e-12 for `norm_epsilon` in
+/// every DistilBERT. Throws Error (kIo).
 void write_config(const DistilBertConfig& config, const std::filesystem::path& file);
 
 }  // namespace lockstep::lab

@@ -140,17 +140,21 @@ TEST_F(DistilBertFiles, APretrainedFileLeavesTheClassifierAsDrawn) {
   Tensors tensors = weights();
   std::erase_if(tensors, [](const auto& tensor) { return tensor.first.find("classifier.") != std::string::npos; });
   tensors.emplace_back("vocab_transform.weight", torch::zeros({16, 16}));
+  tensors.emplace_back("distilbert.embeddings.position_ids", torch::zeros({1, 12}, torch::kInt64));  // of some versions
   DistilBert model(small());
   const torch::Tensor drawn = model->named_parameters()["classifier.weight"].clone();
   const WeightsReport report = load_weights(*model, write_model(tensors));
   EXPECT_THAT(report.drawn, testing::UnorderedElementsAre("pre_classifier.weight", "pre_classifier.bias",
                                                           "classifier.weight", "classifier.bias"));
-  EXPECT_THAT(report.unused, ElementsAre("vocab_transform.weight"));
+  EXPECT_THAT(report.unused,
+              testing::UnorderedElementsAre("vocab_transform.weight", "distilbert.embeddings.position_ids"));
   EXPECT_TRUE(torch::equal(model->named_parameters()["classifier.weight"], drawn));
 }
 
 TEST_F(DistilBertFiles, NamesATensorThatDoesNotFit) {
   DistilBert model(small());
+  EXPECT_THAT(refusal_of([&] { load_weights(*model, folder_ / "absent.safetensors"); }),
+              HasSubstr("absent.safetensors: there is no such file"));
   const auto refusal = [&](const Tensors& tensors) {
     const auto file = write_model(tensors);
     const std::string text = refusal_of([&] { load_weights(*model, file); });
@@ -174,6 +178,56 @@ TEST_F(DistilBertFiles, NamesATensorThatDoesNotFit) {
   EXPECT_TRUE(torch::equal(model->named_parameters()["classifier.weight"], before)) << "nothing was changed";
   std::ofstream(folder_ / "cut.safetensors") << "short";
   EXPECT_THAT(refusal_of([&] { load_weights(*model, folder_ / "cut.safetensors"); }), HasSubstr("cut.safetensors"));
+  fs::create_directory(folder_ / "folder.safetensors");
+  EXPECT_THAT(refusal_of([&] { load_weights(*model, folder_ / "folder.safetensors"); }), HasSubstr("Is a directory"));
+  Tensors partly = weights();
+  std::erase_if(partly, [&](const auto& tensor) { return tensor.first == "classifier.bias"; });
+  EXPECT_THAT(refusal(partly), HasSubstr("a part of the classifier and no tensors for 'classifier.bias'"));
+}
+
+/// What BERT calls a tensor of DistilBERT's.
+std::string name_in_bert(std::string name) {
+  const std::vector<std::pair<std::string, std::string>> parts = {{"distilbert.", "bert."},
+                                                                  {"transformer.layer", "encoder.layer"},
+                                                                  {"attention.q_lin", "attention.self.query"},
+                                                                  {"attention.k_lin", "attention.self.key"},
+                                                                  {"attention.v_lin", "attention.self.value"},
+                                                                  {"attention.out_lin", "attention.output.dense"},
+                                                                  {"sa_layer_norm", "attention.output.LayerNorm"},
+                                                                  {"ffn.lin1", "intermediate.dense"},
+                                                                  {"ffn.lin2", "output.dense"},
+                                                                  {"output_layer_norm", "output.LayerNorm"}};
+  for (const auto& [ours, theirs] : parts) {
+    if (const std::size_t at = name.find(ours); at != std::string::npos) name.replace(at, ours.size(), theirs);
+  }
+  return name;
+}
+
+TEST_F(DistilBertFiles, TheTypesOfABertAreAddedIfTheyFit) {
+  Tensors bert;
+  torch::Tensor positions;
+  for (const auto& [name, value] : weights()) {
+    bert.emplace_back(name_in_bert(name), value);
+    if (name.find("position_embeddings") != std::string::npos) positions = value;
+  }
+  DistilBert model(small());
+  const auto load_with = [&](const torch::Tensor& types) {
+    Tensors all = bert;
+    if (types.defined()) all.emplace_back("bert.embeddings.token_type_embeddings.weight", types);
+    load_weights(*model, write_model(all));
+  };
+  const torch::Tensor types = torch::arange(32, torch::kFloat32).view({2, 16});
+  load_with(types);
+  const std::string ours = "distilbert.embeddings.position_embeddings.weight";
+  EXPECT_TRUE(torch::equal(model->named_parameters()[ours], positions + types[0]));
+  const auto refusal = [&](const torch::Tensor& wrong) { return refusal_of([&] { load_with(wrong); }); };
+  EXPECT_THAT(refusal({}), HasSubstr("model.safetensors: it has no tensor for "
+                                     "'bert.embeddings.token_type_embeddings.weight'"));
+  EXPECT_THAT(refusal(torch::zeros({2, 8})), HasSubstr("model.safetensors: its tensor "
+                                                       "'bert.embeddings.token_type_embeddings.weight' is of shape "
+                                                       "[2, 8], and must be of [types, 16]"));
+  EXPECT_THAT(refusal(torch::zeros({2, 1})), HasSubstr("is of shape [2, 1]"));
+  EXPECT_THAT(refusal(torch::zeros({16})), HasSubstr("is of shape [16]"));
 }
 
 class SmallBert : public DistilBertFiles, public testing::WithParamInterface<const char*> {};
@@ -211,6 +265,17 @@ TEST(DistilBert, HasTheSizeOfThePublishedOne) {
   EXPECT_EQ(count, parameter_count(small()));
 }
 
+TEST(DistilBert, HasTheNormsOfItsConfig) {
+  DistilBertConfig config = small();
+  config.norm_epsilon = 0.25;
+  const DistilBert model(config);
+  std::vector<double> found;
+  for (const auto& module : model->modules()) {
+    if (const auto* norm = module->as<torch::nn::LayerNorm>()) found.push_back(norm->options.eps());
+  }
+  EXPECT_THAT(found, ElementsAre(0.25, 0.25, 0.25, 0.25, 0.25));
+}
+
 class ConfigOfBert : public testing_support::TemporaryFolder {
  protected:
   fs::path write_config(const std::string& content) const {
@@ -244,11 +309,33 @@ TEST_F(ConfigOfBert, IsHonoured) {
   EXPECT_EQ(config.classifier_dropout, 0.4);
   EXPECT_EQ(config.padding, 7);
   EXPECT_EQ(config.labels, 3);
+  EXPECT_THAT(config.label_names, ElementsAre("a", "b", "c"));
+  EXPECT_EQ(config.norm_epsilon, 1e-12);
+}
+
+TEST_F(ConfigOfBert, OfABertIsHonouredAndComesBack) {
+  const auto file = write_config(R"({"model_type": "bert", "vocab_size": 100, "max_position_embeddings": 64,
+    "hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 4, "intermediate_size": 48,
+    "layer_norm_eps": 1e-5, "position_embedding_type": "absolute", "id2label": {"0": "NEGATIVE", "1": "POSITIVE"}})");
+  const DistilBertConfig config = read_config(file);
+  EXPECT_EQ(config.norm_epsilon, 1e-5);
+  lab::write_config(config, file);
+  const DistilBertConfig again = read_config(file);
+  EXPECT_EQ(again.norm_epsilon, 1e-5);
+  EXPECT_EQ(again.width, 32);
+  EXPECT_THAT(again.label_names, ElementsAre("NEGATIVE", "POSITIVE"));
+  EXPECT_THAT(read(file), HasSubstr(R"("POSITIVE": 1)")) << "in label2id";
+  lab::write_config(small(), file);
+  EXPECT_THAT(read_config(file).label_names, ElementsAre("LABEL_0", "LABEL_1"));
 }
 
 TEST_F(ConfigOfBert, RefusesOtherModels) {
   const auto with = [](const std::string& more) { return R"({"model_type": "distilbert", )" + more + kSizes + "}"; };
   EXPECT_THAT(refusal(R"({"model_type": "gpt2"})"), HasSubstr("model_type is 'gpt2'"));
+  EXPECT_THAT(refusal("{}"), HasSubstr("it has no model_type; it takes distilbert and bert"));
+  EXPECT_THAT(refusal(with(R"("position_embedding_type": "relative_key", )")),
+              HasSubstr("position_embedding_type is 'relative_key'; it takes absolute"));
+  EXPECT_THAT(refusal(with(R"("id2label": {"1": "good"}, )")), HasSubstr("id2label has 1 names, and none for 0"));
   EXPECT_THAT(refusal("[]"), HasSubstr("not a JSON object"));
   EXPECT_THAT(refusal("{"), HasSubstr("not a JSON object"));
   EXPECT_THAT(refusal(R"({"model_type": "distilbert"})"), HasSubstr("does not say vocab_size"));

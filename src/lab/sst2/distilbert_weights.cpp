@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <lockstep/error.h>
 #include <lockstep/safetensors.h>
 #include <torch/types.h>
 #include <torch/utils.h>
@@ -56,13 +57,24 @@ std::string name_of_layer_part(const std::string& name) {
   return fmt::format("distilbert.transformer.layer.{}.{}{}", number, found->second, name.substr(last));
 }
 
+/// A folder without the file is the user's mistake, not the disk's.
+SafetensorsFile opened(const InputFile& input, const std::filesystem::path& path) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) input.refuse("there is no such file; weights are in safetensors' format.");
+  try {
+    return SafetensorsFile(path);
+  } catch (const Error& unreadable) {
+    throw Error(ErrorCode::kInvalidArgument, unreadable.what());
+  }
+}
+
 /// A file's tensors by the names of our model.
 class Weights {
  public:
-  explicit Weights(const std::filesystem::path& path) : input_(path), file_(path) {
+  explicit Weights(const std::filesystem::path& path) : input_(path), file_(opened(input_, path)) {
     const char* const query = "encoder.layer.0.attention.self.query.weight";
-    const bool bert = file_.contains(query) || file_.contains(std::string("bert.") + query);
-    for (const std::string& name : file_.names()) sort_in(name, bert ? "bert." : "distilbert.");
+    is_bert_ = file_.contains(query) || file_.contains(std::string("bert.") + query);
+    for (const std::string& name : file_.names()) sort_in(name, is_bert_ ? "bert." : "distilbert.");
   }
 
   /// In float32, of this shape; undefined where a parameter of the classifier is missing.
@@ -81,8 +93,18 @@ class Weights {
           fmt::join(sizes, ", "), fmt::join(shape, ", ")));
     }
     torch::Tensor value = float_tensor(theirs);
-    if (name == kPositions && !types_.empty()) value = value + float_tensor(types_)[0];
+    if (name == kPositions && is_bert_) value = value + first_type(shape.back());
     return value;
+  }
+
+  /// Refuses a classifier of which only a part is missing.
+  void require_all_or_none(const std::vector<std::string>& missing) const {
+    constexpr std::size_t kClassifierTensors = 4;
+    if (missing.empty() || missing.size() == kClassifierTensors) return;
+    refuse(
+        fmt::format("it has a part of the classifier and no tensors for '{}': give weights that have all of it, or "
+                    "nothing of it, whose classifier begins anew.",
+                    fmt::join(missing, "', '")));
   }
 
   /// What is not taken.
@@ -99,11 +121,11 @@ class Weights {
     const bool bare = begins_with_any(name, {"embeddings.", "encoder.", "transformer.", "pooler."});
     std::string full = bare ? prefix + name : name;
     if (begins_with_any(full, {"vocab_", "cls.", "bert.pooler.", "qa_outputs."}) ||
-        full == "bert.embeddings.position_ids") {
+        full.ends_with("bert.embeddings.position_ids")) {
       unused_.push_back(name);
       return;
     }
-    if (full == kTypes) {
+    if (is_bert_ && full == kTypes) {
       types_ = name;
       return;
     }
@@ -112,6 +134,19 @@ class Weights {
     rename_end(full, ".beta", ".bias");
     if (const std::string part = name_of_layer_part(full); !part.empty()) full = part;
     names_.emplace(full, name);
+  }
+
+  /// What BERT adds at each position of the first sentence, {width}.
+  torch::Tensor first_type(std::int64_t width) const {
+    if (types_.empty()) refuse(fmt::format("it has no tensor for '{}'.", kTypes));
+    const auto sizes = file_.sizes(types_);
+    if (sizes.size() != 2 || sizes[0] < 1 || sizes[1] != width) {
+      refuse(
+          fmt::format("its tensor '{}' is of shape [{}], and must be of [types, {}], as wide as the model: is "
+                      "config.json that of these weights?",
+                      types_, fmt::join(sizes, ", "), width));
+    }
+    return float_tensor(types_)[0];
   }
 
   torch::Tensor float_tensor(const std::string& name) const {
@@ -124,8 +159,9 @@ class Weights {
 
   InputFile input_;
   SafetensorsFile file_;
+  bool is_bert_ = false;
   std::map<std::string, std::string> names_;  // ours: theirs
-  std::string types_;                         // theirs; empty if there are none
+  std::string types_;                         // theirs, BERT's; empty if there are none
   std::vector<std::string> unused_;
 };
 
@@ -143,6 +179,7 @@ WeightsReport load_weights(DistilBertImpl& model, const std::filesystem::path& f
       report.drawn.push_back(parameter.key());
     }
   }
+  weights.require_all_or_none(report.drawn);
   report.unused = weights.rest();
   const torch::NoGradGuard no_grad;
   for (auto& [parameter, value] : values) parameter.copy_(value);

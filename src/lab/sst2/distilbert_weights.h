@@ -16,8 +16,8 @@ struct WeightsReport {
 
 /// Fills a model from `model.safetensors` of Hugging Face, in F32, F16 or BF16, by name: a DistilBERT with or without a
 /// classifier, or the encoder of a BERT, whose embedding of the first sentence's type is added to all positions. Throws
-/// Error (kInvalidArgument) with the file and the first tensor that is missing, of another shape or of no known part;
-/// then the model is as it was.
+/// Error (kInvalidArgument) with the file and the first tensor that is missing, of another shape or of no known part,
+/// or what is missing where it has some of the classifier's four; then the model is as it was.
 WeightsReport load_weights(DistilBertImpl& model, const std::filesystem::path& file);
 
 /// Writes a file that load_weights and Hugging Face's DistilBertForSequenceClassification read. Throws Error (kIo).

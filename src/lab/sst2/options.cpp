@@ -26,6 +26,19 @@ std::string preset_names() {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+/// In the help: a default that depends on what the model begins with.
+template <class Number>
+void describe_default(CLI::App& app, const char* flag, Number Recipe::*value) {
+  std::vector<std::string> by_preset;
+  for (const Sst2Preset& preset : sst2_presets()) {
+    by_preset.push_back(fmt::format("{} {}", preset.name, preset.recipe.*value));
+  }
+  CLI::Option* const option = app.get_option(flag);
+  option->default_str("")->description(fmt::format("{} [{} with --weights; of the presets {}]",
+                                                   option->get_description(), Recipe().*value,
+                                                   fmt::join(by_preset, ", ")));
+}
+
 void parse(const std::vector<std::string>& arguments, Sst2Options& options) {
   CLI::App app;
   add_sst2_flags(app, options);
@@ -42,11 +55,7 @@ Sst2Options defaults_for(const Sst2Options& asked) {
     options.common.output.out = asked.common.resume;
     return options;
   }
-  options.common.output.out = "runs/sst2";
-  if (!asked.settings.weights.empty()) {
-    options.common.recipe.learning_rate = 5e-5;
-    return options;
-  }
+  if (!asked.settings.weights.empty()) return options;  // a recipe's own defaults are those of fine-tuning
   options.settings.preset = asked.settings.preset.empty() ? kDefaultPreset : asked.settings.preset;
   const Sst2Preset* const preset = find_preset(options.settings.preset);
   require(preset != nullptr,
@@ -96,6 +105,9 @@ void add_sst2_flags(CLI::App& app, Sst2Options& options) {
   app.add_option("--max-tokens", settings.max_tokens, "Tokens of a sentence; longer ones are cut")
       ->capture_default_str();
   add_classifier_flags(app, options.common);
+  describe_default(app, "--batch", &Recipe::batch);
+  describe_default(app, "--epochs", &Recipe::epochs);
+  describe_default(app, "--learning-rate", &Recipe::learning_rate);
 }
 
 Sst2Options parse_sst2(const std::vector<std::string>& arguments) {

@@ -26,7 +26,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Sst2Settings, data, weights, vocabulary, pres
 /// What `lockstep-train sst2` is asked for.
 struct Sst2Options {
   Sst2Settings settings;  ///< its recipe is that of `common`
-  ClassifierOptions common;
+  ClassifierOptions common{.output = {.out = "runs/sst2"}};
 };
 
 /// Adds the flags of `lockstep-train sst2`, which fill `options`; what stands in it already are their defaults.

@@ -8,6 +8,7 @@
 
 namespace lockstep::lab {
 
+using testing::AllOf;
 using testing::HasSubstr;
 
 class Sst2OptionsTest : public Sst2Test {
@@ -64,8 +65,26 @@ TEST_F(Sst2OptionsTest, TheVocabularyIsLookedFor) {
   write("bert-base-uncased/vocab.txt", "");
   std::filesystem::remove(folder_ / "data" / "vocab.txt");
   EXPECT_EQ(find_vocabulary({.data = (folder_ / "data").string()}), folder_ / "bert-base-uncased" / "vocab.txt");
-  EXPECT_THAT(refusal_of([&] { find_vocabulary({.data = (folder_ / "nowhere" / "data").string()}); }),
-              HasSubstr("--vocabulary is needed"));
+  const std::string data = (folder_ / "nowhere" / "data").string(), weights = (folder_ / "empty").string();
+  EXPECT_THAT(refusal_of([&] { find_vocabulary({.data = data, .weights = weights}); }),
+              AllOf(HasSubstr("--vocabulary is needed"),
+                    HasSubstr(weights + " or " + data + " or " + (folder_ / "nowhere/bert-base-uncased").string())));
+}
+
+TEST_F(Sst2OptionsTest, TheHelpShowsTheDefaultsThatHold) {
+  Sst2Options defaults;
+  CLI::App app;
+  add_sst2_flags(app, defaults);
+  const auto description = [&](const char* flag) { return app.get_option(flag)->get_description(); };
+  EXPECT_THAT(description("--learning-rate"),
+              HasSubstr("[5e-05 with --weights; of the presets full 0.0001, small 0.001, tiny 0.003]"));
+  EXPECT_THAT(description("--batch"), HasSubstr("[32 with --weights; of the presets full 32, small 64, tiny 64]"));
+  EXPECT_THAT(description("--epochs"), HasSubstr("[3 with --weights; of the presets full 3, small 3, tiny 1]"));
+  EXPECT_EQ(app.get_option("--learning-rate")->get_default_str(), "") << "no single one";
+  EXPECT_EQ(app.get_option("--out")->get_default_str(), "runs/sst2");
+  EXPECT_DOUBLE_EQ(parse_sst2({"--data=x", "--weights=y"}).common.recipe.learning_rate, 5e-5);
+  EXPECT_DOUBLE_EQ(parse_sst2({"--data=x"}).common.recipe.learning_rate, 1e-4);
+  EXPECT_EQ(parse_sst2({"--data=x"}).common.output.out, "runs/sst2");
 }
 
 }  // namespace lockstep::lab

@@ -12,6 +12,8 @@ namespace lockstep::lab {
 
 namespace {
 
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // of UTF-8, as some editors write it
+
 /// A line of a file, for sentences about it.
 struct Line {
   const InputFile& file;
@@ -54,9 +56,10 @@ Sentence parse(const Line& line) {
 std::vector<Sentence> read_sst2(const std::filesystem::path& path) {
   const InputFile file(path);
   const std::string content = file.content();
+  const std::size_t start = content.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
   std::vector<Sentence> sentences;
   std::size_t number = 0;
-  for (std::size_t begin = 0; begin < content.size();) {
+  for (std::size_t begin = start; begin < content.size();) {
     const std::size_t end = std::min(content.find('\n', begin), content.size());
     const Line line{file, ++number, std::string_view(content).substr(begin, end - begin)};
     if (number == 1) {

@@ -36,6 +36,13 @@ TEST_F(Sst2File, GivesSentencesAndLabels) {
   EXPECT_EQ(sentences[1].label, 1);
 }
 
+TEST_F(Sst2File, MayBeginWithAByteOrderMark) {
+  const auto sentences = read_sst2(write("\xEF\xBB\xBFsentence\tlabel\ngood\t1\n"));
+  ASSERT_EQ(sentences.size(), 1U);
+  EXPECT_EQ(sentences[0].text, "good");
+  EXPECT_THAT(refusal("\xEF\xBB\xBFsentence\tlabel\ngood\n"), HasSubstr("line 2: there is no label"));
+}
+
 TEST_F(Sst2File, RefusesWhatIsWrongWithItsLine) {
   const std::string header = "sentence\tlabel\n";
   EXPECT_THAT(refusal("label\tsentence\n"), HasSubstr("line 1: the header must be"));

@@ -2,10 +2,12 @@
 
 #include "base/units.h"
 #include "lab/classifier/adamw.h"
+#include "lab/input_file.h"
 #include "lab/require.h"
 #include "lab/sst2/sentences.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <lockstep/padding.h>
 
 #include <algorithm>
@@ -43,23 +45,26 @@ fs::path find_vocabulary(const Sst2Settings& settings) {
   folders.push_back(fs::path(settings.data) / ".." / "bert-base-uncased");
   for (const fs::path& folder : folders) {
     for (const char* name : {"tokenizer.json", "vocab.txt"}) {
-      if (fs::exists(folder / name)) return (folder / name).lexically_normal();
+      std::error_code error;
+      if (fs::exists(folder / name, error)) return (folder / name).lexically_normal();
     }
   }
-  require(false, fmt::format("--vocabulary is needed: there is neither vocab.txt nor tokenizer.json in {}.",
-                             settings.weights.empty() ? settings.data : settings.weights));
-  return {};
+  std::vector<std::string> names;
+  for (const fs::path& folder : folders) names.push_back(folder.lexically_normal().string());
+  refuse(fmt::format("--vocabulary is needed: there is neither vocab.txt nor tokenizer.json in {}.",
+                     fmt::join(names, " or ")));
 }
 
-Sst2Task::Sst2Task(Sst2Options options)
-    : options_(std::move(options)),
-      config_(config_of(options_.settings)),
-      vocabulary_(find_vocabulary(options_.settings)) {
+Sst2Task::Sst2Task(Sst2Options options) : options_(std::move(options)), config_(config_of(options_.settings)) {
   const fs::path data = options_.settings.data;
-  const WordPiece wordpiece(vocabulary_);
+  const fs::path vocabulary = find_vocabulary(options_.settings);
+  const WordPieceModel pieces = read_wordpiece(vocabulary);
+  const WordPiece wordpiece(pieces);
+  // Now: at the end of a training the file may be another one, or gone.
+  tokenizer_ = {vocabulary.extension() == ".json", InputFile(vocabulary).content(), pieces.rules};
   require(config_.labels == 2, fmt::format("The model in --weights {} tells {} classes apart, and SST-2 has 2.",
                                            options_.settings.weights, config_.labels));
-  require_room(config_, wordpiece, vocabulary_);
+  require_room(config_, wordpiece, vocabulary);
   if (options_.settings.weights.empty()) {
     config_.vocabulary = wordpiece.size();
     config_.padding = wordpiece.padding();
@@ -89,6 +94,14 @@ std::string Sst2Task::announcement() const {
   return said;
 }
 
+std::string Sst2Task::remark() const {
+  std::vector<std::string> said;
+  if (!loaded_.drawn.empty()) said.emplace_back("no classifier, which begins anew");
+  if (!loaded_.unused.empty()) said.push_back(fmt::format("not used: {}", fmt::join(loaded_.unused, ", ")));
+  if (said.empty()) return {};
+  return fmt::format("weights of {}: {}", options_.settings.weights, fmt::join(said, "; "));
+}
+
 std::shared_ptr<torch::nn::Module> Sst2Task::make_model(const Group& /*group*/, Sharded& sharded) {
   model_ = DistilBert(config_, &sharded);
   return model_.ptr();
@@ -96,7 +109,7 @@ std::shared_ptr<torch::nn::Module> Sst2Task::make_model(const Group& /*group*/, 
 
 void Sst2Task::load_weights() {
   if (options_.settings.weights.empty()) return;
-  lab::load_weights(*model_, fs::path(options_.settings.weights) / "model.safetensors");
+  loaded_ = lab::load_weights(*model_, fs::path(options_.settings.weights) / "model.safetensors");
 }
 
 std::unique_ptr<torch::optim::Optimizer> Sst2Task::make_optimizer(const Sharded& sharded) {
@@ -130,10 +143,7 @@ std::unique_ptr<Loader> Sst2Task::evaluation_loader(const Group& group) {
 void Sst2Task::save(const fs::path& folder) const {
   fs::create_directories(folder);
   write_config(config_, folder / "config.json");
-  const fs::path vocabulary = folder / vocabulary_.filename();
-  if (!fs::exists(vocabulary) || !fs::equivalent(vocabulary, vocabulary_)) {  // it may go on from what it keeps
-    fs::copy_file(vocabulary_, vocabulary, fs::copy_options::overwrite_existing);
-  }
+  write_tokenizer(tokenizer_, folder);
   save_weights(*model_, folder / "model.safetensors");
 }
 

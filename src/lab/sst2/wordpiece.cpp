@@ -13,12 +13,34 @@ constexpr const char* kEnd = "[SEP]";
 constexpr const char* kPadding = "[PAD]";
 constexpr const char* kMask = "[MASK]";
 
+/// Of a text that the rules have passed already.
+constexpr WordRules kOnlyCut{
+    .clean_text = false, .handle_chinese_chars = false, .strip_accents = false, .lowercase = false};
+
 /// The code points of well-formed UTF-8.
 std::size_t characters_in(std::string_view text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return !U8_IS_TRAIL(c); }));
 }
 
 }  // namespace
+
+void WholeTokens::add(const std::string& text, std::int32_t number) {
+  const auto is_it = [&text](const Token& token) { return token.first == text; };
+  if (text.empty() || std::any_of(tokens_.begin(), tokens_.end(), is_it)) return;
+  const auto shorter = [&text](const Token& token) { return token.first.size() < text.size(); };
+  tokens_.emplace(std::find_if(tokens_.begin(), tokens_.end(), shorter), text, number);
+  begins_[static_cast<unsigned char>(text.front())] = true;
+}
+
+const WholeTokens::Token* WholeTokens::next(std::string_view text, std::size_t& at) const {
+  for (; at < text.size(); ++at) {
+    if (!begins_[static_cast<unsigned char>(text[at])]) continue;
+    const auto found = std::find_if(tokens_.begin(), tokens_.end(),
+                                    [&](const Token& token) { return text.substr(at).starts_with(token.first); });
+    if (found != tokens_.end()) return &*found;
+  }
+  return nullptr;
+}
 
 WordPiece::WordPiece(const WordPieceModel& model) : splitter_(model.rules), longest_word_(model.longest_word) {
   for (const auto& [token, number] : model.tokens) {
@@ -37,25 +59,19 @@ WordPiece::WordPiece(const WordPieceModel& model) : splitter_(model.rules), long
   end_ = first_.at(kEnd);
   for (const std::string& token :
        {std::string(kPadding), model.unknown, std::string(kBegin), std::string(kEnd), std::string(kMask)}) {
-    if (const auto found = first_.find(token); found != first_.end()) special_.emplace_back(token, found->second);
+    if (const auto found = first_.find(token); found != first_.end()) raw_.add(token, found->second);
+  }
+  for (const AddedToken& added : model.added) {
+    (added.normalized ? normal_ : raw_).add(added.normalized ? splitter_.uncut(added.text) : added.text, added.number);
+    size_ = std::max<std::int64_t>(size_, added.number + 1);
   }
 }
 
 std::vector<std::int32_t> WordPiece::encode(std::string_view text) const {
   std::vector<std::int32_t> pieces;
-  std::size_t plain = 0;  // where what is not encoded yet begins
-  for (std::size_t at = text.find('['); at != std::string_view::npos; at = text.find('[', at)) {
-    const auto found = std::find_if(special_.begin(), special_.end(),
-                                    [&](const auto& special) { return text.substr(at).starts_with(special.first); });
-    if (found == special_.end()) {
-      ++at;
-      continue;
-    }
-    encode_plain(text.substr(plain, at - plain), pieces);
-    pieces.push_back(found->second);
-    plain = at += found->first.size();
-  }
-  encode_plain(text.substr(plain), pieces);
+  raw_.cut(
+      text, [&](std::string_view plain) { encode_plain(plain, pieces); },
+      [&](std::int32_t number) { pieces.push_back(number); });
   return pieces;
 }
 
@@ -76,10 +92,17 @@ std::vector<std::int32_t> WordPiece::encode_for_bert(std::string_view text, std:
 
 void WordPiece::encode_plain(std::string_view text, std::vector<std::int32_t>& pieces) const {
   if (text.empty()) return;
-  const std::string words = splitter_.words(text);
+  if (normal_.empty()) return encode_words(splitter_.words(text), pieces);
+  const WordSplitter cutter(kOnlyCut);
+  normal_.cut(
+      splitter_.uncut(text), [&](std::string_view plain) { encode_words(cutter.words(plain), pieces); },
+      [&](std::int32_t number) { pieces.push_back(number); });
+}
+
+void WordPiece::encode_words(std::string_view words, std::vector<std::int32_t>& pieces) const {
   for (std::size_t begin = 0; begin < words.size();) {
     const std::size_t end = words.find('\n', begin);
-    encode_word(std::string_view(words).substr(begin, end - begin), pieces);
+    encode_word(words.substr(begin, end - begin), pieces);
     begin = end + 1;
   }
 }

@@ -228,6 +228,10 @@ TEST_F(WordPieceFile, RefusesTokenizersOfOtherKinds) {
            vocabulary + "}";
   };
   const std::string vocabulary = R"({"[PAD]": 0, "[UNK]": 1, "[CLS]": 2, "[SEP]": 3})";
+  std::string no_prefix = pieces(vocabulary);
+  no_prefix.replace(no_prefix.find("##"), 2, "");
+  EXPECT_THAT(refusal("tokenizer.json", json(bert, "BertPreTokenizer", no_prefix)),
+              HasSubstr("continuing_subword_prefix is empty"));
   EXPECT_THAT(refusal("tokenizer.json", json(bert, "BertPreTokenizer", R"({"type": "BPE", "vocab": {}})")),
               HasSubstr("model is not WordPiece"));
   EXPECT_THAT(refusal("tokenizer.json", json("null", "BertPreTokenizer", pieces(vocabulary))),
@@ -242,6 +246,70 @@ TEST_F(WordPieceFile, RefusesTokenizersOfOtherKinds) {
   EXPECT_THAT(refusal("tokenizer.json", "[]"), HasSubstr("not a tokenizer.json"));
   std::ofstream(folder_ / "tokenizer.json") << json(bert, "BertPreTokenizer", pieces(vocabulary));
   EXPECT_EQ(WordPiece(folder_ / "tokenizer.json").size(), 4);
+}
+
+// --- added tokens, and what stands beside a vocabulary ---
+
+std::string added_token(const std::string& text, int number, bool normalized, const std::string& more = "") {
+  return R"({"content": ")" + text + R"(", "id": )" + std::to_string(number) + R"(, "normalized": )" +
+         (normalized ? "true" : "false") + more + "}";
+}
+
+/// A tokenizer.json of sixteen pieces and further tokens.
+std::string json_with(const std::string& added_tokens) {
+  return R"({"added_tokens": [)" + added_tokens + R"(], "normalizer": {"type": "BertNormalizer", "clean_text": true,
+    "handle_chinese_chars": true, "strip_accents": null, "lowercase": true},
+    "pre_tokenizer": {"type": "BertPreTokenizer"},
+    "model": {"unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100, "vocab": {
+    "[PAD]": 0, "[UNK]": 1, "[CLS]": 2, "[SEP]": 3, "[MASK]": 4, "see": 5, "now": 6, "un": 7, "##ing": 8, "film": 9,
+    "<": 10, ">": 11, "url": 12, "##cd": 13, "a": 14, "ing": 15}}})";
+}
+
+/// The numbers are those that Hugging Face's tokenizers (0.23) makes of the same file.
+TEST_F(WordPieceFile, AddedTokensStayWhole) {
+  std::ofstream(folder_ / "tokenizer.json") << json_with(
+      added_token("film", 9, true) + "," + added_token("<url>", 16, false) + "," + added_token("<url>s", 17, false) +
+      "," + added_token("\xC3\x89toile", 18, true) + "," + added_token("ab", 19, true) + "," +
+      added_token("abcd", 20, true) + "," + added_token("\xE4\xB8\xAD", 21, true));
+  const WordPiece tokenizer(folder_ / "tokenizer.json");
+  EXPECT_EQ(tokenizer.size(), 22);
+  EXPECT_THAT(tokenizer.encode("see<url>now"), ElementsAre(5, 16, 6));
+  EXPECT_THAT(tokenizer.encode("see <url>s now"), ElementsAre(5, 17, 6)) << "the longest";
+  EXPECT_THAT(tokenizer.encode("<URL>"), ElementsAre(10, 12, 11)) << "another text";
+  EXPECT_THAT(tokenizer.encode("filming unfilm"), ElementsAre(9, 15, 7, 9)) << "within words too";
+  EXPECT_THAT(tokenizer.encode("\xC3\x89toile ETOILE now"), ElementsAre(18, 18, 6)) << "as the rules make it";
+  EXPECT_THAT(tokenizer.encode("aABCDab"), ElementsAre(14, 20, 19));
+  EXPECT_THAT(tokenizer.encode("see\xE4\xB8\xADnow"), ElementsAre(5, 21, 6));
+  EXPECT_THAT(tokenizer.encode("[MASK] film [mask]"), ElementsAre(4, 9, 1, 1, 1));
+  EXPECT_THAT(tokenizer.encode("FILM [SEP]see <url><url>"), ElementsAre(9, 3, 5, 16, 16));
+}
+
+TEST_F(WordPieceFile, RefusesAddedTokensThatItCannotFollow) {
+  EXPECT_THAT(refusal("tokenizer.json", json_with(added_token("film", 20, false))),
+              HasSubstr("its added token 'film' has the number 20, and 9 in the vocabulary"));
+  EXPECT_THAT(refusal("tokenizer.json", json_with(added_token("<url>", 16, false, R"(, "single_word": true)"))),
+              HasSubstr("its added token '<url>' is a single_word"));
+  EXPECT_THAT(refusal("tokenizer.json", json_with(added_token("<url>", -1, false))),
+              HasSubstr("number of its token '<url>' is -1"));
+  EXPECT_THAT(refusal("tokenizer.json", json_with("7")), HasSubstr("not a tokenizer.json"));
+}
+
+TEST_F(WordPieceFile, AVocabularyFollowsTheConfigBesideIt) {
+  std::ofstream(folder_ / "vocab.txt") << "[PAD]\n[UNK]\n[CLS]\n[SEP]\nFilm\n";
+  EXPECT_THAT(WordPiece(folder_ / "vocab.txt").encode("Film"), ElementsAre(1)) << "in lower case without one";
+  const auto config = [&](const std::string& content) { std::ofstream(folder_ / "tokenizer_config.json") << content; };
+  config(R"({"do_lower_case": false, "tokenize_chinese_chars": false, "strip_accents": null})");
+  EXPECT_THAT(WordPiece(folder_ / "vocab.txt").encode("Film"), ElementsAre(4));
+  const WordRules rules = read_wordpiece(folder_ / "vocab.txt").rules;
+  EXPECT_FALSE(rules.strip_accents) << "as the case, where it does not say";
+  EXPECT_FALSE(rules.handle_chinese_chars);
+  const auto refused = [&](const std::string& content) {
+    config(content);
+    return refusal_of([&] { read_wordpiece(folder_ / "vocab.txt"); });
+  };
+  EXPECT_THAT(refused(R"({"do_lower_case": "no"})"),
+              HasSubstr("tokenizer_config.json: its do_lower_case is \"no\", which is neither true nor false"));
+  EXPECT_THAT(refused("[]"), HasSubstr("tokenizer_config.json: it is not a JSON object"));
 }
 
 }  // namespace

@@ -129,6 +129,17 @@ std::string WordSplitter::words(std::string_view text) const {
   return result;
 }
 
+std::string WordSplitter::uncut(std::string_view text) const {
+  const std::u16string normal = normalised(text);
+  std::string result;
+  for (std::size_t at = 0; at < normal.size();) {
+    UChar32 code = 0;
+    U16_NEXT(normal.data(), at, normal.size(), code);
+    append(result, code);
+  }
+  return result;
+}
+
 std::u16string WordSplitter::normalised(std::string_view text) const {
   std::u16string clean;
   clean.reserve(text.size() + 16);

@@ -21,6 +21,8 @@ class WordSplitter {
 
   /// The words of a text in UTF-8, each followed by a newline. Ill-formed UTF-8 counts as U+FFFD.
   std::string words(std::string_view text) const;
+  /// What the rules make of a text, in UTF-8, before it is cut.
+  std::string uncut(std::string_view text) const;
 
  private:
   bool splits_as_ascii(std::string_view text, std::string& words) const;

@@ -57,6 +57,7 @@ void tell_ending(const TextTask& task, TextOutcome& outcome, const TrainingTrace
                       .verdict = lockstep::describe(outcome.statistics),
                       .sample = generate_sample(task, outcome),
                       .kept = checkpoint_path(task.options),
+                      .memory = outcome.memory,
                       .seconds = outcome.seconds};
   summarize(output, ending, journal);
   if (!ending.sample.empty()) {
@@ -74,7 +75,8 @@ void run_text(const World& world, const std::vector<std::string>& arguments) {
     task = prepare_text(arguments);
     if (world.rank() != 0) return;
     const std::string command = fmt::format("lockstep-train text {}", fmt::join(arguments, " "));
-    journal.emplace(task->options.output, describe_run(*task, world.size(), command));
+    const bool goes_on = task->checkpoint.has_value();
+    journal.emplace(task->options.output, describe_run(*task, world.size(), command), goes_on);
     announce(*task, *journal);
   });
   TrainingTrace trace(world.rank());

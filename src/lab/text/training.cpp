@@ -1,6 +1,7 @@
 #include "lab/text/training.h"
 
 #include "base/clock.h"
+#include "lab/classifier/memory.h"
 #include "lab/steps.h"
 #include "lab/sync_record.h"
 #include "lab/text/evaluation.h"
@@ -94,22 +95,25 @@ TextOutcome train_text(const Group& group, TextTask& task, TrainingTrace& trace,
     trace.begin(iteration);
     log.begin_iteration();
     const TextBatch batch = trace.measure("data", [&] { return draw_batch(task, iteration, share); });
+    const double data_wait_ms = milliseconds_since(start);
     const double learning_rate = schedule.at(iteration);
     set_learning_rate(optimizer, learning_rate);
     if (settings.model.dropout > 0) seed_dropout(settings.seed, iteration, group.rank());
     optimizer.zero_grad();
     const auto loss = trace.measure("forward", [&] { return model->loss(batch.tokens, batch.targets); });
     trace.measure("backward", [&] { loss.backward(); });  // buckets leave as they fill; on return .grad is the mean
-    trace.add(replica.report());
     const double mean = mean_over_ranks(group, loss, share.size(), settings.batch);
     stop_if_diverged(group, mean, iteration);
     const double norm = trace.measure("clip", [&] { return clip_gradients(model, settings.clip); });
     trace.measure("optimizer", [&] { optimizer.step(); });
+    trace.add(replica.report());
 
     log.end_iteration(replica.report());
     const double total_ms = milliseconds_since(start);
     outcome.seconds += total_ms / 1000;
     IterationRecord record = record_of(group, replica.report(), total_ms, options.output);
+    record.data_wait_ms = data_wait_ms;
+    record.compute_ms -= data_wait_ms;
     record.items_per_second = tokens / total_ms * 1000;
     record.iteration = iteration;
     record.loss = mean;
@@ -123,6 +127,7 @@ TextOutcome train_text(const Group& group, TextTask& task, TrainingTrace& trace,
     outcome.validation_loss = record.validation_loss.value_or(0);
   }
   outcome.statistics = log.statistics();
+  outcome.memory = memory_of(*model, optimizer);
   return outcome;
 }
 

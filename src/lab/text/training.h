@@ -36,7 +36,8 @@ struct TextOutcome {
   Gpt model = nullptr;
   double validation_loss = 0;  ///< over all windows of the validation part, each token once
   TrainingStatistics statistics;
-  double seconds = 0;  ///< of the iterations, without evaluation and checkpoints
+  double seconds = 0;                ///< of the iterations, without evaluation and checkpoints
+  std::vector<MemoryRecord> memory;  ///< of this rank, after the last update
 };
 
 /// Trains on all ranks of the group in lockstep and saves the checkpoints. The model depends on the settings and,

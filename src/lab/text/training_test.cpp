@@ -66,6 +66,20 @@ TEST_F(Training, Learns) {
   EXPECT_GT(outcome.seconds, 0);
 }
 
+TEST_F(Training, CountsTheMemoryOfEachKind) {
+  for (const TextOutcome& outcome : train(2)) {
+    ASSERT_EQ(outcome.memory.size(), 3U);
+    const auto bytes = 4 * static_cast<std::uint64_t>(parameter_count(outcome.model->size()));
+    EXPECT_EQ(outcome.memory[0].kind, "parameters");
+    EXPECT_EQ(outcome.memory[0].measured_bytes, bytes);
+    EXPECT_EQ(outcome.memory[1].kind, "gradients");
+    EXPECT_EQ(outcome.memory[1].measured_bytes, bytes);
+    EXPECT_EQ(outcome.memory[2].kind, "optimizer state");
+    EXPECT_EQ(outcome.memory[2].measured_bytes, 2 * bytes) << "two tensors of AdamW";
+    for (const MemoryRecord& kind : outcome.memory) EXPECT_EQ(kind.predicted_bytes, kind.measured_bytes) << kind.kind;
+  }
+}
+
 TEST_F(Training, ResumedIsAsIfItHadNeverStopped) {
   const std::string checkpoint = (folder_ / "out" / "checkpoint.pt").string();
   for (const int ranks : {1, 2}) {

@@ -43,6 +43,7 @@ function nameOf(x, {whole, bytes: inBytes}) {
 function extent(chart, first, last) {
   const values = [];
   for (const series of chart.series) {
+    if (series.kind === 'sum') continue;
     if (chart.series.some((other) => other.base === series.y)) continue;  // what stands on it is higher
     series.y.forEach((value, i) => {
       const base = series.base ? series.base[i] ?? 0 : 0;
@@ -80,6 +81,7 @@ function drawSeries(chart, series, x, y) {
       group.append(svg('circle', {class: 'dot', cx: cx.toFixed(1), cy: cy.toFixed(1), r}));
     }
   };
+  if (series.kind === 'sum') return group;  // of what is drawn already: read in the legend
   if (series.kind === 'area' || series.kind === 'hatch') {
     // Narrower than a pixel a point, colours would mix to mud: means of a pixel or two.
     const reach = Math.round(raw.length / 400), floor = smooth(series.base ?? series.y.map(() => 0), reach);
@@ -196,7 +198,7 @@ function point(chart, index) {
   chart.series.forEach((series, i) => {
     const {value, at} = valueAt(series, x), text = chart.bytes ? bytes(value) : short(value);
     chart.values[i].textContent = text + (value === null || !chart.unit ? '' : ` ${chart.unit}`);
-    if (index === null || value === null || series.kind === 'area' || series.kind === 'hatch') return;
+    if (index === null || value === null || ['area', 'hatch', 'sum'].includes(series.kind)) return;
     const cy = chart.y(Math.min(value, chart.high));
     chart.cursor.append(svg('circle', {style: `--c: var(--${series.colour})`, cx: chart.x(at), cy, r: 4.5}));
   });

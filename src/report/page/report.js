@@ -7,11 +7,13 @@ function timeSeries({iteration: x, compute_ms, exposed_ms, hidden_ms = [], data_
   const under = hidden_ms.map((hidden, i) => Math.max((compute_ms[i] ?? 0) - (hidden ?? 0), 0));
   const seen = hidden_ms.map((hidden, i) => (hidden === null ? null : Math.min(hidden, compute_ms[i] ?? 0)));
   const both = compute_ms.map((compute, i) => (compute ?? 0) + (exposed_ms[i] ?? 0));
+  const communication = exposed_ms.map((exposed, i) => (exposed === null ? null : exposed + (hidden_ms[i] ?? 0)));
   return [
     {name: 'compute', colour: 'ice', x, y: compute_ms, kind: 'area'},
     {name: 'hidden in compute', colour: 'orange', x, y: seen, base: under, kind: 'hatch'},
     {name: 'exposed', colour: 'orange', x, y: exposed_ms, base: compute_ms, kind: 'area'},
-    {name: 'data wait', colour: 'teal', x, y: data_wait_ms, base: both, kind: 'area'}];
+    {name: 'data wait', colour: 'teal', x, y: data_wait_ms, base: both, kind: 'area'},
+    {name: 'communication', colour: 'orange', x, y: communication, kind: 'sum'}];
 }
 
 function chartsOf({columns, validation}) {
@@ -46,6 +48,7 @@ function bucketsOf(buckets) {
     ['bucket', 'number', text('index'), 'index'],
     ['operation', '', text('operation'), 'operation'],
     ['block', '', text('block'), 'block'],
+    ['phase', '', text('phase'), 'phase'],
     ['size', 'number', text('size'), 'size'],
     ['algorithm', '', text('algorithm'), 'algorithm'],
     ['steps', 'number', text('steps'), 'steps'],

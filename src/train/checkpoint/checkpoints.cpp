@@ -219,6 +219,8 @@ class Checkpoints::Implementation {
     });
     agree(group_, [&] {
       for (const TensorSlice& target : targets) stored.read(target);
+    });
+    agree(group_, [&] {  // all ranks have read: parts may communicate
       for (const auto& part : state.parts()) part->loaded(stored);
     });
   }

@@ -153,6 +153,51 @@ TEST_F(Saved, ARunThatBeginsAnewKeepsWhatItSaves) {
   });
 }
 
+TEST_F(Saved, InTheMiddleOfAnEpochGoesOnWithTheSameOrderOfTheSameSamplesOnly) {
+  on_ranks(2, [&](World& world) {
+    Training training(world);
+    Checkpoints checkpoints(world, folder_);
+    training.train(8, [&] {
+      if (training.iteration == 6 || training.iteration == 8) checkpoints.save(training.iteration, training.state);
+    });
+    const auto refusal = [&](const LoaderOptions& options, std::size_t samples = 45, std::int64_t iteration = 6) {
+      const auto loader = make_loader(test::Spots(samples), world, options);
+      TrainingState state;
+      state.loader("loader", *loader);
+      return error_of([&] { checkpoints.load(state, iteration); });
+    };
+    const LoaderOptions same = test::spots_options();
+    EXPECT_EQ(refusal(same), "no error");
+    LoaderOptions other = same;
+    other.seed = 4;
+    EXPECT_THAT(refusal(other), AllOf(HasSubstr("in the middle of an epoch"), HasSubstr("with seed 4 and not 3")));
+    EXPECT_EQ(refusal(other, 45, 8), "no error") << "a new epoch begins";
+    other = same;
+    other.shuffle = false;
+    EXPECT_THAT(refusal(other), HasSubstr("with shuffle false and not true"));
+    other = same;
+    other.global_batch = 13;
+    EXPECT_THAT(refusal(other), HasSubstr("with global batch 13 samples and not 14 samples"));
+    other = same;
+    other.lengths.assign(45, 1);
+    EXPECT_THAT(refusal(other), HasSubstr("with lengths "));
+    EXPECT_THAT(refusal(same, 46), HasSubstr("with dataset 46 samples and not 45 samples"));
+  });
+}
+
+TEST_F(Saved, ByAnEarlierVersionThatSaysNothingOfTheOrderItIsTaken) {
+  std::int64_t epoch = 1, batch = 2, batches = 4;
+  TrainingState earlier, now;
+  earlier.counter("loader.epoch", epoch).counter("loader.batch", batch).counter("loader.batches", batches);
+  Checkpoints checkpoints(World::alone(), folder_);
+  checkpoints.save(1, earlier);
+  const auto loader = make_loader(test::spots(), World::alone(), test::spots_options());
+  now.loader("loader", *loader);
+  EXPECT_EQ(checkpoints.load(now), 1);
+  EXPECT_EQ(loader->position().epoch, 1);
+  EXPECT_EQ(loader->position().batch, 2);
+}
+
 TEST_F(Saved, NamesThatCouldNotBeToldApartAreRefused) {
   Training training(World::alone());
   const auto refusal = [&](const std::string& name) {
@@ -186,10 +231,11 @@ TEST_F(Saved, InAnyCutLoadsIntoAnyOther) {
         const torch::Tensor expected = slice.data.clone();
         slice.data.fill_(-1);
         TensorSlice all{"w", {5, 7, 11}, 0, torch::full_like(whole, -1).transpose(0, 2).contiguous().transpose(0, 2)};
-        TrainingState state;
-        state.tensors("t", [&] { return std::vector{slice}; });
-        state.tensors("t", [&] { return std::vector{all}; });  // as stage 0 has it, in another order in memory
-        EXPECT_EQ(Checkpoints(world, folder_).load(state), 1);
+        for (TensorSlice* one : {&slice, &all}) {  // `all` as stage 0 has it, in another order in memory
+          TrainingState state;
+          state.tensors("t", [one] { return std::vector{*one}; });
+          EXPECT_EQ(Checkpoints(world, folder_).load(state), 1);
+        }
         EXPECT_TRUE(torch::equal(slice.data, expected)) << from << " to " << to;
         EXPECT_TRUE(torch::equal(all.data, whole)) << from << " to " << to;
       });

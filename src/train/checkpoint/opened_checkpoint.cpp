@@ -131,9 +131,14 @@ std::vector<std::string> OpenedCheckpoint::names(const std::string& prefix) cons
 }
 
 const std::string& OpenedCheckpoint::value(const std::string& name) const {
+  const std::string* found = find_value(name);
+  if (found == nullptr) refuse(fmt::format("it holds no value '{}'", name));
+  return *found;
+}
+
+const std::string* OpenedCheckpoint::find_value(const std::string& name) const {
   const auto found = manifest_.values.find(name);
-  if (found == manifest_.values.end()) refuse(fmt::format("it holds no value '{}'", name));
-  return found->second;
+  return found == manifest_.values.end() ? nullptr : &found->second;
 }
 
 void OpenedCheckpoint::refuse(const std::string& why) const {

@@ -35,6 +35,7 @@ class OpenedCheckpoint final : public StoredState {
   const Tensor* find(const std::string& name) const override;
   std::vector<std::string> names(const std::string& prefix) const override;
   const std::string& value(const std::string& name) const override;
+  const std::string* find_value(const std::string& name) const override;
   [[noreturn]] void refuse(const std::string& why) const override;
 
  private:

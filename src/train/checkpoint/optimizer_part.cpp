@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <lockstep/error.h>
 
+#include <charconv>
 #include <set>
+#include <system_error>
 #include <unordered_set>
 
 #include "train/optimizer_fields.h"
@@ -25,8 +27,9 @@ bool writes_numbers(const TensorSlice& parameter) {
 
 }  // namespace
 
-OptimizerPart::OptimizerPart(std::string name, torch::optim::Optimizer& optimizer, TrainingState::Slices parameters)
-    : name_(std::move(name)), optimizer_(optimizer), parameters_(std::move(parameters)) {
+OptimizerPart::OptimizerPart(std::string name, torch::optim::Optimizer& optimizer, TrainingState::Slices parameters,
+                             Rates rates)
+    : name_(std::move(name)), optimizer_(optimizer), parameters_(std::move(parameters)), rates_(rates) {
   make_state(optimizer);  // says so at once if it is none that can be saved
 }
 
@@ -47,7 +50,12 @@ std::vector<TensorSlice> OptimizerPart::slices() const {
                           name_, updated.size()));
 }
 
-std::string OptimizerPart::rate_name(std::size_t group) const { return fmt::format("{}.group{}.lr", name_, group); }
+std::vector<std::string> OptimizerPart::rate_names() const {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < optimizer_.param_groups().size(); ++i)
+    names.push_back(fmt::format("{}.group{}.lr", name_, i));
+  return names;
+}
 
 StateContent OptimizerPart::save(int, int) const {
   StateContent content;
@@ -63,8 +71,15 @@ StateContent OptimizerPart::save(int, int) const {
       }
     }
   }
-  for (std::size_t i = 0; i < optimizer_.param_groups().size(); ++i)
-    content.values[rate_name(i)] = fmt::format("{}", optimizer_.param_groups()[i].options().get_lr());
+  const auto names = rate_names();
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const double rate = optimizer_.param_groups()[i].options().get_lr();
+    if (rates_ == Rates::kShared) {
+      content.values[names[i]] = fmt::format("{}", rate);
+    } else {
+      content.tensors.push_back({names[i], {}, 0, torch::tensor(rate, torch::kFloat64)});
+    }
+  }
   return content;
 }
 
@@ -89,10 +104,31 @@ std::vector<TensorSlice> OptimizerPart::targets_of(const TensorSlice& parameter,
   return targets;
 }
 
+std::vector<TensorSlice> OptimizerPart::targets_of_rates(const StoredState& stored) {
+  loading_rates_.clear();
+  loading_own_rates_.clear();
+  std::vector<TensorSlice> targets;
+  for (const std::string& name : rate_names()) {
+    if (rates_ == Rates::kOwn) {
+      loading_own_rates_.push_back(torch::zeros({}, torch::kFloat64));
+      targets.push_back({name, {}, 0, loading_own_rates_.back()});
+      continue;
+    }
+    const std::string& text = stored.value(name);
+    double rate = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rate);  // whatever the locale
+    if (error != std::errc() || end != text.data() + text.size())
+      stored.refuse(fmt::format("its '{}' is '{}', which is no learning rate", name, text));
+    loading_rates_.push_back(rate);
+  }
+  return targets;
+}
+
 std::vector<TensorSlice> OptimizerPart::targets(const StoredState& stored, int, int) {
   loading_.clear();
-  std::vector<TensorSlice> targets;
+  std::vector<TensorSlice> targets = targets_of_rates(stored);
   std::set<std::string> known;
+  for (const TensorSlice& rate : targets) known.insert(rate.name);
   const auto fields = make_state(optimizer_);
   for (const TensorSlice& parameter : slices()) {
     for (const auto& [field, value] : fields_of(*fields))
@@ -104,18 +140,18 @@ std::vector<TensorSlice> OptimizerPart::targets(const StoredState& stored, int, 
     if (known.count(name) == 0)
       stored.refuse(fmt::format("it holds '{}', for which this optimizer has no place", name));
   }
-  for (std::size_t i = 0; i < optimizer_.param_groups().size(); ++i) stored.value(rate_name(i));
   return targets;
 }
 
-void OptimizerPart::loaded(const StoredState& stored) {
+void OptimizerPart::loaded(const StoredState&) {
   for (Loading& loading : loading_) {
     for (const auto& [number, tensor] : loading.numbers) *number = tensor.item<std::int64_t>();
     put_state(optimizer_, loading.parameter, std::move(loading.state));
   }
   loading_.clear();
-  for (std::size_t i = 0; i < optimizer_.param_groups().size(); ++i)
-    optimizer_.param_groups()[i].options().set_lr(std::stod(stored.value(rate_name(i))));
+  for (const torch::Tensor& rate : loading_own_rates_) loading_rates_.push_back(rate.item<double>());
+  for (std::size_t i = 0; i < loading_rates_.size(); ++i)
+    optimizer_.param_groups()[i].options().set_lr(loading_rates_[i]);
 }
 
 }  // namespace lockstep

@@ -12,6 +12,7 @@ class RandomPart final : public StatePart {
  public:
   explicit RandomPart(std::string name) : name_(std::move(name)) {}
 
+  std::string prefix() const override { return name_; }
   StateContent save(int rank, int ranks) const override;
   std::vector<TensorSlice> targets(const StoredState& stored, int rank, int ranks) override;
   void loaded(const StoredState& stored) override;

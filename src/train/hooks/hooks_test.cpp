@@ -150,6 +150,41 @@ TEST_P(Hooks, WithErrorFeedbackNothingIsLostForGood) {
   EXPECT_GT(without.error, 1.3 * outcome.error) << "it loses nothing: what is error feedback for?";
 }
 
+GradientBucket bucket_of_one(const torch::Tensor& flat) {
+  GradientBucket bucket;
+  bucket.flat = flat;
+  bucket.parameters = {"w"};
+  bucket.gradients = {flat};
+  bucket.last = true;
+  return bucket;
+}
+
+/// Beside a value a thousand times as large, a mean of four ranks is often below half a step of 8 bits.
+TEST(ErrorFeedback, SmallValuesComeThroughEightBitsOnManyRanks) {
+  constexpr int kIterations = 400;
+  on_ranks(4, [](World& world) {
+    const auto hook = error_feedback(int8_hook(world));
+    auto gradient = torch::full({1000}, 1e-3);
+    gradient[0] = 1;
+    auto sum = torch::zeros({1000});
+    for (int i = 0; i < kIterations; ++i) {
+      const auto bucket = bucket_of_one(gradient.clone());
+      hook->reduce(bucket, nullptr).wait();
+      sum += bucket.flat;
+    }
+    const auto wanted = gradient * kIterations;
+    EXPECT_LE(((sum - wanted).norm() / wanted.slice(0, 1).norm()).item<double>(), 0.1);
+  });
+}
+
+TEST(Hooks, ABlockThatIsNotFullHasItsOwnMean) {
+  on_ranks(2, [](World& world) {
+    const auto bucket = bucket_of_one(torch::ones({1026}));
+    sign_hook(world)->reduce(bucket, nullptr).wait();
+    EXPECT_TRUE(torch::allclose(bucket.flat, torch::ones({1026}))) << bucket.flat.slice(0, 1020);
+  });
+}
+
 TEST_P(Hooks, Float64IsSentAsItIs) {  // or in 16 bits, which hold these numbers
   const bool draws = GetParam().name.find("random_k(0") == 0;
   on_ranks(2, [&](World& world) {
@@ -217,6 +252,28 @@ TEST(Hooks, OneInfiniteGradientIsForgotten) {
         EXPECT_TRUE(torch::isfinite(model.gradients()).all().item<bool>()) << name << " in iteration " << i;
       }
     });
+  }
+}
+
+/// As in one process: nobody trains on as if nothing had been.
+TEST_P(Hooks, WhatIsNoNumberReachesAllRanksAndIsForgotten) {
+  const auto fed = [](const Group& group) { return error_feedback(GetParam().make(group)); };
+  for (const double bad : {std::nan(""), HUGE_VAL}) {
+    for (const MakeHook& make : {GetParam().make, MakeHook(fed)}) {
+      for (int ranks = 1; ranks <= 4; ++ranks) {
+        on_ranks(ranks, [&](World& world) {
+          Model model;
+          const DataParallel replica(world, model, {.communication_hook = use(make(world))});
+          for (int i = 0; i < 4; ++i) {
+            auto of_matrix = numbers({48, 32}, world.rank(), i);
+            if (i == 2 && world.rank() == ranks - 1) of_matrix[7][5] = bad;
+            model.give(numbers({10}, world.rank(), i), of_matrix);
+            EXPECT_EQ(torch::isfinite(model.gradients()).all().item<bool>(), i != 2)
+                << bad << " on " << ranks << " ranks, iteration " << i;
+          }
+        });
+      }
+    }
   }
 }
 

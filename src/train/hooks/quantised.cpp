@@ -1,6 +1,8 @@
 // int8 and sign: all values, in fewer bits.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "train/hooks/hook_base.h"
 #include "train/hooks/int8_code.h"
 #include "train/hooks/sign_code.h"
@@ -28,9 +30,19 @@ class Int8 : public CompressingHook {
     count_.all_gather(static_cast<std::size_t>(code.row_bytes()));
     const std::string purpose = purpose_of(bucket, name());
     auto scattered = group_.all_to_all(mine.data_ptr(), buffer_of(pieces), {.purpose = purpose, .in_background = true});
-    const auto second = [this, flat = bucket.flat, code, mine, pieces, all, purpose] {
+    const torch::Tensor told = contribution ? *contribution : torch::Tensor();
+    const auto second = [this, flat = bucket.flat, code, mine, pieces, all, purpose, told, piece] {
       const auto means = torch::empty_like(pieces);
-      means[group_.rank()].copy_(code.encode(code.decode(pieces).mean(0, /*keepdim=*/true))[0]);
+      const auto mean = code.decode(pieces).mean(0, /*keepdim=*/true);
+      const auto coded = code.encode(mean);
+      means[group_.rank()].copy_(coded[0]);
+      const std::int64_t begin = group_.rank() * piece;
+      const std::int64_t held = std::clamp<std::int64_t>(all - begin, 0, piece);
+      if (told.defined() && held > 0) {
+        // What this code of the mean loses counts as lost of this rank's contribution, which is 1/p of it.
+        const auto lost = (mean - code.decode(coded))[0].narrow(0, 0, held);
+        told.narrow(0, begin, held).sub_(lost, group_.size());
+      }
       auto gathered = group_.all_gather(buffer_of(means), {.purpose = purpose});
       return finish_with(std::move(gathered), count_.timed([flat, code, means, all] {
         flat.copy_(code.decode(means).flatten().narrow(0, 0, all));

@@ -14,7 +14,9 @@ torch::Tensor bits() { return torch::tensor({1, 2, 4, 8, 16, 32, 64, 128}, torch
 torch::Tensor SignCode::encode(const torch::Tensor& numbers) const {
   const auto padded = torch::constant_pad_nd(numbers, {0, blocks_ * block_ - numbers_}).view({-1, blocks_, block_});
   const auto signs = (padded.ge(0).view({-1, 8}).to(torch::kUInt8) * bits()).sum(1, false, torch::kUInt8);
-  const auto scales = padded.abs().mean(2).view(torch::kUInt8);
+  // The mean of what is there: the last blocks hold less, or nothing.
+  const auto held = (numbers_ - torch::arange(blocks_, torch::kFloat32) * block_).clamp(1, block_);
+  const auto scales = (padded.abs().sum(2) / held).view(torch::kUInt8);
   return torch::cat({signs.view({scales.size(0), -1}), scales}, 1);
 }
 

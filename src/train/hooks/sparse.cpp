@@ -5,8 +5,10 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <limits>
 #include <numeric>
 
+#include "train/non_finite.h"
 #include "train/tensor.h"
 
 namespace lockstep {
@@ -62,6 +64,8 @@ class RandomK : public NarrowingHook {
     own_.time([&] {
       places = torch::randperm(all, generator_, torch::kInt64).narrow(0, 0, k).contiguous();
       drawn.flat = bucket.flat.index_select(0, places);
+      // What is no number reaches all ranks, though its own place may not be drawn.
+      if (has_non_finite(bucket.flat)) drawn.flat.fill_(std::numeric_limits<double>::quiet_NaN());
     });
     drawn.gradients.clear();  // of the whole bucket
     const auto put_back = [bucket, values = drawn.flat, places, contribution] {

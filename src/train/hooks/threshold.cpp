@@ -37,8 +37,8 @@ class Threshold : public SparseHook {
 
   Pending compress(const GradientBucket& bucket, torch::Tensor* contribution) final {
     const auto magnitudes = bucket.flat.abs();
-    // What is zero need not be sent, whatever the threshold.
-    const auto sent = magnitudes.ge(threshold_for(bucket.flat)).logical_and(magnitudes.gt(0));
+    // What is zero need not be sent, whatever the threshold; what is no number is neither zero nor below it.
+    const auto sent = magnitudes.lt(threshold_for(bucket.flat)).logical_or_(magnitudes.eq(0)).logical_not_();
     const auto places = sent.nonzero().flatten();
     const auto values = bucket.flat.index_select(0, places);
     if (contribution) *contribution = bucket.flat * sent;

@@ -10,6 +10,7 @@
 #include "train/invariant/micro_batch_generator.h"
 #include "train/invariant/tree_sum.h"
 #include "train/local_gradient.h"
+#include "train/parameter_watch.h"
 #include "train/replicate.h"
 #include "train/tensor.h"
 
@@ -68,8 +69,8 @@ std::vector<std::int64_t> versions_of(const std::vector<ModuleTensor>& tensors) 
 class InvariantParallel::Implementation {
  public:
   Implementation(const Group& group, const std::vector<ModuleTensor>& tensors, std::vector<ModuleTensor> buffers,
-                 const InvariantOptions& options)
-      : group_(group), options_(options), buffers_(std::move(buffers)) {
+                 ParameterWatch watch, const InvariantOptions& options)
+      : group_(group), options_(options), buffers_(std::move(buffers)), watch_(std::move(watch)) {
     require_sensible(group_, options_);
     require_equal(group_, contract(tensors, options_), {.operation = kOwner});
     parameters_ = parameters_in(tensors);
@@ -88,7 +89,7 @@ class InvariantParallel::Implementation {
     require_threads();
     if (global_samples < 1) refuse(ErrorCode::kInvalidArgument, "A global batch without samples has no mean.");
     const auto start = Clock::now();
-    std::vector<std::uint8_t> reached(parameters_.size());
+    std::vector<std::uint8_t> reached(parameters_.size() + 1);  // the last: parameters changed
     const auto versions = versions_of(buffers_);
     const auto sum = sum_of_own(global_samples, loss_of, reached);
     require_same(versions);
@@ -98,7 +99,10 @@ class InvariantParallel::Implementation {
     report_.compute_ms = milliseconds_since(start);
 
     const auto communication = Clock::now();
+    const std::string change = watch_.change();
+    reached.back() = change.empty() ? 0 : 1;
     sum_over_ranks(loss, reached);
+    if (reached.back() != 0) refuse_change(group_, change, kOwner);
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
       if (reached[i] != 0) parameters_[i].tensor.mutable_grad() = slots_->slot_of(i);
     }
@@ -185,15 +189,18 @@ class InvariantParallel::Implementation {
   InvariantOptions options_;
   std::vector<ModuleTensor> parameters_;
   std::vector<ModuleTensor> buffers_;
+  ParameterWatch watch_;
   std::unique_ptr<BucketSet> slots_;
   std::int64_t iteration_ = 0;
   InvariantReport report_;
 };
 
 InvariantParallel::InvariantParallel(const Group& group, torch::nn::Module& module, const InvariantOptions& options)
-    : implementation_(std::make_unique<Implementation>(group, tensors_of(module), buffers_of(module), options)) {}
+    : implementation_(std::make_unique<Implementation>(group, tensors_of(module), buffers_of(module),
+                                                       ParameterWatch(module), options)) {}
 InvariantParallel::InvariantParallel(const Group& group, const NamedTensors& tensors, const InvariantOptions& options)
-    : implementation_(std::make_unique<Implementation>(group, tensors_of(tensors), buffers_of(tensors), options)) {}
+    : implementation_(std::make_unique<Implementation>(group, tensors_of(tensors), buffers_of(tensors),
+                                                       ParameterWatch(tensors), options)) {}
 InvariantParallel::~InvariantParallel() = default;
 InvariantParallel::InvariantParallel(InvariantParallel&&) noexcept = default;
 InvariantParallel& InvariantParallel::operator=(InvariantParallel&&) noexcept = default;

@@ -15,7 +15,8 @@ struct BlockScheduleOptions {
 
 /// When blocks are whole: around their forward, and from before their backward until all their gradients are there.
 /// While one computes, the next one's gather is under way, as far as the order is known from the last time. Every rank
-/// runs the same blocks in the same order.
+/// runs the same blocks in the same order. A forward inside a backward (activation checkpointing) says nothing of the
+/// order of forwards, and what it gathered stays for the gradients that come next.
 class BlockSchedule {
  public:
   explicit BlockSchedule(BlockScheduleOptions options) : options_(options) {}
@@ -29,6 +30,8 @@ class BlockSchedule {
   void after_forward(std::size_t block, bool records_graph);
 
   void begin_backward();
+  /// Its forward runs once more, within the backward.
+  void before_recompute(std::size_t block) { gather(block); }
   /// May come several times in one backward; the first gathers.
   void before_backward(std::size_t block);
   void gradient_came(std::size_t block);

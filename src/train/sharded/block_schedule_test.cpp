@@ -83,6 +83,29 @@ TEST(BlockSchedule, LeavesThemWholeUntilBackwardWhenAskedTo) {
   });
 }
 
+TEST(BlockSchedule, AForwardInsideABackwardStaysWholeAndSaysNothingOfTheOrder) {
+  test::on_ranks(2, [](World& world) {
+    Blocks blocks(world, 6, {});
+    for (int i = 0; i < 3; ++i) {
+      for (std::size_t b = 0; b < 6; ++b) {
+        blocks.schedule.before_forward(b, false);
+        blocks.schedule.after_forward(b, false);
+      }
+      blocks.schedule.begin_backward();
+      for (std::size_t b = 6; b-- > 0;) {
+        blocks.schedule.before_recompute(b);
+        EXPECT_TRUE(blocks.schedule.is_whole(b));
+        blocks.schedule.before_backward(b);
+        EXPECT_EQ(blocks.whole(), 1u);
+        blocks.schedule.gradient_came(b);
+      }
+      blocks.schedule.end_backward();
+    }
+    EXPECT_EQ(blocks.pool->bytes(), 2 * kBytes);
+    EXPECT_EQ(blocks.whole(), 0u);
+  });
+}
+
 TEST(BlockSchedule, WhatWasPrefetchedInVainIsFreed) {
   test::on_ranks(2, [](World& world) {
     Blocks blocks(world, 3, {});

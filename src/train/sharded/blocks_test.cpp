@@ -3,100 +3,28 @@
 #include <gtest/gtest.h>
 #include <lockstep/sharded.h>
 
-#include <functional>
 #include <memory>
 #include <sstream>
 
-#include "train/test_model.h"
+#include "train/sharded/test_blocks.h"
 
 namespace lockstep {
 namespace {
 
+using test::adam;
+using test::batch_of;
+using test::chain;
+using test::difference;
+using test::expected;
+using test::InBlocks;
+using test::kWidth;
+using test::Layer;
+using test::layer;
 using test::on_ranks;
+using test::Plain;
+using test::Use;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
-
-constexpr std::int64_t kWidth = 6;
-using Layer = std::function<torch::Tensor(const torch::Tensor&)>;
-/// The loss of one batch, given the three layers.
-using Use = std::function<torch::Tensor(const std::vector<Layer>& layers, const torch::Tensor& batch)>;
-
-torch::nn::Linear layer(int seed) {
-  torch::nn::Linear linear(kWidth, kWidth);
-  torch::NoGradGuard no_grad;
-  linear->weight.copy_(torch::sin(torch::arange(kWidth * kWidth, torch::kFloat32) + seed).view({kWidth, kWidth}) / 2);
-  linear->bias.copy_(torch::cos(torch::arange(kWidth, torch::kFloat32) + seed));
-  return linear;
-}
-
-torch::Tensor batch_of(int rank) {
-  return torch::sin(torch::arange(3 * kWidth, torch::kFloat32) * (rank + 2)).view({3, kWidth});
-}
-
-struct Plain : torch::nn::Module {
-  Plain() {
-    for (int i = 0; i < 3; ++i) {
-      const auto linear = register_module("layer" + std::to_string(i), layer(i));
-      layers.emplace_back([linear](const torch::Tensor& x) { return linear->forward(x); });
-    }
-  }
-  std::vector<Layer> layers;
-};
-
-struct InBlocks : torch::nn::Module {
-  explicit InBlocks(Sharded& shard) {
-    for (int i = 0; i < 3; ++i) {
-      const auto block = register_module("layer" + std::to_string(i), shard.wrap(layer(i)));
-      blocks.push_back(block);
-      layers.emplace_back([block](const torch::Tensor& x) { return block->forward(x); });
-    }
-  }
-  std::vector<Wrapped<torch::nn::LinearImpl>> blocks;
-  std::vector<Layer> layers;
-};
-
-torch::optim::AdamW adam(torch::nn::Module& module) {
-  return torch::optim::AdamW(module.parameters(), torch::optim::AdamWOptions(0.01).weight_decay(0.1));
-}
-
-/// Parameters after four updates by the mean of all ranks' batches, on one process.
-torch::Tensor expected(int ranks, const Use& use) {
-  Plain net;
-  auto optimizer = adam(net);
-  for (int iteration = 0; iteration < 4; ++iteration) {
-    optimizer.zero_grad();
-    for (int rank = 0; rank < ranks; ++rank) (use(net.layers, batch_of(rank)) / ranks).backward();
-    optimizer.step();
-  }
-  return test::flat_parameters(net).clone();
-}
-
-/// How far from it the blocks of some ranks end.
-double difference(int ranks, const Use& use, const ShardedOptions& options = {}) {
-  at::set_num_threads(1);
-  const auto reference = expected(ranks, use);
-  double worst = 0;
-  std::mutex mutex;
-  on_ranks(ranks, [&](World& world) {
-    Sharded shard(world, options);
-    InBlocks net(shard);
-    shard.attach(net);
-    auto optimizer = adam(net);
-    for (int iteration = 0; iteration < 4; ++iteration) {
-      optimizer.zero_grad();
-      use(net.layers, batch_of(world.rank())).backward();
-      shard.step(optimizer);
-    }
-    const auto whole = shard.gather();
-    const std::lock_guard lock(mutex);
-    worst = std::max(worst, (test::flat_parameters(net) - reference).abs().max().item<double>());
-  });
-  return worst;
-}
-
-torch::Tensor chain(const std::vector<Layer>& layers, const torch::Tensor& batch) {
-  return layers[2](torch::tanh(layers[1](torch::tanh(layers[0](batch))))).square().mean();
-}
 
 const std::vector<std::pair<std::string, Use>>& uses() {
   static const std::vector<std::pair<std::string, Use>> kUses = {
@@ -217,6 +145,39 @@ TEST(Blocks, AreHeldWholeByTheLastWhoHoldsThem) {
     EXPECT_EQ(net.blocks[0]->parameters()[0].dim(), 1);
     const auto whole = shard.gather();
     EXPECT_TRUE(torch::equal(net.blocks[0]->parameters()[0], torch::full({kWidth, kWidth}, 3.0)));
+  });
+}
+
+TEST(Blocks, WhatGatherTookIsGivenBackWhenItIsLetGo) {
+  on_ranks(4, [](World& world) {
+    constexpr int kMany = 16;
+    Sharded shard(world, {.stage = 3});
+    InBlocks net(shard, kMany);
+    shard.attach(net);
+    auto optimizer = adam(net);
+    const std::size_t block = shard.registered_bytes();
+    const auto iteration = [&] {
+      optimizer.zero_grad();
+      torch::Tensor x = batch_of(world.rank());
+      for (const Layer& one : net.layers) x = torch::tanh(one(x));
+      x.square().mean().backward();
+      shard.step(optimizer);
+    };
+    {
+      const auto whole = shard.gather();
+      EXPECT_GE(shard.registered_bytes(), kMany * block);
+    }
+    EXPECT_EQ(shard.registered_bytes(), block) << "before the first iteration";
+    for (int i = 0; i < 3; ++i) iteration();
+    const std::size_t steady = shard.registered_bytes();
+    EXPECT_LE(steady, kMany * block / 2);
+    {
+      const auto outer = shard.gather();
+      const auto inner = shard.gather();
+    }
+    EXPECT_EQ(shard.registered_bytes(), steady);
+    iteration();
+    EXPECT_LE(shard.registered_bytes(), kMany * block / 2);
   });
 }
 
@@ -386,6 +347,43 @@ TEST(Blocks, RefuseWhatCannotBeSharded) {
   });
 }
 
+TEST(Blocks, AParameterThatIsRegisteredOutsideOfItsBlockTooIsRefused) {
+  on_ranks(2, [](World& world) {
+    Sharded shard(world);
+    auto embedding = layer(0);
+    torch::nn::Module net;
+    net.register_module("embedding", shard.wrap(embedding));
+    auto head = net.register_module("head", layer(1));
+    head->register_parameter("tied", embedding->weight);
+    EXPECT_THAT([&] { shard.attach(net); },
+                ThrowsMessage<Error>(HasSubstr("'head.tied' is also 'embedding.weight' of a block that was wrapped")));
+  });
+}
+
+TEST(Blocks, AParameterThatIsSharedInsideWhatIsWrappedLaterIsRefused) {
+  on_ranks(2, [](World& world) {
+    Sharded shard(world);
+    auto first = layer(0);
+    auto second = layer(1);
+    second->register_parameter("tied", first->weight);
+    torch::nn::Sequential both(shard.wrap(first), second);
+    EXPECT_THAT([&] { shard.wrap(both); },
+                ThrowsMessage<Error>(HasSubstr("'1.tied' is also '0.weight' of a block that was wrapped")));
+  });
+}
+
+TEST(Blocks, MayBeRegisteredTwice) {
+  on_ranks(2, [](World& world) {
+    Sharded shard(world);
+    const auto block = shard.wrap(layer(0));
+    torch::nn::Sequential net(block, torch::nn::Tanh(), block);
+    shard.attach(*net);
+    net->forward(batch_of(world.rank())).square().mean().backward();
+    const auto whole = shard.gather();
+    EXPECT_TRUE(torch::equal(net->parameters()[0], layer(0)->weight));
+  });
+}
+
 TEST(Blocks, AreWrappedBeforeTheRestIsAttached) {
   on_ranks(1, [](World& world) {
     Sharded shard(world);
@@ -401,6 +399,24 @@ TEST(Blocks, NameWhatDiffersBetweenRanks) {
     Sharded shard(world);
     EXPECT_THAT([&] { shard.wrap(torch::nn::Linear(4, 3 + world.rank())); },
                 ThrowsMessage<Error>(HasSubstr("'torch::nn::LinearImpl: weight' is trainable Float [3, 4] on rank 0")));
+  });
+}
+
+/// Blocks of the same size, whose parts fit together, so that nothing else would notice.
+TEST(Blocks, ThatRanksRunInAnotherOrderAreNoticed) {
+  on_ranks(2, [](World& world) {
+    Sharded shard(world, {.stage = 3});
+    InBlocks net(shard);
+    shard.attach(net);
+    const auto loss = [&](const std::vector<std::size_t>& order) {
+      auto x = batch_of(world.rank());
+      for (const std::size_t i : order) x = net.layers[i](x);
+      return x.square().sum();
+    };
+    const std::vector<std::size_t> own =
+        world.rank() == 0 ? std::vector<std::size_t>{0, 1, 2} : std::vector<std::size_t>{2, 1, 0};
+    EXPECT_THAT([&] { loss(own).backward(); },
+                ThrowsMessage<Error>(HasSubstr("Ranks ran different blocks, or in different order")));
   });
 }
 

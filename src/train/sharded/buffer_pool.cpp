@@ -24,4 +24,14 @@ RegisteredMemory BufferPool::take(std::size_t bytes) {
   return memory;
 }
 
+void BufferPool::trim(std::size_t bytes) {
+  const auto smaller = [](const RegisteredMemory& a, const RegisteredMemory& b) { return a.bytes() < b.bytes(); };
+  while (!idle_.empty()) {
+    const auto smallest = std::min_element(idle_.begin(), idle_.end(), smaller);
+    if (bytes_ - smallest->bytes() < bytes) return;
+    bytes_ -= smallest->bytes();
+    idle_.erase(smallest);
+  }
+}
+
 }  // namespace lockstep

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <tuple>
 
-#include "group/tcp_threads_for_tests.h"
+#include "group/thread_world.h"
 #include "train/hooks/test_mnist.h"
 #include "train/sharded/sharding_training.h"
 
@@ -123,7 +123,7 @@ TEST(GatherAs, WhatIsWrittenBesideGatherIsRefusedAndNotLost) {
 /// Bytes that one rank sends in the gathers of an iteration.
 double gathered_bytes(int ranks, int stage, GatherAs as) {
   double bytes = 0;
-  on_tcp(ranks, [&](World& world) {
+  detail::run_threads_over_tcp(ranks, [&](World& world) {
     at::set_num_threads(1);
     const auto net = test::make_net(1);
     Sharded shard(world, {.stage = stage, .gather_as = as});

@@ -6,6 +6,7 @@
 #include <deque>
 #include <string>
 
+#include "train/sharded/sequence.h"
 #include "train/sync_timing.h"
 
 namespace lockstep {
@@ -19,6 +20,8 @@ class GatherLog {
   /// The first gradient of the backward is there.
   void begin_gradients() { gradients_ = true; }
   const std::string& phase() const { return phase_; }
+  /// Of the gathers that were started, whichever phase they belong to.
+  Sequence& sequence() { return sequence_; }
 
   /// Of the calling thread: what gathers took of it since the last take_into().
   double& exposed_ms();
@@ -31,6 +34,7 @@ class GatherLog {
   static constexpr std::size_t kMost = 4096;
 
   std::string phase_;
+  Sequence sequence_;
   std::deque<BucketTiming> timings_;
   bool gradients_ = false;
   double before_gradients_ms_ = 0;

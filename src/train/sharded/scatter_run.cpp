@@ -1,4 +1,5 @@
 #include "train/sharded/scatter_run.h"
+#include "train/local_gradient.h"
 
 #include <algorithm>
 
@@ -54,11 +55,13 @@ void ScatterRun::prepare(std::size_t flat) {
 }
 
 void ScatterRun::take(std::size_t flat, std::size_t parameter, const torch::Tensor& gradient) {
+  Load& load = loads_[flat];
+  const bool came = load.left || (!load.has.empty() && load.has[parameter]);
+  if (came) refuse_second_gradient(flats_[flat]->flat().name_of(parameter), groups_.shards.rank(), "Sharded");
   {
     const Timed exposed(report_.exposed_ms);
     prepare(flat);
   }
-  Load& load = loads_[flat];
   slot(flat, parameter).copy_(gradient);
   load.has[parameter] = true;
   if (--load.missing == 0) full_.push_back(flat);
@@ -90,6 +93,7 @@ void ScatterRun::launch(std::size_t flat) {
   const ShardedFlat& values = flats_[flat]->flat();
   const BucketLayout& bucket = values.layout().bucket;
   load.left = true;
+  sequence_.note("reduce", std::to_string(flat));
   begin_timing(flat, Collective::kReduceScatter).predicted_ms = flats_[flat]->predicted_ms();
   report_.bytes += bucket.bytes;
   load.pending = groups_.shards.reduce_scatter({load.buffer.data(), bucket.bytes / size_of(bucket.dtype), bucket.dtype},

@@ -10,6 +10,7 @@
 
 #include "train/sharded/buffer_pool.h"
 #include "train/sharded/piece_gradients.h"
+#include "train/sharded/sequence.h"
 #include "train/sharded/shard_groups.h"
 
 namespace lockstep {
@@ -43,6 +44,8 @@ class ScatterRun {
   /// Starts the rest, zero where this rank has no gradient, and waits for everything.
   void complete();
   SyncReport report() const;
+  /// Of the reductions that were started.
+  const Sequence& sequence() const { return sequence_; }
 
  private:
   struct Load {
@@ -73,6 +76,7 @@ class ScatterRun {
   std::vector<std::size_t> full_;      // as they got so
   std::size_t launched_ = 0;           // of `full_` or, if there is one, of the order
   std::deque<std::size_t> in_flight_;  // oldest first
+  Sequence sequence_;
   SyncReport report_;
   std::int64_t first_gradient_us_ = 0;
 };

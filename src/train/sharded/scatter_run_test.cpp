@@ -117,5 +117,19 @@ TEST(ScatterRun, GivesItsBuffersBackWhenABackwardIsDropped) {
   });
 }
 
+TEST(ScatterRun, RefusesAGradientThatComesAgainWhenTheFirstHasBeenSent) {
+  const World world = World::alone();
+  Flats flats(world, 1);
+  ScatterRun run({world, std::nullopt}, flats.pool, {}, flats.gradients);
+  for (const std::size_t parameter : {0, 1}) {
+    run.take(0, parameter, torch::ones(32));
+    run.advance();
+  }
+  EXPECT_THAT([&] { run.take(0, 0, torch::ones(32)); },
+              ::testing::ThrowsMessage<Error>(::testing::HasSubstr("'a0' got a gradient twice in one backward")));
+  run.complete();
+  EXPECT_EQ(flats.gradient(0, 0), 1);
+}
+
 }  // namespace
 }  // namespace lockstep

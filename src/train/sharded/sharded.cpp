@@ -38,6 +38,9 @@ Sharded::Pause Sharded::pause() { return Pause(sharder_->pause()); }
 std::size_t Sharded::registered_bytes() const { return sharder_->registered_bytes(); }
 int Sharded::stage() const { return sharder_->stage(); }
 std::vector<ParameterPiece> Sharded::pieces() const { return sharder_->pieces(); }
+std::vector<ParameterPiece> Sharded::checkpoint_pieces() { return sharder_->checkpoint_pieces(); }
+void Sharded::pieces_loaded() { sharder_->pieces_loaded(); }
+void Sharded::cut_state(torch::optim::Optimizer& optimizer) const { sharder_->cut_eager_state(optimizer); }
 const SyncReport& Sharded::report() const { return sharder_->report(); }
 std::vector<std::string> Sharded::parameters_without_gradient() const { return sharder_->unreached(); }
 

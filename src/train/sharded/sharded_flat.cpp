@@ -110,6 +110,7 @@ void ShardedFlat::start(bool coded) {
   }
   sent.data = coded ? wire_.data() : buffer_.data();
   gathering_ = true;
+  if (log_ != nullptr) log_->sequence().note("gather", block_ + names_);
   record_ = nullptr;
   if (log_ != nullptr && !log_->phase().empty()) {
     record_ = std::make_shared<OperationRecord>();
@@ -171,11 +172,31 @@ void ShardedFlat::log_gathers(GatherLog& log, int index) {
 void ShardedFlat::store() {
   torch::NoGradGuard no_grad;
   for (std::size_t i = 0; i < size(); ++i) {
-    if (parameters_[i].tensor.data_ptr() == wholes_[i].data_ptr()) continue;
-    wholes_[i].copy_(parameters_[i].tensor);  // reading an archive replaces the memory
-    parameters_[i].tensor.set_data(wholes_[i]);
+    torch::Tensor& parameter = parameters_[i].tensor;
+    if (parameter.data_ptr() == wholes_[i].data_ptr()) continue;
+    if (parameter.sizes() != wholes_[i].sizes() || parameter.scalar_type() != wholes_[i].scalar_type()) {
+      const ModuleTensor other{.name = parameters_[i].name, .tensor = parameter.detach(), .trainable = true};
+      parameter.set_data(wholes_[i]);
+      throw Error(ErrorCode::kInvalidArgument,
+                  fmt::format("Parameter '{}' was {} and has been made {} (an archive of another model?); it has its "
+                              "old values again.",
+                              parameters_[i].name, parameters_[i].description(), other.description()),
+                  {.rank = group_.rank(), .operation = "Sharded"});
+    }
+    wholes_[i].copy_(parameter);  // reading an archive replaces the memory
+    parameter.set_data(wholes_[i]);
   }
   if (has_own_piece()) std::memcpy(piece_flat_.data_ptr(), own_piece(), layout_.piece_bytes());
+}
+
+void ShardedFlat::adopt_replaced() {
+  if (keep_ != Keep::kWhole || !whole_) return;
+  bool replaced = false;
+  for (std::size_t i = 0; i < size(); ++i)
+    replaced = replaced || parameters_[i].tensor.data_ptr() != wholes_[i].data_ptr();
+  if (!replaced) return;
+  if (is_coded()) refuse_written();
+  store();
 }
 
 void ShardedFlat::require_as_gathered() const {
@@ -186,6 +207,10 @@ void ShardedFlat::require_as_gathered() const {
   const auto through = torch::empty_like(piece_flat_);
   code_->decode(row, through);
   if (std::memcmp(through.data_ptr(), own_piece(), layout_.piece_bytes()) == 0) return;
+  refuse_written();
+}
+
+void ShardedFlat::refuse_written() const {
   throw Error(
       ErrorCode::kInvalidArgument,
       fmt::format("{}: somebody wrote to them while they stood for what a gather in fewer bits made of them, which "

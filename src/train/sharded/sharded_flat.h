@@ -84,9 +84,14 @@ class ShardedFlat {
   void release();
   /// What somebody wrote to the parameters while they were whole, or put in their place, is kept.
   void store();
+  /// Where reading an archive has given parameters other memory while they are whole: takes over what is there. Throws
+  /// as store(); kInvalidArgument too where they stand for what a gather in fewer bits made of them.
+  void adopt_replaced();
+  const std::string& name_of(std::size_t parameter) const { return parameters_[parameter].name; }
   /// Throws Error (kInvalidArgument) if somebody wrote to parameters that stand for what came through: with the next
   /// gather it would be gone.
   void require_as_gathered() const;
+  [[noreturn]] void refuse_written() const;
   /// Without communication: the parameters are whole again, over what this rank has. For Keep::kWhole.
   void show_whole();
   /// Whether autograd, or somebody else, holds tensors over the buffer.

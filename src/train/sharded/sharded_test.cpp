@@ -41,6 +41,20 @@ TEST_P(ShardedStage, EveryRankGetsTheMeanAndAllNewValues) {
   });
 }
 
+/// Reading an archive gives parameters other memory.
+TEST_P(ShardedStage, TrainsWhatAnArchiveBrought) {
+  on_ranks(2, [](World& world) {
+    Vectors model({"a", "b"}, kCount);
+    Sharded shard(world, model, {.stage = GetParam()});
+    auto optimizer = sgd(model);
+    model["a"].set_data(torch::full(kCount, 5.0));
+    model.loss({"a", "b"}, 1).backward();
+    shard.step(optimizer);
+    EXPECT_TRUE(torch::equal(model["a"], torch::full(kCount, 4.0))) << model["a"][0];
+    EXPECT_TRUE(torch::equal(model["b"], torch::full(kCount, -1.0)));
+  });
+}
+
 TEST_P(ShardedStage, BackwardPassesOfOneUpdateAddUp) {
   on_ranks(3, [](World& world) {
     Vectors model({"a", "b"}, kCount);
@@ -85,6 +99,7 @@ TEST_P(ShardedStage, AParameterThatNoRankReachedKeepsItsGradientAndValue) {
     model.loss(world.rank() == 0 ? std::vector<std::string>{"a"} : std::vector<std::string>{"a", "b"}, 1).backward();
     EXPECT_FALSE(model["c"].grad().defined());
     EXPECT_THAT(shard.parameters_without_gradient(), ElementsAre("c"));
+    EXPECT_THAT(shard.report().unreached, ElementsAre("c"));
     shard.step(optimizer);
     EXPECT_TRUE(torch::equal(model["c"], torch::zeros(kCount)));
     EXPECT_LT(model["b"].max().item<double>(), 0);  // one rank reached it
@@ -206,6 +221,23 @@ TEST(Sharded, ParametersAreWholeAgainWhenTheOptimizerThrows) {
     Broken optimizer(model.parameters(), torch::optim::SGDOptions(1));
     model.loss({"a"}, 1).backward();
     EXPECT_THROW(shard.step(optimizer), std::runtime_error);
+    EXPECT_EQ(model["a"].numel(), kCount);
+  });
+}
+
+TEST(Sharded, AnArchiveOfAnotherModelIsNamed) {
+  on_ranks(2, [](World& world) {
+    Vectors model({"a"}, kCount);
+    Sharded shard(world, model, {.stage = 2});
+    auto optimizer = sgd(model);
+    {
+      const auto whole = shard.gather();
+      model["a"].set_data(torch::ones(kCount + 1));
+    }
+    model.loss({"a"}, 1).backward();
+    EXPECT_THAT([&] { shard.step(optimizer); },
+                ThrowsMessage<Error>(HasSubstr("Parameter 'a' was trainable Float [48] and has been made trainable "
+                                               "Float [49] (an archive of another model?)")));
     EXPECT_EQ(model["a"].numel(), kCount);
   });
 }

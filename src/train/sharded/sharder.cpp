@@ -72,6 +72,7 @@ Sharder::~Sharder() = default;
 
 void Sharder::attach(torch::nn::Module& module) {
   if (attached_) throw Error(ErrorCode::kInvalidArgument, "This Sharded has its module already: make one a module.");
+  require_inside_blocks(module);
   const auto tensors = tensors_of(module);
   const auto rest = outside_blocks(tensors);
   require_equal(group_, contract(rest, options_));
@@ -194,9 +195,13 @@ std::shared_ptr<ScatterRun> Sharder::current_run() {
         gradients_);
     run_ = run;
     gathers_.begin_gradients();
-    at_end_of_backward([self = weak_from_this(), run] {
-      if (const auto sharder = self.lock()) sharder->finish(*run);
-    });
+    if (const auto open = backward_.lock()) {
+      open->run = run;
+    } else {
+      at_end_of_backward([self = weak_from_this(), run] {
+        if (const auto sharder = self.lock()) sharder->finish(*run);
+      });
+    }
   }
   return run;
 }
@@ -212,12 +217,26 @@ void Sharder::finish(ScatterRun& run) {
     reached_here_[i] = 1;
   }
   run.complete();
+  gathers_.sequence().note(run.sequence());
+  const Sequence::Said said = gathers_.sequence().said();
   reached_ = reached_here_;
+  reached_.insert(reached_.end(), said.begin(), said.end());
   group_.all_reduce(buffer_of(reached_), ReduceOp::kMax, {.purpose = "which parameters got a gradient"}).wait();
+  const bool same = std::equal(said.begin(), said.end(), reached_.end() - said.size());
+  reached_.resize(reached_here_.size());
+  if (!same) {
+    throw Error(
+        ErrorCode::kMismatch,
+        "Ranks ran different blocks, or in different order, so that parts of one block came together with those "
+        "of another: every rank has to run the same blocks in the same order, and reach the same parameters "
+        "outside of them.",
+        {.rank = group_.rank(), .operation = "Sharded"});
+  }
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     if (reached_[i]) gradients_[places_[i].flat]->show(places_[i].slot);
   }
   report_ = run.report();
+  report_.unreached = unreached();
   gathers_.take_into(report_);
   run_.reset();
   if (!order_agreed_ && schedule_.size() == 0) agree_on_order(run);
@@ -245,11 +264,31 @@ std::vector<ParameterPiece> Sharder::pieces() const {
           {name, tensor, values.as_strided({values.numel()}, {1}), tensor.sizes().vec(), 0, tensor.numel()});
       continue;
     }
-    const auto [flat, slot] = places_[i];
-    const ShardedFlat& values = *flats_[flat];
-    const std::int64_t begin = values.begin(slot);
-    result.push_back({name, tensor, values.piece(slot), values.whole(slot).sizes().vec(), begin,
-                      begin + values.piece(slot).numel(), groups_.copy() > 0, values.whole(slot).is_contiguous()});
+    result.push_back(piece_of(*flats_[places_[i].flat], places_[i].slot));
+  }
+  return result;
+}
+
+ParameterPiece Sharder::piece_of(const ShardedFlat& flat, std::size_t slot) const {
+  const ModuleTensor& parameter = flat.parameter(slot);
+  const std::int64_t begin = flat.begin(slot);
+  return {parameter.name,
+          parameter.tensor,
+          flat.piece(slot),
+          flat.whole(slot).sizes().vec(),
+          begin,
+          begin + flat.piece(slot).numel(),
+          groups_.copy() > 0,
+          flat.whole(slot).is_contiguous()};
+}
+
+std::vector<ParameterPiece> Sharder::checkpoint_pieces() {
+  throw_fault();
+  require_let_go("A checkpoint of pieces");
+  for (const auto& flat : flats_) flat->adopt_replaced();
+  std::vector<ParameterPiece> result = pieces();
+  for (const auto& flat : fixed_) {
+    for (std::size_t slot = 0; slot < flat->size(); ++slot) result.push_back(piece_of(*flat, slot));
   }
   return result;
 }

@@ -1,5 +1,6 @@
 // Stage 3: blocks whose parameters are whole only while they run.
 #include <fmt/format.h>
+#include <torch/csrc/autograd/graph_task.h>
 
 #include <algorithm>
 #include <limits>
@@ -8,11 +9,15 @@
 #include "train/local_gradient.h"
 #include "train/replicate.h"
 #include "train/sharded/sharder.h"
+#include "train/tensor.h"
 
 namespace lockstep::detail {
 namespace {
 
 constexpr BucketLimits kOneFlat{std::numeric_limits<std::size_t>::max(), std::numeric_limits<std::size_t>::max()};
+
+/// Whether autograd runs a backward in this thread now.
+bool in_backward() { return torch::autograd::get_current_graph_task_exec_info() != nullptr; }
 
 }  // namespace
 
@@ -22,11 +27,7 @@ class Sharder::Block final : public BlockHooks {
       : sharder_(std::move(sharder)), index_(index), name_(std::move(name)) {}
 
   std::size_t index() const { return index_; }
-  void before_forward() override {
-    const auto sharder = living();
-    sharder->begin_forward();
-    sharder->schedule_.before_forward(index_, torch::GradMode::is_enabled());
-  }
+  void before_forward() override { living()->before_forward(index_); }
   void after_forward(const std::vector<torch::Tensor>& outputs) override {
     bool records_graph = false;
     for (const torch::Tensor& output : outputs) {
@@ -36,9 +37,9 @@ class Sharder::Block final : public BlockHooks {
         if (const auto living = sharder.lock()) living->before_backward(index);
       });
     }
-    living()->schedule_.after_forward(index_, records_graph);
+    living()->after_forward(index_, records_graph);
   }
-  void forward_threw() override { living()->schedule_.after_forward(index_, false); }
+  void forward_threw() override { living()->after_forward(index_, false); }
   void require_whole() const override {
     if (living()->schedule_.is_whole(index_)) return;
     throw Error(ErrorCode::kInvalidArgument,
@@ -68,11 +69,45 @@ std::vector<ModuleTensor> Sharder::outside_blocks(const std::vector<ModuleTensor
   return outside;
 }
 
+std::optional<std::size_t> Sharder::block_of(const torch::nn::Module& module) {
+  const auto* wrapped = dynamic_cast<const WrappedModule*>(&module);
+  if (wrapped == nullptr || !wrapped->hooks()) return std::nullopt;
+  return static_cast<const Block&>(*wrapped->hooks()).index();
+}
+
+void Sharder::find_registered(const torch::nn::Module& module, const std::string& path,
+                              std::set<std::size_t> on_the_way, std::vector<Registered>& found) const {
+  if (const auto block = block_of(module)) on_the_way.insert(*block);
+  for (const auto& parameter : module.named_parameters(/*recurse=*/false)) {
+    const auto owner = owners_.find(parameter.value().unsafeGetTensorImpl());
+    if (owner == owners_.end()) continue;
+    found.push_back({path + parameter.key(), owner->first, on_the_way.contains(owner->second)});
+  }
+  for (const auto& child : module.named_children()) {
+    find_registered(*child.value(), path + child.key() + ".", on_the_way, found);
+  }
+}
+
+void Sharder::require_inside_blocks(const torch::nn::Module& module) const {
+  std::vector<Registered> found;
+  find_registered(module, "", {}, found);
+  for (const Registered& outside : found) {
+    if (outside.inside) continue;
+    const auto same = std::find_if(found.begin(), found.end(), [&](const Registered& one) {
+      return one.inside && one.parameter == outside.parameter;
+    });
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("'{}' is also {} of a block that was wrapped, and outside of that only a piece of it "
+                            "would be there: wrap what contains both, and not the block, or leave it unwrapped.",
+                            outside.name, same == found.end() ? "a parameter" : fmt::format("'{}'", same->name)),
+                {.rank = group_.rank(), .operation = "Sharded"});
+  }
+}
+
 std::vector<ModuleTensor> Sharder::own_tensors(const torch::nn::Module& block) const {
   std::set<std::size_t> inside;
   for (const auto& module : block.modules(/*include_self=*/false)) {
-    const auto* wrapped = dynamic_cast<const WrappedModule*>(module.get());
-    if (wrapped != nullptr) inside.insert(static_cast<const Block&>(*wrapped->hooks()).index());
+    if (const auto index = block_of(*module)) inside.insert(*index);
   }
   std::vector<ModuleTensor> own;
   for (const auto& tensor : tensors_of(block)) {
@@ -86,6 +121,7 @@ std::vector<ModuleTensor> Sharder::own_tensors(const torch::nn::Module& block) c
                   {.rank = group_.rank(), .operation = "Sharded"});
     }
   }
+  require_inside_blocks(block);
   return own;
 }
 
@@ -110,6 +146,14 @@ std::shared_ptr<BlockHooks> Sharder::wrap(const torch::nn::Module& block) {
     (tensor.trainable ? trained : fixed).push_back(tensor);
   }
   if (!trained.empty()) trained = trainable_of(trained, "Sharded");
+  for (const ModuleTensor& tensor : fixed) {
+    if (data_type_of(tensor.tensor.scalar_type())) continue;
+    throw Error(ErrorCode::kUnsupported,
+                fmt::format("Parameter '{}' of block '{}' has the type {}, which cannot be gathered: leave it out of "
+                            "what is wrapped.",
+                            tensor.name, block.name(), c10::toString(tensor.tensor.scalar_type())),
+                {.rank = group_.rank(), .operation = "Sharded"});
+  }
 
   std::vector<ShardedFlat*> trained_flats;
   std::vector<ShardedFlat*> fixed_flats;
@@ -158,16 +202,26 @@ void Sharder::take_names(const std::vector<ModuleTensor>& tensors) {
 
 void Sharder::name_blocks(const torch::nn::Module& module) {
   for (const auto& named : module.named_modules("", /*include_self=*/false)) {
-    const auto* wrapped = dynamic_cast<const WrappedModule*>(named.value().get());
-    if (wrapped == nullptr || !wrapped->hooks()) continue;
-    const auto index = static_cast<const Block&>(*wrapped->hooks()).index();
-    for (ShardedFlat* flat : flats_of_block_[index]) flat->set_block(named.key());
+    const auto index = block_of(*named.value());
+    if (!index) continue;
+    for (ShardedFlat* flat : flats_of_block_[*index]) flat->set_block(named.key());
   }
 }
 
-void Sharder::begin_forward() {
-  if (!backward_.expired()) return;  // computed once more, for a backward that needs it
-  gathers_.enter(torch::GradMode::is_enabled() ? kForwardPhase : "");
+void Sharder::before_forward(std::size_t block) {
+  const bool records_graph = torch::GradMode::is_enabled();
+  // Computed once more, for a backward that needs it, where it may be what comes first.
+  if (records_graph && in_backward()) open_backward();
+  if (!backward_.expired()) {
+    schedule_.before_recompute(block);
+    return;
+  }
+  gathers_.enter(records_graph ? kForwardPhase : "");
+  schedule_.before_forward(block, records_graph);
+}
+
+void Sharder::after_forward(std::size_t block, bool records_graph) {
+  if (backward_.expired()) schedule_.after_forward(block, records_graph);
 }
 
 void Sharder::before_backward(std::size_t block) {
@@ -185,22 +239,29 @@ void Sharder::before_backward(std::size_t block) {
 
 void Sharder::open_backward() {
   if (!backward_.expired()) return;
-  const auto token = std::make_shared<int>();
-  backward_ = token;
+  const auto open = std::make_shared<OpenBackward>();
+  backward_ = open;
   gathers_.enter(kBackwardPhase);
   schedule_.begin_backward();
-  at_end_of_backward([self = weak_from_this(), token] {
+  at_end_of_backward([self = weak_from_this(), open] {
     if (const auto sharder = self.lock()) {
       sharder->backward_.reset();
       sharder->schedule_.end_backward();
       sharder->gathers_.enter("");
+      if (open->run) sharder->finish(*open->run);
     }
   });
 }
 
+void Sharder::throw_fault() {
+  if (fault_) std::rethrow_exception(std::exchange(fault_, nullptr));
+}
+
 void Sharder::hold_whole() {
+  throw_fault();
   if (holders_ == 0) {
     gathers_.enter("");
+    pool_bytes_before_hold_ = pool_->bytes();
     schedule_.hold_whole(true);
     gather_wholes(/*exact=*/true);
   }
@@ -212,12 +273,13 @@ void Sharder::let_go() noexcept {
   try {
     gathers_.enter("");
     schedule_.hold_whole(false);
+    pool_->trim(pool_bytes_before_hold_);
     for (const auto& flat : flats_) {
       if (flat->keep() == Keep::kWhole) flat->store();
     }
     gather_wholes(/*exact=*/false);
   } catch (const Error&) {
-    // The group has failed, and throws this at each further operation.
+    fault_ = std::current_exception();  // thrown by what is called next
   }
 }
 

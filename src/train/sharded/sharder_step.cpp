@@ -82,11 +82,12 @@ void Sharder::require_reduced() const {
   }
 }
 
-void Sharder::require_let_go() const {
+void Sharder::require_let_go(const char* what) const {
   if (holders_ == 0) return;
-  throw Error(ErrorCode::kInvalidArgument,
-              "step() came while what gather() returned is held, so that parameters are whole: let it go first.",
-              {.rank = group_.rank(), .operation = "Sharded"});
+  throw Error(
+      ErrorCode::kInvalidArgument,
+      fmt::format("{} came while what gather() returned is held, so that parameters are whole: let it go first.", what),
+      {.rank = group_.rank(), .operation = "Sharded"});
 }
 
 void Sharder::step(torch::optim::Optimizer& optimizer) {
@@ -97,8 +98,10 @@ void Sharder::step(torch::optim::Optimizer& optimizer) {
         "by element, or DataParallel.");
   }
   require_attached();
-  require_let_go();
+  throw_fault();
+  require_let_go("step()");
   require_reduced();
+  for (const auto& flat : flats_) flat->adopt_replaced();
   for (const auto& flat : flats_) flat->require_as_gathered();
   cut_eager_state(optimizer);
   {
@@ -112,17 +115,30 @@ void Sharder::step(torch::optim::Optimizer& optimizer) {
     }
     optimizer.step();
   }
+  gathers_.enter(kStepPhase);
+  gather_new_values();
+  gathers_.enter("");
+  if (replica_ && !flats_.empty()) report_ = report();
+  gathers_.take_into(report_);
+}
+
+void Sharder::gather_new_values() {
   // What a graph saved of the old values must not pass for them. (Where this rank has no part nothing was written, and
   // SGD writes in a way that autograd does not see.)
   for (const auto& parameter : parameters_) parameter.tensor.unsafeGetTensorImpl()->bump_version();
-  gathers_.enter(kStepPhase);
   for (const auto& flat : flats_) {
     if (flat->keep() == Keep::kWhole) flat->begin_gather();
   }
   for (const auto& flat : flats_) flat->finish_gather();
-  gathers_.enter("");
-  if (replica_ && !flats_.empty()) report_ = report();
-  gathers_.take_into(report_);
+}
+
+void Sharder::pieces_loaded() {
+  for (auto* flats : {&flats_, &fixed_}) {
+    for (const auto& flat : *flats) {
+      if (flat->keep() == Keep::kPiece) flat->release();
+    }
+  }
+  gather_new_values();
 }
 
 void Sharder::cut_eager_state(torch::optim::Optimizer& optimizer) const {

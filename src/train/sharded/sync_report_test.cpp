@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "group/tcp_threads_for_tests.h"
+#include "group/thread_world.h"
 #include "planner/count.h"
 #include "planner/price.h"
 #include "train/test_model.h"
@@ -105,7 +105,7 @@ TEST(ShardedReport, NamesTheBlockOfEachGatherAndReduceScatter) {
       });
     };
     on_ranks(ranks, body);
-    on_tcp(ranks, body);
+    detail::run_threads_over_tcp(ranks, body);
   }
 }
 

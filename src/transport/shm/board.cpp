@@ -45,6 +45,10 @@ void RankSlot::fail(const Error& error) {
 Error RankSlot::failure() const { return {failure_code_, failure_text_.data(), {.peer = failure_peer_}}; }
 
 void RankSlot::announce(const Announcement& announcement) {
+  Fingerprint& fingerprint = fingerprints_[announcement.sequence % kAnnouncements];
+  fingerprint.sequence.store(0, std::memory_order_relaxed);
+  fingerprint.value.store(announcement.fingerprint, std::memory_order_release);
+  fingerprint.sequence.store(announcement.sequence, std::memory_order_release);
   announcements_[announcement.sequence % kAnnouncements] = announcement;
   PublishedEntry& entry = entries_[announcement.sequence % 2];
   entry.fingerprint.store(announcement.fingerprint, std::memory_order_release);
@@ -66,6 +70,13 @@ std::optional<Entry> RankSlot::entry(std::uint64_t sequence) const {
                     published.output_offset.load(std::memory_order_acquire)};
   // A rank that is still in this operation has announced at most the next one.
   return progress().sequence == sequence ? std::optional(entry) : std::nullopt;
+}
+
+std::optional<std::uint64_t> RankSlot::fingerprint(std::uint64_t sequence) const {
+  const Fingerprint& published = fingerprints_[sequence % kAnnouncements];
+  if (published.sequence.load(std::memory_order_acquire) != sequence) return std::nullopt;
+  const std::uint64_t value = published.value.load(std::memory_order_acquire);
+  return published.sequence.load(std::memory_order_acquire) == sequence ? std::optional(value) : std::nullopt;
 }
 
 void RankSlot::signal(Progress progress) {

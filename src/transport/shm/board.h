@@ -30,6 +30,7 @@ class RankSlot {
   void announce(const Announcement& announcement);
   std::optional<Announcement> announcement(std::uint64_t sequence) const;
   std::optional<Entry> entry(std::uint64_t sequence) const;
+  std::optional<std::uint64_t> fingerprint(std::uint64_t sequence) const;
 
   void signal(Progress progress);
   Progress progress() const { return unpack(progress_.load(std::memory_order_acquire)); }
@@ -75,9 +76,14 @@ class RankSlot {
   ErrorCode failure_code_{};
   std::int32_t failure_peer_ = 0;
   std::array<char, 1000> failure_text_{};
-  /// Under sequence % kAnnouncements. An entry is overwritten only when its readers have finished with it, which the
-  /// end of an operation guarantees: it waits for them.
-  alignas(64) std::array<Announcement, kAnnouncements> announcements_{};
+  /// Both under sequence % kAnnouncements, for peers that come to an operation that this rank has left already. The
+  /// number is 0 while its fingerprint is written.
+  struct Fingerprint {
+    std::atomic<std::uint64_t> sequence{0};
+    std::atomic<std::uint64_t> value{0};
+  };
+  alignas(64) std::array<Fingerprint, kAnnouncements> fingerprints_;
+  std::array<Announcement, kAnnouncements> announcements_{};
 };
 
 }  // namespace lockstep::shm

@@ -2,6 +2,7 @@
 
 #include "topology/host_id.h"
 #include "transport/shm/unix_socket.h"
+#include "transport/verdict.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,7 +12,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <thread>
 
 namespace lockstep::shm {
@@ -19,7 +19,7 @@ namespace lockstep::shm {
 namespace {
 
 constexpr std::array<char, 8> kMagic{'L', 'O', 'C', 'K', 'S', 'T', 'E', 'P'};
-constexpr std::uint32_t kProtocol = 1;
+constexpr std::uint32_t kProtocol = 2;
 
 /// What a rank says first; with it come its memory and the watch end of its lifeline.
 struct Hello {
@@ -33,11 +33,6 @@ struct Hello {
 
 /// What rank 0 answers once all are there or the matter has failed; with a yes comes the board. The Hello of every rank
 /// follows, each with that rank's memory and watch end.
-struct Verdict {
-  std::uint32_t accepted = 0;
-  std::array<char, 508> reason{};
-};
-
 struct Member {
   FileDescriptor connection;  ///< rank 0 holds one to each other rank
   Hello hello;
@@ -118,8 +113,7 @@ class Gathering {
       while (present_ + 1 < request_.size) admit_next();
       return std::move(members_);
     } catch (const Error& error) {
-      Verdict verdict;
-      std::strncpy(verdict.reason.data(), error.what(), verdict.reason.size() - 1);
+      const Verdict verdict = Verdict::no(error);
       for (const Member& member : members_) tell(member.connection, verdict);
       for (const FileDescriptor& newcomer : newcomers_) tell(newcomer, verdict);
       throw;
@@ -231,7 +225,7 @@ Host lead(const JoinRequest& request, Self self, Deadline deadline) {
   members[0] = as_member(self);
   for (std::size_t rank = 1; rank < members.size(); ++rank) {
     const FileDescriptor& connection = members[rank].connection;
-    const Verdict yes{.accepted = 1};
+    const Verdict yes = Verdict::yes();
     send_message(connection, &yes, sizeof yes, {board.file()});
     for (const Member& member : members) send_member(connection, member);
   }
@@ -253,9 +247,7 @@ Host follow(const JoinRequest& request, Self self, Deadline deadline) {
   const Deadline patience = deadline + std::chrono::seconds(2);
   auto answer = receive_message(*socket, sizeof(Verdict) + 1, patience);
   if (!answer) throw waited_in_vain(request, "to let it join");
-  const auto verdict = unpack<Verdict>(*answer, "an answer");
-  if (verdict.accepted == 0)
-    throw Error(ErrorCode::kMismatch, verdict.reason.data(), {.rank = request.rank, .peer = 0});
+  unpack<Verdict>(*answer, "an answer").require_accepted(request.rank);
   const auto size = static_cast<std::size_t>(request.size);
   std::vector<Member> members;
   while (members.size() < size) {

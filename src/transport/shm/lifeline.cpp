@@ -4,6 +4,9 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+
 namespace lockstep::shm {
 
 Lifeline Lifeline::create() {
@@ -13,14 +16,17 @@ Lifeline Lifeline::create() {
 }
 
 std::vector<int> hung_up(const std::vector<FileDescriptor>& watch_ends) {
-  std::vector<pollfd> polled;
-  polled.reserve(watch_ends.size());
-  // poll passes over negative descriptors.
-  for (const FileDescriptor& end : watch_ends) polled.push_back({end.get(), 0, 0});
+  // So many at once that nothing is allocated for them: who waits looks again and again.
+  std::array<pollfd, 64> polled;
   std::vector<int> gone;
-  if (::poll(polled.data(), polled.size(), 0) <= 0) return gone;
-  for (std::size_t i = 0; i < polled.size(); ++i) {
-    if ((polled[i].revents & POLLHUP) != 0) gone.push_back(static_cast<int>(i));
+  for (std::size_t begin = 0; begin < watch_ends.size(); begin += polled.size()) {
+    const std::size_t count = std::min(polled.size(), watch_ends.size() - begin);
+    // poll passes over negative descriptors.
+    for (std::size_t i = 0; i < count; ++i) polled[i] = {watch_ends[begin + i].get(), 0, 0};
+    if (::poll(polled.data(), count, 0) <= 0) continue;
+    for (std::size_t i = 0; i < count; ++i) {
+      if ((polled[i].revents & POLLHUP) != 0) gone.push_back(static_cast<int>(begin + i));
+    }
   }
   return gone;
 }

@@ -21,6 +21,17 @@ TEST(Lifeline, ShowsWhichOwnersAreGone) {
   EXPECT_THAT(hung_up(watched), testing::ElementsAre(2));
 }
 
+TEST(Lifeline, OfManyOwnersEachIsLookedAt) {
+  std::vector<Lifeline> lines;
+  std::vector<FileDescriptor> watched;
+  for (int i = 0; i < 150; ++i) {
+    lines.push_back(Lifeline::create());
+    watched.push_back(std::move(lines.back().watch_end));
+  }
+  for (const std::size_t gone : {3, 64, 149}) lines[gone].owner_end.reset();
+  EXPECT_THAT(hung_up(watched), testing::ElementsAre(3, 64, 149));
+}
+
 TEST(Lifeline, AKilledProcessHangsUp) {
   Lifeline line = Lifeline::create();
   const pid_t child = ::fork();

@@ -25,7 +25,8 @@ SharedMapping SharedMapping::create(const char* name, std::size_t bytes) {
 SharedMapping SharedMapping::attach(FileDescriptor file, std::size_t bytes) {
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) throw_system_error("Looking at a peer's memory (fstat)");
-  if (static_cast<std::size_t>(status.st_size) != bytes || ::fcntl(file.get(), F_GET_SEALS) != kSeals) {
+  const int seals = ::fcntl(file.get(), F_GET_SEALS);  // with vm.memfd_noexec the system adds one of its own
+  if (static_cast<std::size_t>(status.st_size) != bytes || seals < 0 || (seals & kSeals) != kSeals) {
     throw Error(ErrorCode::kTransport, "A peer offered memory of another size than it said, or not sealed.");
   }
   return {std::move(file), bytes};

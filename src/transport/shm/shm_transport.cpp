@@ -54,6 +54,9 @@ class ShmTransport final : public Transport {
   std::optional<Announcement> announcement_of(int peer, std::uint64_t sequence) const override {
     return peers_.slot(peer).announcement(sequence);
   }
+  std::optional<std::uint64_t> fingerprint_of(int peer, std::uint64_t sequence) const override {
+    return peers_.slot(peer).fingerprint(sequence);
+  }
   std::optional<Entry> entry_of(int peer, std::uint64_t sequence) const override {
     return peers_.slot(peer).entry(sequence);
   }

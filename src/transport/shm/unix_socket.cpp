@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <thread>
 
@@ -122,8 +123,13 @@ void send_message(const FileDescriptor& socket, const void* data, std::size_t by
     rights->cmsg_len = CMSG_LEN(files.size() * sizeof(int));
     std::memcpy(CMSG_DATA(rights), files.data(), files.size() * sizeof(int));
   }
+  // Of a user's descriptors only so many may be under way at a time: some must be taken first.
+  constexpr std::chrono::milliseconds kNap(1);
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   while (::sendmsg(socket.get(), &header, MSG_NOSIGNAL) < 0) {
-    if (errno != EINTR) throw_system_error("Sending to a peer");
+    const bool too_many = errno == ETOOMANYREFS && std::chrono::steady_clock::now() < give_up;
+    if (!too_many && errno != EINTR) throw_system_error("Sending to a peer");
+    if (too_many) std::this_thread::sleep_for(kNap);
   }
 }
 

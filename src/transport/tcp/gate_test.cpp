@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <lockstep/error.h>
 
+#include <atomic>
 #include <cstring>
 #include <string>
 #include <thread>
@@ -106,15 +107,18 @@ TEST_F(GateTest, ARankGetsInPastSilentBabblingAndSlowStrangers) {
 }
 
 TEST_F(GateTest, AThousandConnectionsKeepNobodyOut) {
+  std::atomic<int> came = 0;
   std::jthread crowd([&](const std::stop_token& stop) {
     std::vector<FileDescriptor> strangers;
     while (!stop.stop_requested()) {
       strangers.push_back(connect());
+      ++came;
       if (strangers.size() >= 200) strangers.clear();
     }
   });
   std::string said;
   std::jthread guest([&] {
+    while (came < 1000) std::this_thread::yield();
     // As joining ranks do: a full house is no reason to give up.
     do said = come(credentials_);
     while (said == "out");

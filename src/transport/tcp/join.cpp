@@ -2,6 +2,7 @@
 
 #include "base/environment.h"
 #include "transport/tcp/gate.h"
+#include "transport/verdict.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -18,12 +19,6 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
-
-/// Rank 0's word to each other rank, followed, if it is yes, by where each rank takes connections.
-struct Verdict {
-  std::uint32_t accepted = 0;
-  std::array<char, 508> reason{};
-};
 
 std::size_t index(int rank) { return static_cast<std::size_t>(rank); }
 
@@ -49,10 +44,10 @@ class Joiner {
     try {
       for (int present = 1; present < request_.size; ++present) admit(gate, Channel::kControl, "to join");
     } catch (const Error& error) {
-      tell_all(no(error.what()));
+      tell_all(Verdict::no(error));
       throw;
     }
-    tell_all({.accepted = 1, .reason = {}});
+    tell_all(Verdict::yes());
     admit_rest(gate, kChannels - 1);
     return std::move(host_);
   }
@@ -92,6 +87,7 @@ class Joiner {
 
   void keep(int peer, Channel channel, FileDescriptor socket) {
     prepare(socket, Address::of(socket).is_loopback());
+    if (channel == Channel::kControl) notice_silence(socket);
     place(peer, channel) = std::move(socket);
   }
 
@@ -134,8 +130,9 @@ class Joiner {
     const Hello& hello = admitted->hello;
     const std::string wrong = what_is_wrong_with(hello, due);
     if (!wrong.empty()) {
-      if (hello.channel == Channel::kControl) tell(admitted->socket, no(wrong));
-      throw Error(ErrorCode::kMismatch, wrong);
+      const Error error(ErrorCode::kMismatch, wrong);
+      if (hello.channel == Channel::kControl) tell(admitted->socket, Verdict::no(error));
+      throw error;
     }
     addresses_[index(hello.from)] = hello.listens_on;
     keep(hello.from, hello.channel, std::move(admitted->socket));
@@ -161,12 +158,6 @@ class Joiner {
     return "";
   }
 
-  static Verdict no(const std::string& reason) {
-    Verdict verdict;
-    reason.copy(verdict.reason.data(), verdict.reason.size() - 1);
-    return verdict;
-  }
-
   /// Who is gone meanwhile is missed when it does not connect.
   void tell(const FileDescriptor& socket, const Verdict& verdict) {
     if (!socket) return;
@@ -184,10 +175,7 @@ class Joiner {
     const FileDescriptor& socket = place(0, Channel::kControl);
     Verdict verdict;
     if (receive_all(socket, &verdict, sizeof verdict, patience) != Moved::kAll) throw_waited(0, "to let it join");
-    verdict.reason.back() = '\0';
-    if (verdict.accepted != 1) {
-      throw Error(ErrorCode::kMismatch, verdict.reason.data(), {.rank = request_.rank, .peer = 0});
-    }
+    verdict.require_accepted(request_.rank);
     const std::size_t bytes = addresses_.size() * sizeof(Address::Wire);
     if (receive_all(socket, addresses_.data(), bytes, patience) != Moved::kAll)
       throw_waited(0, "to introduce the others");

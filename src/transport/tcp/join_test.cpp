@@ -5,6 +5,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
 
 #include <cstring>
 #include <functional>
@@ -136,6 +139,18 @@ TEST_F(JoinTest, AWrongSecretIsRefusedAndTheJobGoesOn) {
   EXPECT_EQ(errors[1], "");
   // They came in time to be refused, or when the door was already shut.
   for (const std::size_t i : {2U, 3U}) EXPECT_NE(errors[i], "");
+}
+
+/// A peer that does not read for long is no dead line.
+TEST_F(JoinTest, OnlyConnectionsThatNeverFillAreGivenUpWhenSilent) {
+  EXPECT_THAT(join(world(2)), testing::Each(""));
+  for (const Kind kind : kKinds) {
+    int milliseconds_of_silence = -1;
+    socklen_t bytes = sizeof milliseconds_of_silence;
+    const int socket = (hosts_[1].links[0].*kind).get();
+    ASSERT_EQ(::getsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds_of_silence, &bytes), 0);
+    EXPECT_EQ(milliseconds_of_silence, kind == &Host::Link::control ? 30'000 : 0);
+  }
 }
 
 TEST_F(JoinTest, MissingRanksAreNamed) {

@@ -183,7 +183,9 @@ FileDescriptor accept_from(const FileDescriptor& listener) {
 FileDescriptor connect_to(const Address& address, Deadline deadline) {
   do {
     FileDescriptor socket = make_socket(address.family());
-    const int error = try_connect(socket, address, deadline);
+    int error = try_connect(socket, address, deadline);
+    // Where nobody listens yet, the system may give the socket that very port, and connects it with itself.
+    if (error == 0 && Address::of(socket).to_string() == Address::peer_of(socket).to_string()) error = ECONNREFUSED;
     if (error == 0) return socket;
     const bool may_come = error == ECONNREFUSED || error == ETIMEDOUT || error == ECONNRESET || error == EHOSTUNREACH ||
                           error == ENETUNREACH || error == EAGAIN || error == EINTR;
@@ -209,15 +211,18 @@ Moved receive_all(const FileDescriptor& socket, void* data, std::size_t bytes, D
 }
 
 void prepare(const FileDescriptor& socket, bool loopback) {
-  constexpr int kSilenceMilliseconds = 30'000;  // unacknowledged for so long: the machine or the line is gone
   set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
   if (const auto bytes = send_buffer_bytes()) set_option(socket, SOL_SOCKET, SO_SNDBUF, *bytes);
-  set_option(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, kSilenceMilliseconds);
-  set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
+  set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1);  // what lies between forgets connections that are silent
   set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, 10);
   set_option(socket, IPPROTO_TCP, TCP_KEEPINTVL, 5);
   // Nothing is lost on the way to ourselves, so there is nothing to control; some algorithms (BBR) pace even there.
   if (loopback) ::setsockopt(socket.get(), IPPROTO_TCP, TCP_CONGESTION, "reno", 4);
+}
+
+void notice_silence(const FileDescriptor& socket) {
+  constexpr int kSilenceMilliseconds = 30'000;
+  set_option(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, kSilenceMilliseconds);
 }
 
 }  // namespace lockstep::tcp

@@ -70,7 +70,11 @@ enum class Moved : std::uint8_t { kAll, kTimeout, kClosed };
 Moved send_all(const FileDescriptor& socket, const void* data, std::size_t bytes, Deadline deadline);
 Moved receive_all(const FileDescriptor& socket, void* data, std::size_t bytes, Deadline deadline);
 
-/// What every connection between ranks gets: small messages leave at once, a silent line is noticed.
+/// What every connection between ranks gets: small messages leave at once, and silence is broken now
+/// and then.
 void prepare(const FileDescriptor& socket, bool loopback);
+/// A machine or line that does not answer for 30 s breaks the connection. For those that never fill: one whose peer
+/// does not read would break too, however alive that is.
+void notice_silence(const FileDescriptor& socket);
 
 }  // namespace lockstep::tcp

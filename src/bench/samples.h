@@ -1,0 +1,42 @@
+#pragma once
+
+#include "planner/sample.h"
+#include "planner/selection.h"
+
+#include <lockstep/types.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace lockstep::bench {
+
+/// What is to be measured: one collective on float32 buffers of so many bytes.
+struct Point {
+  Collective collective = Collective::kAllReduce;
+  std::string algorithm;
+  std::size_t bytes = 0;
+};
+
+/// Every algorithm of all_reduce and all_gather (which copies only, so that it tells copies from reductions) at each
+/// size; those of more than some thousand transfers are left out.
+std::vector<Point> points_at(const std::vector<std::size_t>& sizes, int ranks);
+
+/// How points are measured.
+struct Sampling {
+  Medium medium = Medium::kSharedMemory;  ///< or kTcp
+  int ranks = 2;
+  int rounds = 7;                 ///< over all points
+  double seconds_a_round = 5e-3;  ///< for each point, but at least three iterations
+};
+
+/// Measures points on threads, each bound to a core as the launcher binds processes, that share memory or talk over
+/// loopback as processes do. Operations follow each other in batches, as in `lockstep bench`; an iteration's time is
+/// the slowest rank's, a round's the lower quartile of its iterations, a point's the lower quartile of the rounds:
+/// other programs come and go, and so does an order of ranks on their cores that happens to be a lucky one.
+std::vector<Sample> take_samples(const Sampling& sampling, const std::vector<Point>& points);
+
+/// Binds this thread as the launcher binds the processes of a job.
+void bind_thread(int rank, int ranks);
+
+}  // namespace lockstep::bench

@@ -1,0 +1,31 @@
+#pragma once
+
+#include "planner/host_work.h"
+
+#include <lockstep/types.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace lockstep {
+
+/// One measurement of a collective.
+struct Sample {
+  Collective collective = Collective::kAllReduce;
+  std::string algorithm;
+  int ranks = 0;
+  double bytes = 0;  ///< of the whole buffer
+  double seconds = 0;
+  std::shared_ptr<const HostJob> job;  ///< its schedule and plans; none where the sample was read from a file
+};
+
+/// How far predictions are from samples: |predicted - measured| / measured.
+struct PredictionError {
+  double median = 0;
+  double worst = 0;
+};
+PredictionError error_of(const std::vector<Sample>& samples, const std::function<double(const Sample&)>& predicted);
+
+}  // namespace lockstep

@@ -1,0 +1,72 @@
+#include "planner/tcp_model.h"
+
+#include "algorithms/catalog.h"
+
+#include <gtest/gtest.h>
+#include <lockstep/error.h>
+
+namespace lockstep {
+
+namespace {
+
+const TcpModel kTruthOverTcp{
+    .alpha = {{2, {.step_s = 3e-6, .message_s = 1e-7}}, {4, {.step_s = 5e-6, .message_s = 7e-7}}},
+    .beta_s = {1.5e-10, 1.2e-10, 1.4e-10, 3e-10},
+    .gamma_s = 5e-11};
+
+std::shared_ptr<const HostJob> job_of(const char* algorithm, int ranks, Collective collective) {
+  return std::make_shared<HostJob>(find_algorithm(algorithm).build({.collective = collective, .ranks = ranks}));
+}
+
+std::vector<Sample> samples_over_tcp(std::initializer_list<int> ranks, double first_bytes) {
+  std::vector<Sample> all;
+  for (const auto collective : {Collective::kAllReduce, Collective::kAllGather}) {
+    for (const char* algorithm : {"naive", "direct", "ring", "recursive_doubling", "circulant"}) {
+      if (!find_algorithm(algorithm).supports(collective)) continue;
+      for (const int n : ranks) {
+        const auto job = job_of(algorithm, n, collective);
+        for (double bytes = first_bytes; bytes < 1e8; bytes *= 8) {
+          const double seconds = kTruthOverTcp.predict(job->schedule, bytes);
+          all.push_back({collective, algorithm, n, bytes, seconds, job});
+        }
+      }
+    }
+  }
+  return all;
+}
+
+PredictionError error_of_tcp(const TcpModel& model, const std::vector<Sample>& samples) {
+  return error_of(samples, [&](const Sample& sample) { return model.predict(sample.job->schedule, sample.bytes); });
+}
+
+}  // namespace
+
+/// Of ranks between those that were measured too.
+TEST(TcpModel, FindsTheCostsThatMadeTheSamples) {
+  const TcpModel found = fit_tcp(samples_over_tcp({2, 4}, 4));
+  const PredictionError error = error_of_tcp(found, samples_over_tcp({2, 3, 4}, 100));
+  EXPECT_LT(error.median, 0.01);
+  EXPECT_LT(error.worst, 0.1);
+}
+
+/// The formula, by hand: a ring of 4 has 6 steps of 4 messages, and moves 6 times the buffer, 3 times it reduced.
+TEST(TcpModel, IsASumOfWhatTheScheduleHas) {
+  const TcpModel model{.alpha = {{4, {.step_s = 10, .message_s = 1}}}, .beta_s = {2, 2, 2, 4}, .gamma_s = 3};
+  const Schedule ring = find_algorithm("ring").build({.ranks = 4});
+  EXPECT_DOUBLE_EQ(model.predict(ring, 1024), 60 + 24 + 1024 * (6 * 2 + 3 * 3));
+  EXPECT_DOUBLE_EQ(model.predict(ring, 1 << 26), 60 + 24 + (1 << 26) * (6.0 * 4 + 3 * 3));
+  EXPECT_DOUBLE_EQ(model.predict(ring, 1 << 24), 60 + 24 + (1 << 24) * (6.0 * 3 + 3 * 3)) << "halfway, in logarithms";
+  EXPECT_DOUBLE_EQ(model.predict(ring, double{1 << 30}), 60 + 24 + (1 << 30) * (6.0 * 4 + 3 * 3));
+}
+
+TEST(TcpModel, KnowsTheRanksBetweenThoseMeasured) {
+  EXPECT_FALSE(TcpModel().knows(2));
+  EXPECT_TRUE(kTruthOverTcp.knows(2));
+  EXPECT_TRUE(kTruthOverTcp.knows(3));
+  EXPECT_TRUE(kTruthOverTcp.knows(4));
+  EXPECT_FALSE(kTruthOverTcp.knows(5));
+}
+
+TEST(TcpModel, NeedsSamples) { EXPECT_THROW(fit_tcp({}), Error); }
+
+}  // namespace lockstep
