@@ -40,9 +40,11 @@ struct Subject {
   std::string algorithm;  ///< or kMessages
 };
 
-/// No collective, but messages: everybody's to the next, each far more than the streams hold.
+/// No collective, but messages: everybody's to the next. One is as much as a rank may pass between two looks at its
+/// tripwire; all of them are 128 MiB, far more than the streams hold (a socket's receive buffer may be 32 MiB).
 constexpr const char* kMessages = "messages";
-constexpr std::size_t kMessageElements = 8 * kElements;
+constexpr std::size_t kMessageElements = 2 * kElements;
+constexpr int kMessagesInRound = 16;
 
 std::vector<Subject> every_subject() {
   std::vector<Subject> subjects;
@@ -123,9 +125,12 @@ class Job {
     const int next = (world.rank() + 1) % kRanks;
     const int before = (world.rank() + kRanks - 1) % kRanks;
     float* const received = values.data() + kMessageElements;
-    Pending sending = world.send(buffer_of(values.data(), kMessageElements), next, {.timeout = deadline});
-    world.receive(buffer_of(received, kMessageElements), before, {.timeout = deadline}).wait();
-    sending.wait();
+    std::vector<Pending> messages;
+    for (int i = 0; i < kMessagesInRound; ++i) {
+      messages.push_back(world.send(buffer_of(values.data(), kMessageElements), next, {.timeout = deadline}));
+      messages.push_back(world.receive(buffer_of(received, kMessageElements), before, {.timeout = deadline}));
+    }
+    for (Pending& message : messages) message.wait();
   }
 
   void repeat(const World& world, Tripwire& tripwire,
@@ -136,8 +141,9 @@ class Job {
     const auto deadline = signal_ == SIGSTOP ? kDeadline : kNoDeadline;
     try {
       world.barrier().wait();  // the victim may be past it, and dead, before others are
-      // A quarter of what it sends and receives is less than half of either.
-      const std::uint64_t at = total / (subject_.algorithm == kMessages ? 4 : 2);
+      // An eighth of what it sends and receives is at most a quarter of either, and what is left of it far more than
+      // the streams hold.
+      const std::uint64_t at = total / (subject_.algorithm == kMessages ? 8 : 2);
       if (world.rank() == victim_) tripwire.arm(at, [&] { finish(tripwire.passed(), total); });
       while (true) {
         operation(deadline);
