@@ -102,7 +102,8 @@ class RegisteredMemory {
 ///
 /// Threads: one thread at a time. Blocking: the operations themselves return at once; `Pending::wait` blocks, never
 /// beyond the deadline, and throws an Error naming the peer if one dies. After the first error a group is unusable and
-/// each further operation throws that error again.
+/// each further operation throws that error again. Who waits in one group moves nothing of another: all ranks wait for
+/// operations of several groups in the same order.
 ///
 /// Any memory will do, if it is of one kind on every rank: memory from `allocate` is reduced where it lies, other
 /// memory goes through staging. Ranks that mix the two in one operation get kMismatch.

@@ -162,6 +162,18 @@ std::vector<std::string_view> algorithms_for(Collective collective) {
   return names;
 }
 
+std::vector<std::string> all_algorithms(Collective collective, const std::vector<int>& hosts) {
+  std::vector<std::string> names;
+  for (const std::string_view name : algorithms_for(collective)) names.emplace_back(name);
+  const std::size_t number = ranks_of_hosts(hosts).size();
+  if (collective != Collective::kAllReduce || number < 2 || number == hosts.size()) return names;
+  for (const std::string_view parts :
+       {"ring,ring", "direct,halving_doubling", "recursive_doubling,recursive_doubling", "circulant,circulant"}) {
+    names.push_back(fmt::format("{}:{}", kHierarchical, parts));
+  }
+  return names;
+}
+
 bool is_algorithm(std::string_view name) {
   return is_composition(name) || std::any_of(algorithms().begin(), algorithms().end(),
                                              [&](const Algorithm& algorithm) { return algorithm.name == name; });

@@ -45,6 +45,10 @@ const std::vector<Algorithm>& algorithms();
 /// The names of those that do the collective.
 std::vector<std::string_view> algorithms_for(Collective collective);
 
+/// What "all" stands for: those that do the collective and, for an all_reduce where some ranks share a host and others
+/// do not, compositions: the textbook's, and those that "auto" may be. `hosts` as in ScheduleRequest.
+std::vector<std::string> all_algorithms(Collective collective, const std::vector<int>& hosts);
+
 /// Whether it is the name of an algorithm, or begins as a composition does.
 bool is_algorithm(std::string_view name);
 

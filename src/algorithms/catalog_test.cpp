@@ -75,6 +75,20 @@ TEST(Catalog, ACollectiveThatAnAlgorithmDoesNotDoIsAnsweredWithThoseThatDo) {
   }
 }
 
+TEST(Catalog, AllComposesWhereSomeRanksShareAHostAndOthersDoNot) {
+  const std::vector<std::string_view> flat = algorithms_for(Collective::kAllReduce);
+  for (const std::vector<int>& hosts : {std::vector<int>{}, {0, 0, 0, 0}, {0, 1, 2, 3}}) {
+    EXPECT_THAT(all_algorithms(Collective::kAllReduce, hosts), testing::ElementsAreArray(flat));
+  }
+  const std::vector<int> two{0, 0, 1, 1};
+  EXPECT_THAT(all_algorithms(Collective::kBroadcast, two),
+              testing::ElementsAreArray(algorithms_for(Collective::kBroadcast)));
+  const std::vector<std::string> names = all_algorithms(Collective::kAllReduce, two);
+  EXPECT_THAT(names, testing::IsSupersetOf(flat));
+  EXPECT_THAT(names, testing::IsSupersetOf({"hierarchical:ring,ring", "hierarchical:direct,halving_doubling"}));
+  for (const std::string& name : names) EXPECT_NO_THROW((void)find_algorithm(name).build({.ranks = 4, .hosts = two}));
+}
+
 TEST(Catalog, RefusesARootThatIsNotThere) {
   for (const Algorithm& algorithm : algorithms()) {
     for (const Collective collective : algorithm.collectives) {

@@ -45,6 +45,7 @@ class GroupSubject final : public Subject {
 struct Candidate {
   std::string ran;
   bool picked;
+  bool from_file;
   std::unique_ptr<Subject> subject;
   std::size_t batch = 1;
   std::size_t iterations = 0;
@@ -105,21 +106,24 @@ class LimitMeter {
   std::vector<double> seconds_;
 };
 
-bool has_collective(const Algorithm& algorithm, Collective collective, int ranks) {
+/// A composition may have no chunks that fit all hosts.
+bool can_be_built(const std::string& name, const ScheduleRequest& request) {
   try {
-    (void)algorithm.build({.collective = collective, .ranks = ranks, .only_rank = 0});
+    (void)find_algorithm(name).build(request);
     return true;
   } catch (const Error&) {
     return false;
   }
 }
 
-std::vector<std::string> names_to_run(const Options& options, int ranks) {
+std::vector<std::string> names_to_run(const Options& options, const World& world) {
   std::vector<std::string> names;
   if (options.algorithm.empty()) return names;
   if (options.algorithm != "all") return {options.algorithm};
-  for (const Algorithm& algorithm : algorithms()) {
-    if (has_collective(algorithm, options.collective, ranks)) names.emplace_back(algorithm.name);
+  const ScheduleRequest request{
+      .collective = options.collective, .ranks = world.size(), .only_rank = 0, .hosts = world.hosts()};
+  for (std::string& name : all_algorithms(options.collective, request.hosts)) {
+    if (can_be_built(name, request)) names.push_back(std::move(name));
   }
   // No MPI reduces 16-bit floats.
   if (options.transport == "mpi" && size_of(options.dtype) > 2) names.emplace_back(kVendor);
@@ -129,13 +133,15 @@ std::vector<std::string> names_to_run(const Options& options, int ranks) {
 
 std::vector<Candidate> make_candidates(const World& world, const Options& options, std::size_t bytes) {
   std::vector<Candidate> candidates;
-  std::vector<std::string> names = names_to_run(options, world.size());
-  if (!options.schedule.empty()) names.push_back(world.load_schedule(options.schedule));
+  std::vector<std::string> names = names_to_run(options, world);
+  const std::string file = options.schedule.empty() ? "" : world.load_schedule(options.schedule);
+  if (!file.empty()) names.push_back(file);
   candidates.reserve(names.size());
   for (const std::string& name : names) {
     candidates.push_back(
         {.ran = world.algorithm_for(options.collective, bytes, {.algorithm = name}, DataType::kFloat32, !options.plain),
          .picked = name == "auto",
+         .from_file = name == file,
          .subject = std::make_unique<GroupSubject>(world, options, name)});
   }
   return candidates;
@@ -171,6 +177,7 @@ Row make_row(const World& world, const Options& options, const Shape& shape, con
           .count = shape.count,
           .algorithm = candidate.ran,
           .picked = candidate.picked,
+          .from_file = candidate.from_file,
           .median_us = median(seconds) * 1e6,
           .p99_us = percentile(seconds, 0.99) * 1e6,
           .wrong = sum(world, candidate.wrong),

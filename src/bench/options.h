@@ -18,10 +18,10 @@ struct Options {
   std::uint64_t factor = 4;               ///< from 2 up
   bool cold = false;                      ///< rotate through buffers larger than the last-level cache
   bool plain = false;                     ///< memory of the program's own instead of the group's
-  std::string algorithm =
-      "auto";            ///< a name, "auto", or "all": each that has the collective (over MPI also its own), and auto
-  std::string schedule;  ///< the text of a schedule to run beside (or, where `algorithm` is empty, alone)
-  std::string transport = "shm";                   ///< what moves the bytes; for the report
+  /// A name, "auto", or "all": all_algorithms() (over MPI also its own), and auto.
+  std::string algorithm = "auto";
+  std::string schedule;           ///< the text of a schedule to run beside (or, where `algorithm` is empty, alone)
+  std::string transport = "shm";  ///< what moves the bytes; for the report
   std::chrono::nanoseconds min_time{300'000'000};  ///< how long an algorithm is measured at one size, at least
 };
 

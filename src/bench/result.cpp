@@ -10,12 +10,12 @@ namespace lockstep::bench {
 
 namespace {
 
-/// The row of the same size that has the least; none if there is no other.
+/// The row of the same size that has the least of those that are not marked; none if there is no other.
 template <class Measure>
-const Row* best_beside(const std::vector<Row>& rows, const Row& picked, const Measure& measure) {
+const Row* best_beside(const std::vector<Row>& rows, const Row& one, bool Row::*mark, const Measure& measure) {
   const Row* best = nullptr;
   for (const Row& row : rows) {
-    if (row.picked || row.bytes != picked.bytes) continue;
+    if (row.*mark || row.bytes != one.bytes) continue;
     if (best == nullptr || measure(row) < measure(*best)) best = &row;
   }
   return best;
@@ -31,23 +31,50 @@ std::string placement(const std::vector<int>& hosts) {
   return ranks.size() < 2 ? "" : fmt::format(" on {} hosts ({})", ranks.size(), fmt::join(ranks, ", "));
 }
 
-}  // namespace
-
-std::vector<Regret> regrets(const std::vector<Row>& rows) {
+std::vector<Regret> regrets_of(bool Row::*mark, const std::vector<Row>& rows) {
   std::vector<Regret> result;
-  for (const Row& picked : rows) {
-    if (!picked.picked) continue;
-    const Row* const best = best_beside(rows, picked, [](const Row& row) { return row.median_us; });
+  for (const Row& one : rows) {
+    if (!(one.*mark)) continue;
+    const Row* const best = best_beside(rows, one, mark, [](const Row& row) { return row.median_us; });
     if (best == nullptr) continue;
     double share = 0;
     for (const std::size_t half : {0U, 1U}) {
-      const Row* const chosen = best_beside(rows, picked, [&](const Row& row) { return row.half_median_us[half]; });
-      share += (picked.half_median_us[1 - half] / chosen->half_median_us[1 - half] - 1) / 2;
+      const Row* const chosen = best_beside(rows, one, mark, [&](const Row& row) { return row.half_median_us[half]; });
+      share += (one.half_median_us[1 - half] / chosen->half_median_us[1 - half] - 1) / 2;
     }
-    result.push_back({picked.bytes, picked.algorithm, best->algorithm, share});
+    result.push_back({one.bytes, one.algorithm, best->algorithm, share});
   }
   return result;
 }
+
+/// A line for each, said of `who`, and one for all.
+std::string regrets_text(const std::vector<Regret>& all, std::string_view who) {
+  std::string text;
+  double sum = 0;
+  double worst = all.empty() ? 0 : all.front().share;
+  for (const Regret& regret : all) {
+    text += fmt::format("# {:>11} bytes: {} took {}, {:+.1f} % of {}, the best\n", regret.bytes, who, regret.picked,
+                        regret.share * 100, regret.best);
+    sum += regret.share;
+    worst = std::max(worst, regret.share);
+  }
+  if (all.empty()) return text;
+  return text + fmt::format("# regret of {}: {:.1f} % on average, {:.1f} % at worst\n", who,
+                            sum * 100 / static_cast<double>(all.size()), worst * 100);
+}
+
+nlohmann::ordered_json json_of(const std::vector<Regret>& all, const char* who) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  for (const Regret& regret : all) {
+    json.push_back({{"bytes", regret.bytes}, {who, regret.picked}, {"best", regret.best}, {"share", regret.share}});
+  }
+  return json;
+}
+
+}  // namespace
+
+std::vector<Regret> regrets(const std::vector<Row>& rows) { return regrets_of(&Row::picked, rows); }
+std::vector<Regret> file_regrets(const std::vector<Row>& rows) { return regrets_of(&Row::from_file, rows); }
 
 std::string table_heading(const Result& result) {
   const Options& options = result.options;
@@ -69,20 +96,8 @@ std::string table_row(const Row& row, const Options& options) {
 }
 
 std::string table_end(const Result& result) {
-  const std::vector<Regret> all = regrets(result.rows);
-  std::string text;
-  double sum = 0;
-  double worst = 0;
-  for (const Regret& regret : all) {
-    text += fmt::format("# {:>11} bytes: auto took {}, {:+.1f} % of {}, the best\n", regret.bytes, regret.picked,
-                        regret.share * 100, regret.best);
-    sum += regret.share;
-    worst = std::max(worst, regret.share);
-  }
-  if (!all.empty()) {
-    text += fmt::format("# regret of auto: {:.1f} % on average, {:.1f} % at worst\n",
-                        sum * 100 / static_cast<double>(all.size()), worst * 100);
-  }
+  std::string text = regrets_text(regrets(result.rows), "auto");
+  text += regrets_text(file_regrets(result.rows), "the file");
   text += fmt::format("# over the whole run {} moved {:.1f} GB/s of memory traffic\n",
                       result.world_size == 1 ? "a copy" : "copies", result.limit_gb_per_s);
   if (result.wrong() > 0) text += fmt::format("# {} elements were WRONG\n", result.wrong());
@@ -121,12 +136,8 @@ std::string to_json(const Result& result) {
                             {"iterations", row.iterations},
                             {"batch", row.batch}});
   }
-  const std::vector<Regret> all = regrets(result.rows);
-  if (!all.empty()) json["regret"] = ordered_json::array();
-  for (const Regret& regret : all) {
-    json["regret"].push_back(
-        {{"bytes", regret.bytes}, {"auto", regret.picked}, {"best", regret.best}, {"share", regret.share}});
-  }
+  if (const auto all = regrets(result.rows); !all.empty()) json["regret"] = json_of(all, "auto");
+  if (const auto all = file_regrets(result.rows); !all.empty()) json["regret_of_file"] = json_of(all, "file");
   return json.dump(1) + "\n";
 }
 

@@ -14,9 +14,10 @@ namespace lockstep::bench {
 struct Row {
   std::size_t bytes = 0;  ///< of a rank's whole buffer
   std::size_t count = 0;
-  std::string algorithm;  ///< that ran
-  bool picked = false;    ///< "auto" was asked for
-  double median_us = 0;   ///< of an operation, the slowest rank's, over iterations
+  std::string algorithm;   ///< that ran
+  bool picked = false;     ///< "auto" was asked for
+  bool from_file = false;  ///< the schedule that a file gave
+  double median_us = 0;    ///< of an operation, the slowest rank's, over iterations
   double p99_us = 0;
   double algbw_gb_per_s = 0;  ///< bytes over the median
   double busbw_gb_per_s = 0;  ///< that times nccl-tests' factor for the collective
@@ -52,6 +53,8 @@ struct Regret {
 };
 /// A line for each size at which both "auto" and others were measured.
 std::vector<Regret> regrets(const std::vector<Row>& rows);
+/// The same of a schedule from a file, which is `picked`, beside the best of what ran with it.
+std::vector<Regret> file_regrets(const std::vector<Row>& rows);
 
 /// A table as nccl-tests prints it: lines of comment start with '#'.
 std::string table_heading(const Result& result);

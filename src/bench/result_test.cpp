@@ -37,6 +37,21 @@ TEST(Result, RegretIsAgainstTheBestOfTheSameSize) {
   EXPECT_THAT(regrets({row(4, "direct", 1, true)}), testing::IsEmpty()) << "nothing to compare with";
 }
 
+TEST(Result, AScheduleFromAFileIsComparedWithWhatRanBesideIt) {
+  Result result = example();
+  EXPECT_THAT(file_regrets(result.rows), testing::IsEmpty());
+  EXPECT_EQ(to_json(result).find("regret_of_file"), std::string::npos);
+  result.rows = {row(4096, "direct", 8), row(4096, "direct#1", 8.4)};
+  result.rows.back().from_file = true;
+  const auto all = file_regrets(result.rows);
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_NEAR(all[0].share, 0.05, 1e-9);
+  EXPECT_THAT(regrets(result.rows), testing::IsEmpty()) << "auto did not run";
+  EXPECT_THAT(to_table(result), testing::AllOf(testing::HasSubstr("the file took direct#1, +5.0 % of direct, the best"),
+                                               testing::HasSubstr("# regret of the file: 5.0 % on average")));
+  EXPECT_EQ(nlohmann::json::parse(to_json(result)).at("regret_of_file").at(0).at("file"), "direct#1");
+}
+
 /// Luck in one half of the rounds chooses an algorithm, and is not there in the other half.
 TEST(Result, LuckIsNoRegret) {
   std::vector<Row> rows{row(4, "ring", 10), row(4, "tree", 9.5), row(4, "ring", 10, true)};

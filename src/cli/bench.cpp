@@ -189,7 +189,8 @@ void add_bench(Program& program) {
   command->add_option("--op", typed->op, "sum (default), mean, min, max, product");
   command->add_flag("--cold", typed->cold, "Rotate through buffers larger than the last-level cache");
   command->add_option("--algorithm", typed->algorithm,
-                      "A name, auto (default), or all: each that has the collective, and what auto loses on the best");
+                      "A name, auto (default), or all: each that has the collective, compositions too where hosts are "
+                      "several, and what auto loses on the best");
   command
       ->add_option("--schedule", typed->schedule,
                    "Run the schedule in this file, once it is proved; beside --algorithm")

@@ -1,10 +1,6 @@
 // `lockstep` as a person uses it: show, prove, info, and what is answered to bad input.
+#include "cli/program_for_tests.h"
 #include "schedule/xml_for_tests.h"
-#include "tests/processes/command.h"
-#include "tests/processes/temporary_folder.h"
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 namespace lockstep {
 
@@ -17,24 +13,6 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::StartsWith;
 using testing_support::Result;
-using testing_support::run_command;
-
-Result lockstep_with(std::vector<std::string> arguments, std::vector<std::string> environment = {}) {
-  arguments.insert(arguments.begin(), LOCKSTEP_PROGRAM);
-  return run_command(arguments, {.environment = std::move(environment)});
-}
-
-/// One line that says `words`, nothing on stdout, and the code of bad usage.
-void expect_usage_error(const std::vector<std::string>& arguments, const std::string& words) {
-  SCOPED_TRACE(testing::PrintToString(arguments));
-  const Result result = lockstep_with(arguments);
-  EXPECT_EQ(result.code, 2);
-  EXPECT_THAT(result.output, IsEmpty());
-  EXPECT_THAT(result.errors, AllOf(StartsWith("lockstep: "), HasSubstr(words)));
-  EXPECT_EQ(result.errors.find('\n'), result.errors.size() - 1) << result.errors;
-}
-
-constexpr auto kPlain = std::filesystem::perms::owner_read | std::filesystem::perms::owner_write;
 
 }  // namespace
 
@@ -100,12 +78,20 @@ TEST(CliProve, ProvesCompositionsAndPipelines) {
 TEST(CliProve, ReportsAProof) {
   const Result tree = lockstep_with({"prove", "tree", "-n", "4"});
   EXPECT_EQ(tree.code, 0);
-  EXPECT_EQ(tree.output,
-            "Proved: tree for all_reduce on 4 ranks: 1 chunk, 4 steps, 6 transfers.\n"
-            "Order of summation, the same on every rank:\n"
-            "  chunk 0: ((0+1)+(2+3))\n"
-            "Canonical: each sum follows the binary tree over the ranks, as in every canonical schedule.\n");
-  EXPECT_THAT(lockstep_with({"prove", "ring", "-n", "4"}).output, HasSubstr("\nNot canonical: "));
+  EXPECT_EQ(
+      tree.output,
+      "Proved: tree for all_reduce on 4 ranks: 1 chunk, 4 steps, 6 transfers.\n"
+      "Order of summation, the same on every rank:\n"
+      "  chunk 0: ((0+1)+(2+3))\n"
+      "Canonical: each sum follows the binary tree over the ranks, as in every canonical schedule.\n"
+      "Canonical mode admits on 4 ranks: naive, star, direct, tree, recursive_doubling, halving_doubling; of them "
+      "for bfloat16 and float16: naive, star, direct.\n");
+  EXPECT_THAT(lockstep_with({"prove", "ring", "-n", "4"}).output,
+              AllOf(HasSubstr("\nNot canonical: "), HasSubstr("\nCanonical mode admits on 4 ranks: naive, star, ")));
+  EXPECT_THAT(lockstep_with({"prove", "ring", "-n", "4", "--collective", "reduce_scatter"}).output,
+              HasSubstr("\nCanonical mode admits on 4 ranks: direct, "));
+  EXPECT_THAT(lockstep_with({"prove", "tree", "-n", "4", "--collective", "barrier"}).output,
+              Not(HasSubstr("Canonical mode admits")));
   const Result broadcast = lockstep_with({"prove", "ring", "-n", "3", "--collective", "broadcast", "--root", "2"});
   EXPECT_EQ(broadcast.code, 0);
   EXPECT_EQ(broadcast.output, "Proved: ring for broadcast on 3 ranks: 3 chunks, 4 steps, 6 transfers.\n");
@@ -124,7 +110,7 @@ TEST_F(Cli, ARefusedScheduleIsNamedByPlaceAndStillDrawn) {
   const std::string file = write("twice.txt",
                                  "lockstep-schedule 1\nname twice\ncollective all_reduce\nranks 2\nchunks 1\nroot 0\n"
                                  "step\nreduce 0 from 1 to 0\nstep\nreduce 0 from 1 to 0\nend\n",
-                                 kPlain);
+                                 kPlainFile);
   const std::string reason =
       "lockstep: The schedule 'twice' is refused: step 1, chunk 0, rank 0: rank 0 would count the contribution of rank "
       "1 twice.\n";
@@ -139,7 +125,7 @@ TEST_F(Cli, ARefusedScheduleIsNamedByPlaceAndStillDrawn) {
 }
 
 TEST_F(Cli, AFileThatIsNoScheduleIsRefusedWithItsLine) {
-  const std::string file = write("cut.txt", "lockstep-schedule 1\nname cut\n", kPlain);
+  const std::string file = write("cut.txt", "lockstep-schedule 1\nname cut\n", kPlainFile);
   const Result result = lockstep_with({"prove", file});
   EXPECT_EQ(result.code, 1);
   EXPECT_EQ(result.errors, "lockstep: " + file + ", line 3: the text ends where 'collective ...' is expected.\n");
@@ -153,15 +139,15 @@ TEST_F(Cli, AHostileFileIsRefusedWithItsLine) {
     EXPECT_EQ(result.errors, "lockstep: " + file + ", line " + words + "\n");
   };
   write("hostile", "lockstep-schedule 1\nname huge\ncollective all_reduce\nranks 2000000000\nchunks 1\nroot 0\n",
-        kPlain);
+        kPlainFile);
   expect_refused("6: a schedule has 1 to 1024 ranks, not 2000000000.");
   write("hostile",
         std::string("\x7f"
                     "ELF\0\0\0",
                     7),
-        kPlain);
+        kPlainFile);
   expect_refused("1: this is not text (printable ASCII).");
-  write("hostile", "lockstep-schedule 1\nname ", kPlain);
+  write("hostile", "lockstep-schedule 1\nname ", kPlainFile);
   std::filesystem::resize_file(file, std::uintmax_t{1} << 30);  // a line of a gigabyte, which takes no room on the disk
   expect_refused("2: the line is longer than 200 characters.");
 }
@@ -307,6 +293,14 @@ TEST(CliBench, PretendsHosts) {
                                    testing::ContainsRegex("hierarchical:direct,ring .* 0\n")));
 }
 
+TEST(CliBench, AllTakesCompositionsWhereHostsAreSeveral) {
+  const Result result = lockstep_with({"bench", "all_reduce", "-n", "4", "--local-size", "2", "--algorithm", "all",
+                                       "--max-bytes", "4", "--min-time", "1ms"});
+  EXPECT_EQ(result.code, 0) << result.errors;
+  EXPECT_THAT(result.output, AllOf(HasSubstr(" direct "), HasSubstr(" hierarchical:ring,ring "),
+                                   HasSubstr(" hierarchical:direct,halving_doubling ")));
+}
+
 TEST(CliBench, TakesPartInTheWorldThatIsThere) {
   const std::vector<std::string> bench{LOCKSTEP_PROGRAM, "bench", "broadcast", "--max-bytes", "4", "--min-time", "5ms",
                                        "--buffers",      "plain", "--format",  "json"};
@@ -331,69 +325,15 @@ TEST_F(Cli, BenchWritesAFile) {
   EXPECT_THAT(read(file), HasSubstr("\"collective\": \"barrier\""));
 }
 
-TEST_F(Cli, PriceSaysWhatAlgorithmsCost) {
-  const Result all = lockstep_with({"price", "all", "-n", "24576", "--bytes", "8MiB"});
-  EXPECT_EQ(all.code, 0);
-  EXPECT_THAT(all.output, AllOf(HasSubstr("closed form"), HasSubstr("simulated"), HasSubstr("by ranks")));
-  EXPECT_THAT(lockstep_with({"price", "ring", "-n", "4", "--bytes", "1MiB", "--format", "json"}).output,
-              AllOf(StartsWith("{"), HasSubstr(R"("most_sent_bytes": 1572864.0)")));
-  EXPECT_THAT(lockstep_with({"price", "ring", "tree", "-n", "4", "--bytes", "1MiB", "--format", "svg"}).output,
-              AllOf(StartsWith("<?xml"), HasSubstr(">tree</text>")));
-  const std::string topology = write("net.toml", "name = \"mine\"\n[[host]]\nranks = 4\n", kPlain);
-  EXPECT_THAT(lockstep_with({"price", "ring", "--bytes", "1MiB", "--topology", topology}).output,
-              HasSubstr("on 4 ranks: mine"));
-  const std::string file = folder_ / "ring.txt";
-  EXPECT_EQ(lockstep_with({"show", "ring", "-n", "3", "--format", "schedule", "-o", file}).code, 0);
-  EXPECT_THAT(lockstep_with({"price", file, "--bytes", "1MiB"}).output, HasSubstr("of 1 MiB on 3 ranks"));
-}
-
-TEST_F(Cli, PriceTakesAPipeline) {
-  const Result pipeline = lockstep_with({"price", "tree", "-n", "4", "--bytes", "1MiB", "--segments", "8"});
-  EXPECT_EQ(pipeline.code, 0) << pipeline.errors;
-  EXPECT_THAT(pipeline.output, HasSubstr("all_reduce of 1 MiB on 4 ranks in 8 segments: "));
-  EXPECT_THAT(pipeline.output, testing::ContainsRegex("tree +11 ")) << "4 steps, and 7 more";
-  EXPECT_THAT(lockstep_with({"price", "ring", "-n", "24576", "--bytes", "8MiB", "--segments", "2"}).output,
-              AllOf(HasSubstr("no closed form holds for a pipeline"), Not(HasSubstr("beta"))));
-  EXPECT_THAT(
-      lockstep_with({"price", "tree", "-n", "4", "--bytes", "1MiB", "--segments", "2", "--format", "svg"}).output,
-      HasSubstr("all_reduce on 4 ranks in 2 segments: "));
-  const std::string file = folder_ / "tree.txt";
-  EXPECT_EQ(lockstep_with({"show", "tree", "-n", "4", "--format", "schedule", "-o", file}).code, 0);
-  EXPECT_THAT(lockstep_with({"price", file, "--bytes", "1MiB", "--segments", "8"}).output,
-              testing::ContainsRegex("tree +11 "));
-  for (const char* wrong : {"0", "-1", "many", "1.5", "65537"}) {
-    expect_usage_error({"price", "tree", "-n", "4", "--bytes", "1MiB", "--segments", wrong},
-                       std::string("--segments takes a number from 1 to 65536; '") + wrong + "' is not one.");
-  }
-  expect_usage_error({"price", file, "--bytes", "1MiB", "--segments", "1000000"}, "--segments takes a number");
-}
-
-TEST_F(Cli, PriceAnswersBadUsageInOneSentence) {
-  expect_usage_error({"price"}, "An algorithm, all, or a file with a schedule is needed");
-  expect_usage_error({"price", "rign", "-n", "4", "--bytes", "1MiB"}, "Did you mean 'ring'?");
-  expect_usage_error({"price", "ring", "-n", "4"}, "--bytes says how much is moved");
-  expect_usage_error({"price", "ring", "--bytes", "1MiB"}, "needs a number of ranks");
-  expect_usage_error({"price", "ring", "-n", "4", "--bytes", "much"}, "'much' is not a size");
-  expect_usage_error({"price", "ring", "-n", "9999999", "--bytes", "1"}, "at most 1,048,576 ranks");
-  expect_usage_error({"price", "ring", "-n", "4", "--bytes", "1", "--alpha", "5"}, "'5' is not a time");
-  expect_usage_error({"price", "ring", "-n", "4", "--bytes", "1", "--bandwidth", "0GB/s"}, "above 0");
-  expect_usage_error({"price", "ring", "-n", "4", "--bytes", "1", "--format", "tabel"}, "Did you mean 'table'?");
-  expect_usage_error({"price", "ring", "-n", "4", "--bytes", "1", "--over", "time"}, "takes bytes or ranks");
-  expect_usage_error({"price", "ring", "-n", "4", "--bytes", "1", "--topology", "no/file"}, "no file 'no/file'");
-  const std::string topology = write("net.toml", "[[host]]\nranks = 4\n", kPlain);
-  expect_usage_error({"price", "ring", "-n", "5", "--bytes", "1", "--topology", topology}, "ask for at most 4");
-  expect_usage_error({"price", "ring", "--bytes", "1", "--topology", topology, "--alpha", "5us"}, "leave out --alpha");
-  const std::string wrong = write("wrong.toml", "[[host]]\nrank = 4\n", kPlain);
-  expect_usage_error({"price", "ring", "--bytes", "1", "--topology", wrong}, "line 2: there is no key 'rank' here");
-}
-
 TEST_F(Cli, BenchRunsAScheduleFromAFileBesideTheCatalogues) {
   const std::string file = folder_ / "direct.txt";
   EXPECT_EQ(lockstep_with({"show", "direct", "-n", "2", "--format", "schedule", "-o", file}).code, 0);
   const Result result = lockstep_with({"bench", "all_reduce", "-n", "2", "--schedule", file, "--algorithm", "direct",
                                        "--min-bytes", "64", "--max-bytes", "64", "--min-time", "1ms"});
   EXPECT_EQ(result.code, 0) << result.errors;
-  EXPECT_THAT(result.output, AllOf(HasSubstr(" direct "), HasSubstr(" direct#")));
+  EXPECT_THAT(result.output,
+              AllOf(HasSubstr(" direct "), HasSubstr(" direct#"),
+                    testing::ContainsRegex("\n# +64 bytes: the file took direct#[^ ]*, [+-][0-9.]+ % of direct, ")));
   expect_usage_error({"bench", "all_reduce", "--schedule", "no/file"}, "--schedule: there is no file 'no/file'");
   expect_usage_error({"bench", "broadcast", "--schedule", file}, "is for all_reduce, not for broadcast");
 }
@@ -416,7 +356,7 @@ TEST_F(Cli, CalibrationIsStoredAndUsed) {
   EXPECT_THAT(result.output, HasSubstr("; all_reduce and all_gather as measured here on 2 ranks)"));
   EXPECT_THAT(result.output, HasSubstr("\n(built in; all_reduce and all_gather as measured here on 2 ranks)\n"));
   EXPECT_EQ(lockstep_with({"calibrate", "-n", "1"}, {cache}).code, 2);
-  const std::string file = write("file", "", kPlain);
+  const std::string file = write("file", "", kPlainFile);
   const Result nowhere = lockstep_with({"calibrate", "-n", "2", "--fast"}, {"XDG_CACHE_HOME=" + file});
   EXPECT_EQ(nowhere.code, 1);
   EXPECT_THAT(nowhere.errors, HasSubstr("cannot be made"));

@@ -16,7 +16,7 @@
 
 #include <filesystem>
 #include <memory>
-#include <set>
+#include <utility>
 
 namespace lockstep::cli {
 
@@ -26,8 +26,6 @@ constexpr int kMostPricedRanks = 1 << 20;
 // A network card of today: used where nothing else is said, and printed.
 // As many as a host has accelerators.
 constexpr int kUsualLocalSize = 8;
-// What `all` takes of the many compositions.
-constexpr const char* kComposition = "hierarchical:ring,ring";
 constexpr FlatCost kUsualCost{.alpha_s = 5e-6, .beta_s = 1e-10, .gamma_s = 1e-10};
 
 struct PriceOptions {
@@ -36,6 +34,7 @@ struct PriceOptions {
   std::string bytes;
   std::string collective;
   std::string topology;
+  std::string calibrated;
   std::string alpha;
   std::string bandwidth;
   std::string gamma;
@@ -47,8 +46,31 @@ struct PriceOptions {
   bool links = false;
 };
 
+/// This machine as it was calibrated.
+PricedNetwork calibrated_network(const std::string& transport) {
+  if (transport != "shm" && transport != "tcp") {
+    bad_usage(fmt::format("There is no calibration of '{}'. {}", transport, suggestion(transport, {"shm", "tcp"})));
+  }
+  auto stored = stored_calibration(this_machine());
+  if (!stored) {
+    bad_usage(
+        "--calibrated prices by what was measured on this machine, and nothing is stored; measure it with: lockstep "
+        "calibrate");
+  }
+  return {.flat = {},
+          .description = {},
+          .calibration = std::make_shared<const Calibration>(*std::move(stored)),
+          .medium = transport == "tcp" ? Medium::kTcp : Medium::kSharedMemory};
+}
+
 PricedNetwork network_of(const PriceOptions& options) {
   const bool is_flat = !options.alpha.empty() || !options.bandwidth.empty() || !options.gamma.empty();
+  if (!options.calibrated.empty()) {
+    if (is_flat || !options.local_size.empty() || !options.topology.empty()) {
+      bad_usage("--calibrated is this machine; leave out --topology, --alpha, --bandwidth, --gamma and --local-size.");
+    }
+    return calibrated_network(options.calibrated);
+  }
   if (options.topology.empty()) {
     FlatCost cost = kUsualCost;
     if (!options.alpha.empty()) cost.alpha_s = parse_seconds(options.alpha);
@@ -68,6 +90,20 @@ PricedNetwork network_of(const PriceOptions& options) {
   return {.flat = {}, .description = parse_network(read_file(options.topology), options.topology)};
 }
 
+/// Refuses ranks of which the calibration knows nothing.
+void require_calibrated(int ranks, const PricedNetwork& network) {
+  const bool in_memory = network.medium == Medium::kSharedMemory;
+  const auto& measured = network.calibration->tcp.model.alpha;
+  if (!in_memory && measured.empty()) {
+    bad_usage("TCP was not measured on this machine; `lockstep calibrate` measures it, or says why it cannot.");
+  }
+  const int least = in_memory ? 2 : measured.begin()->first;
+  const int most = in_memory ? kMostSelectedRanks : measured.rbegin()->first;
+  if (ranks >= least && ranks <= most) return;
+  bad_usage(fmt::format("The calibration over {} prices {} to {} ranks; -n says {}.{}", in_memory ? "shm" : "tcp",
+                        least, most, ranks, in_memory ? "" : " `lockstep calibrate -n N` measures up to N."));
+}
+
 PriceRequest request_of(const PriceOptions& options, const PricedNetwork& network) {
   PriceRequest request;
   if (options.bytes.empty()) bad_usage("--bytes says how much is moved, as in: --bytes 8MiB");
@@ -85,13 +121,11 @@ PriceRequest request_of(const PriceOptions& options, const PricedNetwork& networ
     bad_usage(
         fmt::format("Prices are for at most {} ranks; -n says {}.", format_count(kMostPricedRanks), request.ranks));
   }
+  if (network.calibration) {
+    require_calibrated(request.ranks, network);
+    request.most_transfers = kMostCalibratedTransfers;
+  }
   return request;
-}
-
-/// Whether some ranks are together on a host and others are not.
-bool has_two_levels(const std::vector<int>& hosts) {
-  const std::set<int> different(hosts.begin(), hosts.end());
-  return different.size() > 1 && different.size() < hosts.size();
 }
 
 std::vector<std::string> chosen_algorithms(const std::vector<std::string>& what, const PriceRequest& request,
@@ -99,9 +133,9 @@ std::vector<std::string> chosen_algorithms(const std::vector<std::string>& what,
   std::vector<std::string> names;
   for (const std::string& word : what) {
     if (word == "all") {
-      for (const std::string_view name : algorithms_for(request.collective)) names.emplace_back(name);
-      const bool composes = request.collective == Collective::kAllReduce;
-      if (composes && has_two_levels(network.hosts_of(request.ranks))) names.emplace_back(kComposition);
+      for (std::string& name : all_algorithms(request.collective, network.hosts_of(request.ranks))) {
+        names.push_back(std::move(name));
+      }
     } else {
       names.emplace_back(find_algorithm(word).name);
     }
@@ -121,8 +155,7 @@ PriceReport report_on_file(const PriceOptions& options) {
                           schedule.ranks, request.ranks));
   }
   request.collective = schedule.collective;
-  const Wiring wiring(network.of(request.ranks));
-  Price price = price_schedule(in_segments(schedule, options.segments), request.bytes, wiring);
+  Price price = price_schedule(in_segments(schedule, options.segments), request.bytes, network);
   return {request, std::move(network), {std::move(price)}, {}};
 }
 
@@ -146,6 +179,18 @@ PriceReport report_on_algorithms(const PriceOptions& options) {
   return report;
 }
 
+/// For a title.
+std::string network_name(const PricedNetwork& network) {
+  if (network.calibration) {
+    return network.medium == Medium::kTcp ? "this machine as calibrated, over tcp"
+                                          : "this machine as calibrated, over shm";
+  }
+  if (network.description) return network.description->name;
+  const FlatCost flat = network.flat.value_or(FlatCost{});
+  return fmt::format("alpha {}, {:g} GB/s, gamma {:g} ns/B", format_seconds(flat.alpha_s), 1e-9 / flat.beta_s,
+                     1e9 * flat.gamma_s);
+}
+
 std::string plot_of(const PriceReport& report) {
   if (report.sweeps.empty()) bad_usage("A schedule from a file has a price, no picture; use --format table or json.");
   const Sweep& sweep = report.sweeps.front();
@@ -155,12 +200,8 @@ std::string plot_of(const PriceReport& report) {
           : "of " + format_bytes(static_cast<std::uint64_t>(report.request.bytes));
   const std::string pipeline =
       report.request.segments > 1 ? fmt::format(" in {} segments", report.request.segments) : std::string();
-  const FlatCost flat = report.network.flat.value_or(FlatCost{});
-  const std::string network = report.network.description
-                                  ? report.network.description->name
-                                  : fmt::format("alpha {}, {:g} GB/s, gamma {:g} ns/B", format_seconds(flat.alpha_s),
-                                                1e-9 / flat.beta_s, 1e9 * flat.gamma_s);
-  return price_plot(sweep, fmt::format("{} {}{}: {}", to_string(report.request.collective), where, pipeline, network));
+  return price_plot(sweep, fmt::format("{} {}{}: {}", to_string(report.request.collective), where, pipeline,
+                                       network_name(report.network)));
 }
 
 void price(const PriceOptions& options) {
@@ -195,6 +236,10 @@ void add_price(Program& program) {
   command->add_option("--segments", options->segments, "Price a pipeline of so many slices of each chunk (default: 1)")
       ->type_name("K");
   command->add_option("--topology", options->topology, "A file that describes hosts and links")->type_name("FILE");
+  command
+      ->add_option("--calibrated", options->calibrated,
+                   "shm or tcp: ranks of this machine, as `lockstep calibrate` has measured them")
+      ->type_name("TRANSPORT");
   command->add_option("--alpha", options->alpha, "Flat network: a message's time (default: 5us)")->type_name("TIME");
   command->add_option("--bandwidth", options->bandwidth, "Flat network: of each port, each way (default: 10GB/s)");
   command->add_option("--gamma", options->gamma, "Flat network: the time to reduce a byte (default: 0.1ns/B)");

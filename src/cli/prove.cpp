@@ -1,5 +1,6 @@
 #include "schedule/proof.h"
 
+#include "algorithms/catalog.h"
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/schedule_argument.h"
@@ -9,10 +10,27 @@
 #include <fmt/ranges.h>
 
 #include <memory>
+#include <string_view>
+#include <vector>
 
 namespace lockstep::cli {
 
 namespace {
+
+/// Which algorithms of the catalogue a canonical reduction may run in place of the schedule.
+std::string admitted(const Schedule& schedule) {
+  std::vector<std::string_view> canonical;
+  std::vector<std::string_view> in_16_bits;
+  for (const std::string_view name : algorithms_for(schedule.collective)) {
+    const Proof proof = prove(find_algorithm(name).build(
+        {.collective = schedule.collective, .ranks = schedule.ranks, .root = schedule.root}));
+    if (proof.canonical) canonical.push_back(name);
+    if (proof.canonical_in_16_bits) in_16_bits.push_back(name);
+  }
+  return fmt::format("Canonical mode admits on {}: {}; of them for bfloat16 and float16: {}.\n",
+                     counted(static_cast<std::size_t>(schedule.ranks), "rank"), fmt::join(canonical, ", "),
+                     fmt::join(in_16_bits, ", "));
+}
 
 std::string report(const Schedule& schedule, const Proof& proof) {
   std::size_t transfers = 0;
@@ -31,6 +49,9 @@ std::string report(const Schedule& schedule, const Proof& proof) {
     text += proof.canonical
                 ? "Canonical: each sum follows the binary tree over the ranks, as in every canonical schedule.\n"
                 : "Not canonical: the sums follow other orders than the binary tree over the ranks.\n";
+    // Of more ranks than orders are listed for, to prove all algorithms takes long.
+    const bool sums = schedule.collective != Collective::kBarrier;
+    if (sums && !proof.orders.empty()) text += admitted(schedule);
   }
   return text;
 }

@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <vector>
 
 namespace lockstep::detail {
 
@@ -23,24 +22,6 @@ bool sums(Collective collective) {
 }
 
 bool is_16_bit(DataType dtype) { return dtype == DataType::kBFloat16 || dtype == DataType::kFloat16; }
-
-/// Whether no sum is ever added to another: what is reduced is always what a rank contributed itself.
-bool combines_at_once(const Schedule& schedule) {
-  const auto place = [&](int rank, int chunk) {
-    return static_cast<std::size_t>(rank) * static_cast<std::size_t>(schedule.chunks) + static_cast<std::size_t>(chunk);
-  };
-  std::vector<bool> is_sum(static_cast<std::size_t>(schedule.ranks) * static_cast<std::size_t>(schedule.chunks));
-  for (const Step& step : schedule.steps) {
-    for (const Transfer& transfer : step) {
-      if (transfer.kind != TransferKind::kReduce) continue;
-      if (is_sum[place(transfer.from, transfer.chunk)] || is_sum[place(transfer.to, transfer.chunk)]) return false;
-    }
-    for (const Transfer& transfer : step) {
-      if (transfer.kind == TransferKind::kReduce) is_sum[place(transfer.to, transfer.chunk)] = true;
-    }
-  }
-  return true;
-}
 
 /// In bytes: what the rank with the most work sends and combines, and a step is worth as much as kStep of them.
 double rough_cost(const Schedule& schedule, std::size_t bytes) {
@@ -57,8 +38,8 @@ bool Canonical::admits(const std::string& name, const Task& task) {
   if (name == kVendor) return false;  // nobody knows in which order it sums
   const auto [known, is_new] = admitted_.try_emplace({name, task.collective, task.root, is_16_bit(task.buffer.dtype)});
   if (is_new) {
-    const Schedule& schedule = schedules_.get(name, task.collective, task.root);
-    known->second = prove(schedule).canonical && (!is_16_bit(task.buffer.dtype) || combines_at_once(schedule));
+    const Proof proof = prove(schedules_.get(name, task.collective, task.root));
+    known->second = is_16_bit(task.buffer.dtype) ? proof.canonical_in_16_bits : proof.canonical;
   }
   return known->second;
 }

@@ -117,6 +117,7 @@ std::vector<int> PricedNetwork::hosts_of(int ranks) const {
 std::string_view to_string(Price::Source source) {
   switch (source) {
     case Price::Source::kSimulated: return "simulated";
+    case Price::Source::kCalibrated: return "calibrated";
     case Price::Source::kClosedForm: return "closed form";
     case Price::Source::kNone: return "none";
   }
@@ -165,20 +166,40 @@ double estimated_transfers(std::string_view algorithm, Collective collective, in
   return estimated_length(algorithm, collective, ranks).transfers;
 }
 
-Price price_schedule(const Schedule& schedule, double bytes, const Wiring& wiring) {
-  const Simulation simulation = simulate(schedule, bytes, wiring);
+std::function<double(double bytes)> timing(const Schedule& schedule, const PricedNetwork& network) {
+  if (const auto calibration = network.calibration) {
+    if (network.medium == Medium::kTcp) {
+      return [=](double bytes) { return calibration->tcp.model.predict(schedule, bytes); };
+    }
+    return [=, job = HostJob(schedule)](double bytes) { return predicted_seconds(*calibration, job, {bytes}); };
+  }
+  return [=, wiring = Wiring(network.of(schedule.ranks))](double bytes) {
+    return simulate(schedule, bytes, wiring).seconds;
+  };
+}
+
+Price price_schedule(const Schedule& schedule, double bytes, const PricedNetwork& network) {
   Price price{.algorithm = schedule.name,
-              .source = Price::Source::kSimulated,
+              .source = Price::Source::kCalibrated,
               .note = {},
               .estimate = {},
               .counts = count(schedule, bytes),
-              .links = link_uses(simulation, wiring),
-              .each_link = named_uses(simulation, wiring)};
-  price.estimate = {.seconds = simulation.seconds,
-                    .steps = static_cast<double>(price.counts->steps),
+              .links = {},
+              .each_link = {}};
+  price.estimate = {.steps = static_cast<double>(price.counts->steps),
                     .messages = static_cast<double>(price.counts->messages),
                     .bytes = price.counts->bytes,
                     .most_sent_bytes = price.counts->most_sent_bytes};
+  if (network.calibration) {
+    price.estimate.seconds = timing(schedule, network)(bytes);
+    return price;
+  }
+  const Wiring wiring(network.of(schedule.ranks));
+  const Simulation simulation = simulate(schedule, bytes, wiring);
+  price.source = Price::Source::kSimulated;
+  price.estimate.seconds = simulation.seconds;
+  price.links = link_uses(simulation, wiring);
+  price.each_link = named_uses(simulation, wiring);
   return price;
 }
 
@@ -186,7 +207,7 @@ Price price_algorithm(std::string_view algorithm, const PriceRequest& request, c
   const double transfers = estimated_transfers(algorithm, request, network);
   if (transfers <= request.most_transfers) {
     const Schedule schedule = schedule_for(algorithm, request, network.hosts_of(request.ranks));
-    Price price = price_schedule(schedule, request.bytes, Wiring(network.of(request.ranks)));
+    Price price = price_schedule(schedule, request.bytes, network);
     price.algorithm = algorithm;
     return price;
   }
@@ -197,8 +218,8 @@ Price price_algorithm(std::string_view algorithm, const PriceRequest& request, c
     price.note = fmt::format("{} ({})", form->formula, form->source);
     price.estimate = form->evaluate(request.ranks, request.bytes, *network.flat);
   } else {
-    const char* why = "is known";
-    if (find_closed_form(algorithm, request.collective) != nullptr) {
+    const char* why = network.calibration ? "follows a calibration" : "is known";
+    if (!network.calibration && find_closed_form(algorithm, request.collective) != nullptr) {
       why = network.flat ? "holds for a pipeline" : "holds on a network that is not flat";
     }
     price.note = fmt::format("about {} transfers, too many to simulate, and no closed form {}",

@@ -1,22 +1,27 @@
 #pragma once
 
+#include "planner/calibration.h"
 #include "planner/closed_form.h"
 #include "planner/count.h"
 #include "planner/simulate.h"
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace lockstep {
 
-/// Where prices are asked for: a flat network, or one that a file describes.
+/// Where prices are asked for: a flat network, one that a file describes, or this machine as it was calibrated.
 struct PricedNetwork {
   std::optional<FlatCost> flat;                   ///< of as many ranks as are asked for
   std::optional<NetworkDescription> description;  ///< where it is not flat
   /// For algorithms that distinguish hosts: neighbours on each, though a flat network costs the same everywhere.
   int local_size = 1;
+  std::shared_ptr<const Calibration> calibration = nullptr;  ///< where it is neither: of ranks on one host
+  Medium medium = Medium::kSharedMemory;                     ///< by which these talk: memory or TCP
 
   /// Its first `ranks` ranks. Throws Error (kInvalidArgument) if it has fewer.
   NetworkDescription of(int ranks) const;
@@ -26,6 +31,8 @@ struct PricedNetwork {
 
 /// A schedule of more transfers than this is not simulated.
 inline constexpr double kMostSimulatedTransfers = 4e6;
+/// Nor does a calibration tell the price of a longer one than this.
+inline constexpr double kMostCalibratedTransfers = 2e4;
 
 /// Links of larger networks are not listed one by one.
 inline constexpr std::size_t kMostNamedLinks = 4096;
@@ -55,7 +62,7 @@ struct NamedUse {
 
 /// What an algorithm costs.
 struct Price {
-  enum class Source : std::uint8_t { kSimulated, kClosedForm, kNone };
+  enum class Source : std::uint8_t { kSimulated, kCalibrated, kClosedForm, kNone };
 
   std::string algorithm;
   Source source = Source::kNone;
@@ -66,15 +73,18 @@ struct Price {
   std::vector<NamedUse> each_link;  ///< the same one by one, of at most kMostNamedLinks
 };
 
-/// "simulated", "closed form", "none": as tables and JSON say it.
+/// "simulated", "calibrated", "closed form", "none": as tables and JSON say it.
 std::string_view to_string(Price::Source source);
 /// "out", "memory": as tables and JSON name a kind of link.
 std::string_view to_string(Wiring::Kind kind);
 
-/// A whole schedule, simulated.
-Price price_schedule(const Schedule& schedule, double bytes, const Wiring& wiring);
+/// The seconds that a schedule takes at any size: simulated on the network, or as the calibration predicts.
+std::function<double(double bytes)> timing(const Schedule& schedule, const PricedNetwork& network);
 
-/// An algorithm of the catalogue: simulated if its schedule is small enough, else by its closed form if there is one
+/// A whole schedule, by timing() of it.
+Price price_schedule(const Schedule& schedule, double bytes, const PricedNetwork& network);
+
+/// An algorithm of the catalogue: by timing() if its schedule is small enough, else by its closed form if there is one
 /// and the network is flat.
 Price price_algorithm(std::string_view algorithm, const PriceRequest& request, const PricedNetwork& network);
 

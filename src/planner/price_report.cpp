@@ -19,7 +19,18 @@ std::string point_text(Sweep::Axis axis, double point) {
   return axis == Sweep::Axis::kBytes ? bytes_text(point) : fmt::format("{:.0f}", point);
 }
 
+std::string calibration_text(const Calibration& calibration, Medium medium) {
+  const bool in_memory = medium == Medium::kSharedMemory;
+  const PredictionError& error = in_memory ? calibration.held_back : calibration.tcp.held_back;
+  return fmt::format(
+      "this machine as calibrated ({}, {}), over {}; what the fit has not seen it predicts with a median error of "
+      "{:.0f} %, at worst {:.0f} %",
+      calibration.machine.processor, counted(static_cast<std::uint64_t>(calibration.machine.cores), "core"),
+      in_memory ? "shm" : "tcp", 100 * error.median, 100 * error.worst);
+}
+
 std::string network_text(const PricedNetwork& network) {
+  if (network.calibration) return calibration_text(*network.calibration, network.medium);
   if (network.description) return network.description->name;
   const FlatCost flat = network.flat.value_or(FlatCost{});
   return fmt::format("flat network, alpha {} a message, {:g} GB/s a port each way, gamma {:g} ns/B{}",

@@ -106,6 +106,8 @@ TEST(Selection, HostsAlikeAreComposed) {
     EXPECT_EQ(picked(hosts, 4), small);
     EXPECT_EQ(picked(hosts, 1 << 20), middle);
     EXPECT_EQ(picked(hosts, 64 << 20), hosts.size() == 4 ? middle : "ring");
+    EXPECT_THAT(all_algorithms(Collective::kAllReduce, hosts), testing::IsSupersetOf({small, middle}))
+        << "so that `--algorithm all` measures what auto picks";
   }
   for (const std::vector<int>& hosts : {std::vector<int>{0, 0, 0, 1}, {0, 1, 2, 3}}) {
     EXPECT_EQ(picked(hosts, 4), "recursive_doubling") << "uneven, or one a host";

@@ -28,9 +28,8 @@ std::vector<std::optional<double>> over_ranks(const std::vector<double>& points,
     if (form) {
       seconds.push_back(form->evaluate(ranks, request.bytes, *network.flat).seconds);
     } else if (estimated_transfers(algorithm, request, network) <= request.most_transfers) {
-      const Wiring wiring(network.of(request.ranks));
-      seconds.push_back(
-          simulate(schedule_for(algorithm, request, network.hosts_of(request.ranks)), request.bytes, wiring).seconds);
+      const Schedule schedule = schedule_for(algorithm, request, network.hosts_of(request.ranks));
+      seconds.push_back(timing(schedule, network)(request.bytes));
     } else {
       seconds.push_back(std::nullopt);
     }
@@ -50,9 +49,8 @@ std::vector<std::optional<double>> over_bytes(const std::vector<double>& points,
   if (estimated_transfers(algorithm, request, network) > request.most_transfers) {
     return std::vector<std::optional<double>>(points.size());
   }
-  const Schedule schedule = schedule_for(algorithm, request, network.hosts_of(request.ranks));
-  const Wiring wiring(network.of(request.ranks));
-  for (const double bytes : points) seconds.push_back(simulate(schedule, bytes, wiring).seconds);
+  const auto seconds_of = timing(schedule_for(algorithm, request, network.hosts_of(request.ranks)), network);
+  for (const double bytes : points) seconds.push_back(seconds_of(bytes));
   return seconds;
 }
 

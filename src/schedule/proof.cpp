@@ -167,6 +167,22 @@ class ChunkProof {
   int promised_ = -1;          ///< a rank that must end with the chunk
 };
 
+/// Whether what is reduced is always what a rank contributed itself.
+bool combines_at_once(const Schedule& schedule) {
+  const auto place = [&](int rank, int chunk) { return at(rank) * at(schedule.chunks) + at(chunk); };
+  std::vector<bool> is_sum(at(schedule.ranks) * at(schedule.chunks));
+  for (const Step& step : schedule.steps) {
+    for (const Transfer& transfer : step) {
+      if (transfer.kind != TransferKind::kReduce) continue;
+      if (is_sum[place(transfer.from, transfer.chunk)] || is_sum[place(transfer.to, transfer.chunk)]) return false;
+    }
+    for (const Transfer& transfer : step) {
+      if (transfer.kind == TransferKind::kReduce) is_sum[place(transfer.to, transfer.chunk)] = true;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 Proof prove(const Schedule& schedule) {
@@ -188,6 +204,7 @@ Proof prove(const Schedule& schedule) {
   proof.refusal = check_rendezvous(views_of(schedule));
   if (proof.refusal) return proof;
   proof.canonical = all_canonical;
+  proof.canonical_in_16_bits = all_canonical && combines_at_once(schedule);
   for (auto& [expression, chunks] : chunks_of) proof.orders.push_back({expression, std::move(chunks)});
   std::sort(proof.orders.begin(), proof.orders.end(),
             [](const SumOrder& a, const SumOrder& b) { return a.chunks.front() < b.chunks.front(); });

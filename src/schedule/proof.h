@@ -27,6 +27,8 @@ struct Proof {
   /// Proved, and every chunk is summed along the binary tree over all ranks that schedule.h describes,
   /// (((0+1)+(2+3))+4), or not summed at all: so all schedules of which this holds give the same bits.
   bool canonical = false;
+  /// And no sum is ever added to another, so that a 16-bit float is rounded once, where all contributions meet.
+  bool canonical_in_16_bits = false;
 
   bool proved() const { return !refusal.has_value(); }
 };

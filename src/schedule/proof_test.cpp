@@ -77,6 +77,15 @@ TEST(Proof, SaysWhichSumsAreCanonical) {
   EXPECT_TRUE(prove(one_chunk(2, {{copy(0, 1)}}, Collective::kBroadcast)).canonical) << "nothing is summed";
 }
 
+TEST(Proof, SaysWhereSixteenBitsAreRoundedOnce) {
+  EXPECT_TRUE(prove(one_chunk(3, {{reduce(1, 0), reduce(2, 0)}, {copy(0, 1), copy(0, 2)}})).canonical_in_16_bits);
+  const Proof pairs =
+      prove(one_chunk(4, {{reduce(1, 0), reduce(3, 2)}, {reduce(2, 0)}, {copy(0, 1), copy(0, 2), copy(0, 3)}}));
+  EXPECT_TRUE(pairs.canonical);
+  EXPECT_FALSE(pairs.canonical_in_16_bits) << "2+3 is rounded, then added";
+  EXPECT_FALSE(prove(one_chunk(3, {{reduce(2, 1)}})).canonical_in_16_bits) << "refused";
+}
+
 TEST(Proof, RefusesWhatIsOutOfRange) {
   expect_refused({.name = "none", .ranks = 0}, -1, -1, "1 to 1024 ranks, not 0");
   expect_refused({.name = "many", .ranks = 1 << 30}, -1, -1, "1 to 1024 ranks");

@@ -1,4 +1,5 @@
 // Blocks of any size between any two ranks, on every kind of world.
+#include "tests/conformance/known_values.h"
 #include "tests/conformance/on_every_setting.h"
 
 #include <gmock/gmock.h>
@@ -21,22 +22,6 @@ std::vector<std::size_t> draw_counts(int ranks, std::size_t most, std::uint64_t 
   std::vector<std::size_t> counts(static_cast<std::size_t>(ranks * ranks));
   for (std::size_t& count : counts) count = random() % 3 == 0 ? 0 : random() % (most + 1);
   return counts;
-}
-
-std::int32_t element(int source, int destination, std::size_t i) {
-  return source * 100'000'000 + destination * 10'000'000 + static_cast<std::int32_t>(i);
-}
-
-/// What `rank` sends, or gets.
-std::vector<std::int32_t> blocks_of(int rank, int ranks, const std::vector<std::size_t>& counts, bool sends) {
-  std::vector<std::int32_t> values;
-  for (int other = 0; other < ranks; ++other) {
-    const int source = sends ? rank : other;
-    const int destination = sends ? other : rank;
-    const std::size_t count = counts[static_cast<std::size_t>(source * ranks + destination)];
-    for (std::size_t i = 0; i < count; ++i) values.push_back(element(source, destination, i));
-  }
-  return values;
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 #include <lockstep/error.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstring>
@@ -37,7 +38,8 @@ enum class Memory : std::uint8_t { kPlain, kRegistered };
 struct Subject {
   Medium medium;
   Memory memory;
-  std::string algorithm;  ///< or kMessages
+  std::string algorithm;     ///< or kMessages
+  std::vector<int> hosts{};  ///< pretended: then the end comes while it goes from host to host; empty: all share one
 };
 
 /// No collective, but messages: everybody's to the next. One is as much as a rank may pass between two looks at its
@@ -55,13 +57,17 @@ std::vector<Subject> every_subject() {
   }
   subjects.push_back({Medium::kSharedMemory, Memory::kPlain, kMessages});
   subjects.push_back({Medium::kTcp, Memory::kPlain, kMessages});
+  const std::vector<int> two_hosts{0, 0, 1, 1};
+  subjects.push_back({Medium::kSharedMemory, Memory::kPlain, "hierarchical:direct,ring", two_hosts});
+  subjects.push_back({Medium::kSharedMemory, Memory::kRegistered, "hierarchical:direct,ring", two_hosts});
+  subjects.push_back({Medium::kTcp, Memory::kPlain, "hierarchical:direct,ring", two_hosts});
   return subjects;
 }
 
 std::ostream& operator<<(std::ostream& out, const Subject& subject) {
   const char* const memory = subject.memory == Memory::kPlain ? "plain_" : "registered_";
   out << (subject.medium == Medium::kTcp ? "tcp_" : "shm_") << (subject.medium == Medium::kTcp ? "" : memory);
-  return out << test_name({subject.algorithm, 0});
+  return out << test_name({subject.algorithm, 0}) << (subject.hosts.empty() ? "" : "_between_hosts");
 }
 
 /// What the victim says before its end.
@@ -86,7 +92,8 @@ class Job {
     const Meeting meeting(subject.medium, kRanks);
     ForkedRanks ranks(kRanks, [&](int rank) {
       Tripwire tripwire;
-      return run_rank(watched_engine(meeting, rank, tripwire), [&](Member& member) { work(member.world, tripwire); });
+      return run_rank(
+          watched_engine(meeting, rank, tripwire), [&](Member& member) { work(member, tripwire); }, subject.hosts);
     });
     for (int rank = 0; rank < kRanks; ++rank) {
       if (rank != victim) exit_codes_.push_back(ranks.wait(rank));
@@ -101,10 +108,15 @@ class Job {
   const Notice& notice(int rank) const { return notices_[static_cast<std::size_t>(rank)]; }
 
  private:
-  void work(const World& world, Tripwire& tripwire) const {
+  void work(const Member& member, Tripwire& tripwire) const {
+    const World& world = member.world;
+    if (!subject_.hosts.empty()) {
+      EXPECT_EQ(world.hosts(), subject_.hosts);
+      tripwire.count_only(far_from(world.rank()));
+    }
     if (subject_.algorithm == kMessages) {
       std::vector<float> values(2 * kMessageElements);
-      repeat(world, tripwire, [&](std::chrono::milliseconds deadline) { pass_round(world, values, deadline); });
+      repeat(member, tripwire, [&](std::chrono::milliseconds deadline) { pass_round(world, values, deadline); });
       return;
     }
     const Algorithm algorithm = find_algorithm(subject_.algorithm);
@@ -116,7 +128,7 @@ class Job {
     MemberMemory memory(world, {one});
     const Buffer buffer{memory.of(one), kElements, DataType::kFloat32};
     const auto* const input = static_cast<const float*>(buffer.data) + kElements;
-    repeat(world, tripwire, [&](std::chrono::milliseconds deadline) {
+    repeat(member, tripwire, [&](std::chrono::milliseconds deadline) {
       facts.start(world, one, input, buffer, {.algorithm = algorithm.name, .timeout = deadline}).wait();
     });
   }
@@ -133,18 +145,41 @@ class Job {
     for (Pending& message : messages) message.wait();
   }
 
-  void repeat(const World& world, Tripwire& tripwire,
+  /// The ranks of other hosts.
+  std::vector<int> far_from(int rank) const {
+    std::vector<int> far;
+    for (int other = 0; other < static_cast<int>(subject_.hosts.size()); ++other) {
+      if (subject_.hosts.at(static_cast<std::size_t>(other)) != subject_.hosts.at(static_cast<std::size_t>(rank))) {
+        far.push_back(other);
+      }
+    }
+    return far;
+  }
+
+  /// Has the victim end in the middle of what follows, in which it moves `total`.
+  void arm(const Member& member, Tripwire& tripwire, std::uint64_t total) const {
+    const auto end = [this, total, &tripwire] { finish(tripwire.passed(), total); };
+    if (subject_.hosts.empty() || subject_.medium == Medium::kTcp) {
+      // An eighth of what it sends and receives is at most a quarter of either, and what is left of it far more than
+      // the streams hold.
+      return tripwire.arm(total / (subject_.algorithm == kMessages ? 8 : 2), end);
+    }
+    // A signal does not say whom a step was for: it is the next one after something from another host was moved.
+    member.state.record_transfers([=, &tripwire, far = far_from(member.world.rank())](const ExecutedTransfer& done) {
+      if (std::find(far.begin(), far.end(), done.transfer.from) != far.end()) tripwire.arm(1, end);
+    });
+  }
+
+  void repeat(const Member& member, Tripwire& tripwire,
               const std::function<void(std::chrono::milliseconds)>& operation) const {
+    const World& world = member.world;
     const std::uint64_t before = tripwire.passed();
     operation(kNoDeadline);
     const std::uint64_t total = tripwire.passed() - before;
     const auto deadline = signal_ == SIGSTOP ? kDeadline : kNoDeadline;
     try {
       world.barrier().wait();  // the victim may be past it, and dead, before others are
-      // An eighth of what it sends and receives is at most a quarter of either, and what is left of it far more than
-      // the streams hold.
-      const std::uint64_t at = total / (subject_.algorithm == kMessages ? 8 : 2);
-      if (world.rank() == victim_) tripwire.arm(at, [&] { finish(tripwire.passed(), total); });
+      if (world.rank() == victim_) arm(member, tripwire, total);
       while (true) {
         operation(deadline);
         // Who has no message to wait for is told by those who have.

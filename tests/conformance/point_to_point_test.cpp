@@ -1,5 +1,6 @@
 // Messages from one rank to another, on every kind of world: alone, all at once, among collectives; and what is said
 // when the other does not come.
+#include "tests/conformance/known_values.h"
 #include "tests/conformance/on_every_setting.h"
 #include "transport/tcp/hmac.h"
 
@@ -8,7 +9,6 @@
 #include <lockstep/error.h>
 
 #include <chrono>
-#include <numeric>
 #include <string>
 #include <vector>
 
@@ -30,12 +30,6 @@ INSTANTIATE_TEST_SUITE_P(On, PointToPointMessages, testing::ValuesIn(settings_of
 
 /// More than any stream holds, and no multiple of anything.
 constexpr std::size_t kMany = 3'000'001;
-
-std::vector<std::int32_t> message(int from, int to, std::size_t count) {
-  std::vector<std::int32_t> values(count);
-  std::iota(values.begin(), values.end(), 1000 * from + to);
-  return values;
-}
 
 std::string told(const std::function<void()>& does) {
   try {

@@ -1,5 +1,6 @@
 #include "tests/conformance/tripwire.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace lockstep::conformance {
@@ -12,12 +13,12 @@ class WatchedStreams final : public ByteStreams {
 
   std::size_t send(int peer, std::span<const iovec> spans) override {
     const std::size_t bytes = inner_.send(peer, spans);
-    tripwire_.pass(bytes);
+    tripwire_.pass_bytes(peer, bytes);
     return bytes;
   }
   std::size_t receive(int peer, std::span<const iovec> spans) override {
     const std::size_t bytes = inner_.receive(peer, spans);
-    tripwire_.pass(bytes);
+    tripwire_.pass_bytes(peer, bytes);
     return bytes;
   }
   bool wait(std::span<const Need> needs, std::chrono::steady_clock::time_point deadline) override {
@@ -132,6 +133,10 @@ void Tripwire::arm(std::uint64_t at, std::function<void()> action) {
 void Tripwire::pass(std::uint64_t count) {
   passed_ += count;
   if (action_ && passed_ >= at_) std::exchange(action_, nullptr)();
+}
+
+void Tripwire::pass_bytes(int peer, std::uint64_t count) {
+  if (peers_.empty() || std::find(peers_.begin(), peers_.end(), peer) != peers_.end()) pass(count);
 }
 
 std::unique_ptr<detail::Engine> watched_engine(const Meeting& meeting, int rank, Tripwire& tripwire) {

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <utility>
+#include <vector>
 
 namespace lockstep::conformance {
 
@@ -18,7 +20,12 @@ class Tripwire {
   std::uint64_t passed() const { return passed_; }
   void pass(std::uint64_t count);
 
+  /// Of bytes, count only what goes to or comes from these.
+  void count_only(std::vector<int> peers) { peers_ = std::move(peers); }
+  void pass_bytes(int peer, std::uint64_t count);
+
  private:
+  std::vector<int> peers_;  ///< empty: all
   std::uint64_t passed_ = 0;
   std::uint64_t at_ = 0;
   std::function<void()> action_;

@@ -23,26 +23,44 @@ using lockstep::buffer_of;
 using lockstep::World;
 using namespace lockstep::conformance;
 
-/// Every collective by every algorithm, in every type, operator and size of the conformance suite, against the oracle.
+/// Against the oracle; returns how many there were.
+std::size_t try_all(const World& world, const std::vector<Case>& cases) {
+  const Inputs inputs(world.size());
+  MemberMemory memory(world, cases);
+  for (const Case& one : cases) {
+    Trial trial(world, inputs, one, memory.of(one));
+    trial.start();
+    trial.finish();
+  }
+  return cases.size();
+}
+
+/// Every collective by every algorithm, in every type, operator and size of the conformance suite.
 void conform() {
   World world = World::from_env();
-  const Inputs inputs(world.size());
   std::size_t done = 0;
   for (const Facts& facts : all_facts()) {
     if (facts.collective == lockstep::Collective::kBarrier) continue;
-    std::vector<Case> cases = small_cases(facts, world.size(), false);
-    const std::vector<Case> large = large_cases(facts, world.size(), false);
-    cases.insert(cases.end(), large.begin(), large.end());
-    MemberMemory memory(world, cases);
-    for (const Case& one : cases) {
-      Trial trial(world, inputs, one, memory.of(one));
-      trial.start();
-      trial.finish();
-    }
-    done += cases.size();
+    done += try_all(world, small_cases(facts, world.size(), false));
+    done += try_all(world, large_cases(facts, world.size(), false));
   }
   for (const std::string& name : names_for(lockstep::Collective::kBarrier)) world.barrier({.algorithm = name}).wait();
   fmt::print("rank {} of {}: {} right\n", world.rank(), world.size(), done);
+}
+
+/// Every all_reduce in every size, in the type that is summed in itself and one that is not: for ranks of which many
+/// share a core, with whom all of it takes long.
+void conform_in_all_reduces() {
+  World world = World::from_env();
+  const Facts& facts = facts_of(lockstep::Collective::kAllReduce);
+  std::vector<Case> cases = small_cases(facts, world.size(), false);
+  std::erase_if(cases, [](const Case& one) { return one.op != lockstep::ReduceOp::kSum; });
+  const std::vector<Case> large = large_cases(facts, world.size(), false);
+  cases.insert(cases.end(), large.begin(), large.end());
+  std::erase_if(cases, [](const Case& one) {
+    return one.dtype != lockstep::DataType::kFloat32 && one.dtype != lockstep::DataType::kBFloat16;
+  });
+  fmt::print("rank {} of {}: {} right\n", world.rank(), world.size(), try_all(world, cases));
 }
 
 /// What ran of every algorithm is its schedule: the ranks' transfers add up to the schedule's.
@@ -202,6 +220,7 @@ void raise_error() {
 
 int main(int argc, char** argv) {
   const std::map<std::string, void (*)()> acts{{"conform", conform},
+                                               {"conform_in_all_reduces", conform_in_all_reduces},
                                                {"follow_schedules", follow_schedules},
                                                {"hand_over", hand_over},
                                                {"hand_over_wrongly", hand_over_wrongly},

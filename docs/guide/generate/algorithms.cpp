@@ -16,6 +16,7 @@
 #include <filesystem>
 #include <iterator>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace lockstep {
@@ -23,32 +24,47 @@ namespace lockstep {
 namespace {
 
 constexpr int kRanksDrawn = 4;
+constexpr int kRanksAHost = 2;  // of what is composed
+constexpr std::string_view kComposition = "hierarchical:ring,ring";
 
 /// What moves, counted in the schedule: in multiples of the whole buffer, so that it holds for any size.
 struct Cost {
   std::size_t steps = 0;
   double sent = 0;     ///< by all ranks together
   double busiest = 0;  ///< sent by the rank that sends most
+  double between = 0;  ///< sent from host to host
 };
 
-Cost cost_of(const Schedule& schedule) {
+bool is_composed(const Algorithm& algorithm) { return composition_of(algorithm.name).has_value(); }
+
+Cost cost_of(const Schedule& schedule, int ranks_a_host = kRanksAHost) {
   std::vector<int> sends(static_cast<std::size_t>(schedule.ranks));
   int all = 0;
+  int between = 0;
   for (const Step& step : schedule.steps) {
     for (const Transfer& transfer : step) {
       ++sends[static_cast<std::size_t>(transfer.from)];
       ++all;
+      if (transfer.from / ranks_a_host != transfer.to / ranks_a_host) ++between;
     }
   }
   // Of one buffer: an all_to_all has a chunk for each pair of ranks.
   const int buffers = schedule.collective == Collective::kAllToAll ? schedule.ranks : 1;
   const double chunks = static_cast<double>(schedule.chunks) / buffers;
-  return {schedule.steps.size(), all / chunks, *std::max_element(sends.begin(), sends.end()) / chunks};
+  return {schedule.steps.size(), all / chunks, *std::max_element(sends.begin(), sends.end()) / chunks,
+          between / chunks};
 }
 
 /// The collective that an algorithm is shown with: all_reduce, where it does that.
 Collective shown(const Algorithm& algorithm) {
   return algorithm.supports(Collective::kAllReduce) ? Collective::kAllReduce : algorithm.collectives.front();
+}
+
+/// Of a composition, neighbours share a host.
+Schedule schedule_of(const Algorithm& algorithm, int ranks, int ranks_a_host = kRanksAHost) {
+  ScheduleRequest request{.collective = shown(algorithm), .ranks = ranks};
+  for (int rank = 0; rank < ranks && is_composed(algorithm); ++rank) request.hosts.push_back(rank / ranks_a_host);
+  return algorithm.build(request);
 }
 
 std::string_view order_of_summation(const Schedule& schedule) {
@@ -67,10 +83,27 @@ std::string cost_table(const Algorithm& algorithm) {
       "| ranks | steps | sent in all | sent by the busiest rank | order of summation |\n| --- | --- | --- | --- | --- "
       "|\n";
   for (const int ranks : {2, 3, 4, 8, 16}) {
-    const Schedule schedule = algorithm.build({.collective = shown(algorithm), .ranks = ranks});
+    const Schedule schedule = schedule_of(algorithm, ranks);
     const Cost cost = cost_of(schedule);
     fmt::format_to(std::back_inserter(table), "| {} | {} | {:.4g} N | {:.4g} N | {} |\n", ranks, cost.steps, cost.sent,
                    cost.busiest, order_of_summation(schedule));
+  }
+  return table;
+}
+
+/// What a composition is for: what it saves between hosts, beside a ring along the same hosts.
+std::string cost_table_on_hosts(const Algorithm& algorithm) {
+  std::string table =
+      "| hosts x ranks | steps | sent in all | sent by the busiest rank | between hosts | order of summation | the "
+      "flat "
+      "ring: steps | between hosts |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n";
+  for (const auto& [hosts, ranks] : {std::pair{2, 2}, {4, 2}, {2, 8}, {8, 8}}) {
+    const Schedule schedule = schedule_of(algorithm, hosts * ranks, ranks);
+    const Cost cost = cost_of(schedule, ranks);
+    const Cost flat = cost_of(schedule_of(find_algorithm("ring"), hosts * ranks), ranks);
+    fmt::format_to(std::back_inserter(table),
+                   "| {} x {} | {} | {:.4g} N | {:.4g} N | {:.4g} N | {} | {} | {:.4g} N |\n", hosts, ranks, cost.steps,
+                   cost.sent, cost.busiest, cost.between, order_of_summation(schedule), flat.steps, flat.between);
   }
   return table;
 }
@@ -83,6 +116,13 @@ std::string picture_of(const Algorithm& algorithm) {
   return fmt::format("pictures/algorithms/{}.svg", name);
 }
 
+/// Of `lockstep show`, beside the name and the number of ranks.
+std::string options_of(const Algorithm& algorithm) {
+  if (is_composed(algorithm)) return fmt::format(" --local-size {}", kRanksAHost);
+  if (shown(algorithm) == Collective::kAllReduce) return "";
+  return fmt::format(" --collective {}", to_string(shown(algorithm)));
+}
+
 std::string section(const Algorithm& algorithm) {
   std::vector<std::string_view> collectives;
   for (const Collective collective : algorithm.collectives) collectives.push_back(to_string(collective));
@@ -91,9 +131,8 @@ std::string section(const Algorithm& algorithm) {
       "--format svg`):\n\n"
       "![{0}: {4} on {5} ranks]({7})\n\n{8}",
       algorithm.name, capitalised(algorithm.description), algorithm.use, fmt::join(collectives, ", "),
-      to_string(shown(algorithm)), kRanksDrawn,
-      shown(algorithm) == Collective::kAllReduce ? "" : fmt::format(" --collective {}", to_string(shown(algorithm))),
-      picture_of(algorithm), cost_table(algorithm));
+      to_string(shown(algorithm)), kRanksDrawn, options_of(algorithm), picture_of(algorithm),
+      is_composed(algorithm) ? cost_table_on_hosts(algorithm) : cost_table(algorithm));
 }
 
 constexpr std::string_view kBeginning = R"(# The algorithms
@@ -111,19 +150,31 @@ of summation is *canonical* where all elements are summed along the binary tree 
 cuts: then the bits are the same as with any other canonical schedule. Elsewhere the ranks still get the same bits as each other.
 )";
 
+constexpr std::string_view kCompositions = R"(
+## Compositions: hierarchical:LOCAL,GLOBAL
+
+Any two algorithms that do an all_reduce make a third for ranks on several hosts. The ranks of each host sum as in LOCAL's, up to where
+each chunk is summed at some rank; these ranks do GLOBAL's with those that have the same chunk on the other hosts; then the hosts do the
+copies of LOCAL's. Only the second part crosses from host to host. Hosts need not have as many ranks as each other, nor neighbours in rank.
+Below is one of them.
+)";
+
 std::string page() {
   std::string text{kBeginning};
   for (const Algorithm& algorithm : algorithms()) text += section(algorithm);
-  return text;
+  text += kCompositions;
+  return text + section(find_algorithm(kComposition));
+}
+
+void write_picture(const std::filesystem::path& folder, const Algorithm& algorithm) {
+  write_file_atomically(folder / picture_of(algorithm), draw_svg(schedule_of(algorithm, kRanksDrawn)));
 }
 
 void write_guide(const std::filesystem::path& folder) {
   std::filesystem::create_directories(folder / "pictures/algorithms");
   write_file_atomically(folder / "algorithms.md", page());
-  for (const Algorithm& algorithm : algorithms()) {
-    write_file_atomically(folder / picture_of(algorithm),
-                          draw_svg(algorithm.build({.collective = shown(algorithm), .ranks = kRanksDrawn})));
-  }
+  for (const Algorithm& algorithm : algorithms()) write_picture(folder, algorithm);
+  write_picture(folder, find_algorithm(kComposition));
 }
 
 }  // namespace
