@@ -117,6 +117,13 @@ struct DataParallelOptions {
   BufferSync buffers = BufferSync::kOnce;
   /// Empty: all_reduce with mean.
   CommunicationHook communication_hook;
+  /// Takes the first synchronised backward as that of all: what it reached on this rank, and how often, is what every
+  /// other one reaches. So a layer may run again several times under activation checkpointing, each time with a
+  /// gradient of its own: its bucket leaves after the last of them. And no bucket waits for parameters that this rank
+  /// does not use. The first backward overlaps with nothing. A later one that is not like it is an Error (kMismatch) on
+  /// all ranks, which names the first parameter that differs; gradients are then of no use. Passes under pause() may be
+  /// any, and so may sparse gradients.
+  bool static_graph = false;
   /// Names of parameters whose gradients are sparse (torch::kSparse). Those of torch::nn::Embedding and EmbeddingBag
   /// with sparse(true) need not be named.
   std::vector<std::string> sparse_parameters;
@@ -151,9 +158,11 @@ using NamedTensors = std::vector<std::pair<std::string, torch::Tensor>>;
 ///
 /// Parameters that are added, replaced, or begin to require a gradient after construction would not be synchronised:
 /// the next synchronised backward is an Error (kMismatch) on all ranks that names the first such parameter and a rank
-/// that has it, as long as it reaches any parameter that was there. One that changes its type is an Error
-/// (kInvalidArgument). A parameter that is frozen later counts as not reached. The module has to stay where it is for
-/// as long as backward runs. Not thread-safe.
+/// that has it, as long as it reaches any parameter that was there. If it reaches none, nothing of this object runs in
+/// it, and the others wait; but the rank itself gets that error as soon as it calls step() here, or takes its next
+/// batch from make_loader or join_batches, and the others are told when it ends. A parameter that changes its type is
+/// an Error (kInvalidArgument). A parameter that is frozen later counts as not reached. The module has to stay where it
+/// is for as long as backward runs. Not thread-safe.
 class DataParallel {
  public:
   /// Throws Error (kInvalidArgument) if nothing requires a gradient, kUnsupported for a type or device that
@@ -200,9 +209,9 @@ class DataParallel {
   };
   Pause pause();
 
-  /// optimizer.step(), and nothing: replicas are equal already. So one loop trains with this and with LocalSgd, whose
+  /// optimizer.step(): replicas are equal already. So one loop trains with this and with LocalSgd, whose
   /// replicas differ for a while.
-  void step(torch::optim::Optimizer& optimizer) { optimizer.step(); }
+  void step(torch::optim::Optimizer& optimizer);
   void synchronise() {}
 
   /// About the last synchronised backward.

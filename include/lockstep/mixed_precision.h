@@ -3,9 +3,12 @@
 #include <torch/optim/optimizer.h>
 #include <torch/types.h>
 
+#include <functional>
 #include <vector>
 
 namespace lockstep {
+
+class Sharded;
 
 /// While it lives, libtorch computes matrix products and convolutions of this thread in bfloat16 on the CPU, from
 /// parameters that stay float32: so those are the master weights, and gradients and what is sent are float32. Put it
@@ -70,7 +73,9 @@ struct LossScalerOptions {
 ///   scaler.step(optimizer);
 ///
 /// Behind a DataParallel all ranks hold the same gradients, so they pass over the same updates and have the same scale,
-/// with nothing to exchange: what overflowed on one rank is infinite or not a number in the mean. Not thread-safe.
+/// with nothing to exchange: what overflowed on one rank is infinite or not a number in the mean. Behind a Sharded each
+/// has gradients of its own pieces, and what overflowed may lie in one rank's only: give it too, and ranks agree, by
+/// two bytes an update. Not thread-safe.
 class LossScaler {
  public:
   /// Throws Error (kInvalidArgument) for options with which no scale would settle.
@@ -82,13 +87,25 @@ class LossScaler {
   /// Divides the gradients of the optimizer's parameters by the scale, once before each step; false if one is infinite
   /// or not a number, or if there is none (NonFinite::kSkip took them).
   bool unscale(torch::optim::Optimizer& optimizer);
+  /// Of sharded gradients, the same answer on all ranks; before `shard.clip_grad_norm`. Collective.
+  bool unscale(torch::optim::Optimizer& optimizer, const Sharded& shard);
   /// Updates and returns true, unless unscale (called here if it was not) says false; then the parameters stay and the
   /// scale shrinks.
   bool step(torch::optim::Optimizer& optimizer);
+  /// The same by `shard.step(optimizer)`. Collective.
+  bool step(torch::optim::Optimizer& optimizer, Sharded& shard);
   /// Updates passed over so far.
   int skipped() const { return skipped_; }
 
  private:
+  /// What stands in an optimizer's gradients, all of which were divided if they are finite.
+  struct Found {
+    bool any = false;
+    bool finite = true;
+  };
+  Found divide(torch::optim::Optimizer& optimizer) const;
+  bool take(bool finite, const std::function<void()>& step);
+
   LossScalerOptions options_;
   double scale_;
   int good_updates_ = 0;

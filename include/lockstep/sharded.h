@@ -90,8 +90,10 @@ struct ParameterPiece {
 ///
 /// As with DataParallel: on construction every rank gets rank 0's parameters and buffers; after each backward outside
 /// `pause()` gradients are means over ranks, weighted by samples; a parameter that no rank's loss reached keeps its
-/// `.grad` as it is; every rank runs backward equally often. Several backwards before a step add up: at stages 0 and 1
-/// their mean is taken of the sum, at stage 2 the sum of the means, which rounds differently.
+/// `.grad` as it is; every rank runs backward equally often; and parameters that are added, replaced, or begin to
+/// require a gradient later are an Error (kMismatch) on all ranks in the next such backward. Several backwards before a
+/// step add up: at stages 0 and 1 their mean is taken of the sum, at stage 2 the sum of the means, which rounds
+/// differently.
 ///
 /// Optimizers must work element by element (SGD, Adam, AdamW, RMSprop, Adagrad), or be Lars or Lamb of
 /// lockstep/optim.h, whose norms step() then takes of whole parameters, in one all-reduce for all of them; LBFGS is
@@ -183,6 +185,7 @@ class Sharded {
   };
   Pause pause();
 
+  const Group& group() const;
   int stage() const;
   /// Bytes of registered memory that this rank holds: values, gradients, and what is on its way between ranks. The
   /// other ranks of the host have them mapped too; nothing of it is theirs, and no rank saves a copy by it. At stages 0

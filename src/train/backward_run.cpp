@@ -33,18 +33,21 @@ class Counted {
 }  // namespace
 
 BackwardRun::BackwardRun(Group group, const DataParallelOptions& options, std::shared_ptr<const BucketSet> buckets,
-                         std::size_t parameters)
+                         const Arrivals& expected)
     : group_(std::move(group)),
       options_(options),
       buckets_(std::move(buckets)),
-      has_(parameters),
+      came_(expected.size()),
       first_gradient_us_(now_us()) {
-  for (const Bucket& bucket : buckets_->buckets()) missing_.push_back(bucket.slots().size());
+  for (const Bucket& bucket : buckets_->buckets()) {
+    missing_.push_back(0);
+    for (const Slot& slot : bucket.layout().slots) missing_.back() += expected[slot.parameter];
+  }
   flights_.reserve(missing_.size());
 }
 
 void BackwardRun::note(std::size_t parameter) {
-  has_[parameter] = true;
+  if (came_[parameter]++ > 0) std::erase(order_, parameter);
   order_.push_back(parameter);
   note();
 }

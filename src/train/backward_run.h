@@ -12,16 +12,23 @@
 
 namespace lockstep {
 
+/// How often the gradient of each parameter comes in one backward: once, but for layers that activation checkpointing
+/// runs again several times.
+using Arrivals = std::vector<std::int64_t>;
+/// Of a parameter of which nobody knows yet: its bucket stays until backward is over.
+inline constexpr std::int64_t kAnyNumber = std::int64_t{1} << 40;
+
 /// The communication of one synchronised backward: which gradients are there, which buckets are under way, and how long
 /// it took. Buckets leave in order, each when all its gradients are there and those before it have left: so all ranks
 /// start the same operations in the same order, whatever the order of their gradients.
 class BackwardRun {
  public:
   BackwardRun(Group group, const DataParallelOptions& options, std::shared_ptr<const BucketSet> buckets,
-              std::size_t parameters);
+              const Arrivals& expected);
 
-  bool has(std::size_t parameter) const { return has_[parameter]; }
-  /// The order in which gradients came.
+  bool has(std::size_t parameter) const { return came_[parameter] > 0; }
+  const Arrivals& came() const { return came_; }
+  /// The order in which gradients came, each at its last arrival.
   const std::vector<std::size_t>& order() const { return order_; }
 
   /// A gradient exists, though in no bucket.
@@ -58,10 +65,10 @@ class BackwardRun {
   Group group_;
   const DataParallelOptions& options_;
   std::shared_ptr<const BucketSet> buckets_;
-  std::vector<bool> has_;             // by parameter
-  std::vector<std::size_t> order_;    // parameters
-  std::vector<std::size_t> missing_;  // by bucket: gradients that are not there
-  std::vector<Flight> flights_;       // by bucket, those that have left
+  Arrivals came_;                   // by parameter
+  std::vector<std::size_t> order_;  // parameters
+  Arrivals missing_;                // by bucket: gradients that are not there
+  std::vector<Flight> flights_;     // by bucket, those that have left
   SyncReport report_;
   std::int64_t first_gradient_us_ = 0;
 };

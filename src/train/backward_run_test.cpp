@@ -17,7 +17,7 @@ using ::testing::IsEmpty;
 
 /// Three buckets: parameters 0 and 1, parameter 2, parameter 3. Records which buckets leave.
 struct Scene {
-  explicit Scene(bool overlap = true) {
+  explicit Scene(bool overlap = true, const Arrivals& expected = {1, 1, 1, 1}) {
     options.overlap = overlap;
     options.communication_hook = [this](const GradientBucket& bucket) {
       left.push_back(bucket.index);
@@ -27,7 +27,8 @@ struct Scene {
     for (int i = 0; i < 4; ++i) parameters.push_back({fmt::format("p{}", i), torch::zeros({2}), true, ""});
     const std::vector<BucketLayout> layouts{
         {.bytes = 128, .slots = {{0, 0}, {1, 64}}}, {.bytes = 64, .slots = {{2, 0}}}, {.bytes = 64, .slots = {{3, 0}}}};
-    run = std::make_unique<BackwardRun>(world, options, std::make_shared<BucketSet>(world, layouts, parameters), 4);
+    run = std::make_unique<BackwardRun>(world, options, std::make_shared<BucketSet>(world, layouts, parameters),
+                                        expected);
   }
   void gradient(std::size_t parameter) {
     run->note(parameter);
@@ -83,6 +84,26 @@ TEST(BackwardRun, WithoutOverlapAllLeaveAtTheEnd) {
   EXPECT_THAT(scene.left, IsEmpty());
   scene.complete();
   EXPECT_THAT(scene.left, ElementsAre(0, 1, 2));
+}
+
+TEST(BackwardRun, BucketWaitsForAsManyGradientsAsAreExpected) {
+  Scene scene(true, {2, 0, 0, 1});
+  scene.gradient(0);
+  scene.gradient(3);
+  EXPECT_THAT(scene.left, IsEmpty());
+  scene.gradient(0);
+  EXPECT_THAT(scene.left, ElementsAre(0, 1, 2)) << "nobody waits for parameters 1 and 2";
+  EXPECT_THAT(scene.run->order(), ElementsAre(3, 0));
+  EXPECT_THAT(scene.run->came(), ElementsAre(2, 0, 0, 1));
+}
+
+TEST(BackwardRun, NothingLeavesWhileNobodyKnowsWhatComes) {
+  Scene scene(true, Arrivals(4, kAnyNumber));
+  for (std::size_t parameter : {0, 1, 2, 3, 3}) scene.gradient(parameter);
+  EXPECT_THAT(scene.left, IsEmpty());
+  scene.complete();
+  EXPECT_THAT(scene.left, ElementsAre(0, 1, 2));
+  EXPECT_THAT(scene.run->came(), ElementsAre(1, 1, 1, 2));
 }
 
 TEST(BackwardRun, ReportsWhichBucketsBackwardHid) {

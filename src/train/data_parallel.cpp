@@ -1,5 +1,6 @@
 #include <lockstep/data_parallel.h>
 
+#include "train/gradient_listeners.h"
 #include "train/gradient_norm.h"
 #include "train/local_gradient.h"
 #include "train/reducer.h"
@@ -38,6 +39,11 @@ double DataParallel::clip_grad_norm(double max_norm) {
   const double norm = gradient_norm(reducer_->group(), parameters);
   clip(parameters, norm, max_norm);
   return norm;
+}
+
+void DataParallel::step(torch::optim::Optimizer& optimizer) {
+  reducer_->group().attribute<GradientListeners>().end_iteration();
+  optimizer.step();
 }
 
 DataParallel::Pause::~Pause() { --depth_; }

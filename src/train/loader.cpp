@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "train/batch_share.h"
+#include "train/gradient_listeners.h"
 #include "train/loader_options.h"
 #include "train/prefetch.h"
 #include "train/sampler.h"
@@ -95,6 +96,7 @@ Loader::Fetched Loader::next() {
 }
 
 bool Loader::advance() {
+  group_.attribute<GradientListeners>().end_iteration();
   if (position_.batch == batches()) return false;
   const auto start = Clock::now();
   Fetched fetched = next();

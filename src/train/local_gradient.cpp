@@ -47,8 +47,9 @@ void refuse_second_gradient(const std::string& parameter, int rank, const char* 
       ErrorCode::kUnsupported,
       fmt::format("Parameter '{}' got a gradient twice in one backward, the second time after the first may have "
                   "been sent: a layer that is used several times, each time under activation checkpointing, "
-                  "has to be checkpointed once, as a whole.",
-                  parameter),
+                  "has to be checkpointed once, as a whole{}.",
+                  parameter,
+                  owner == std::string("DataParallel") ? ", or DataParallel be told static_graph = true" : ""),
       {.rank = rank, .operation = owner});
 }
 

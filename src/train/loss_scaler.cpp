@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 #include <lockstep/error.h>
 #include <lockstep/mixed_precision.h>
+#include <lockstep/sharded.h>
 
 #include <cmath>
+#include <utility>
 
 #include "train/non_finite.h"
 
@@ -19,30 +21,49 @@ LossScaler::LossScaler(LossScalerOptions options) : options_(options), scale_(op
                   options.scale, options.growth, options.growth_interval, options.backoff));
 }
 
-bool LossScaler::unscale(torch::optim::Optimizer& optimizer) {
-  if (unscaled_) return finite_;
+LossScaler::Found LossScaler::divide(torch::optim::Optimizer& optimizer) const {
   torch::NoGradGuard no_grad;
-  bool any = false;
-  finite_ = true;
+  Found found;
   for (const auto& group : optimizer.param_groups()) {
     for (const auto& parameter : group.params()) {
       if (!parameter.grad().defined()) continue;
-      any = true;
+      found.any = true;
       // Of a sparse one, what an update will take: values of the same place are added first.
       const auto gradient = parameter.grad().is_sparse() ? parameter.grad().coalesce() : parameter.grad();
-      finite_ = finite_ && !has_non_finite(gradient.is_sparse() ? gradient.values() : gradient);
-      if (!finite_) continue;
+      found.finite = found.finite && !has_non_finite(gradient.is_sparse() ? gradient.values() : gradient);
+      if (!found.finite) continue;
       parameter.mutable_grad() = gradient;
       gradient.mul_(1 / scale_);
     }
   }
-  finite_ = finite_ && any;
-  unscaled_ = true;
+  return found;
+}
+
+bool LossScaler::unscale(torch::optim::Optimizer& optimizer) {
+  if (std::exchange(unscaled_, true)) return finite_;
+  const Found found = divide(optimizer);
+  finite_ = found.finite && found.any;
+  return finite_;
+}
+
+bool LossScaler::unscale(torch::optim::Optimizer& optimizer, const Sharded& shard) {
+  if (std::exchange(unscaled_, true)) return finite_;
+  const Found found = divide(optimizer);
+  std::vector<std::uint8_t> on_any_rank{found.any, !found.finite};
+  shard.group().all_reduce(buffer_of(on_any_rank), ReduceOp::kMax, {.purpose = "whether gradients are finite"}).wait();
+  finite_ = on_any_rank[0] != 0 && on_any_rank[1] == 0;
   return finite_;
 }
 
 bool LossScaler::step(torch::optim::Optimizer& optimizer) {
-  const bool finite = unscale(optimizer);
+  return take(unscale(optimizer), [&] { optimizer.step(); });
+}
+
+bool LossScaler::step(torch::optim::Optimizer& optimizer, Sharded& shard) {
+  return take(unscale(optimizer, shard), [&] { shard.step(optimizer); });
+}
+
+bool LossScaler::take(bool finite, const std::function<void()>& step) {
   unscaled_ = false;
   if (!finite) {
     scale_ *= options_.backoff;
@@ -50,7 +71,7 @@ bool LossScaler::step(torch::optim::Optimizer& optimizer) {
     ++skipped_;
     return false;
   }
-  optimizer.step();
+  step();
   if (++good_updates_ == options_.growth_interval) {
     scale_ *= options_.growth;
     good_updates_ = 0;

@@ -4,8 +4,9 @@
 #include <torch/csrc/jit/api/module.h>
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
+
+#include "train/replicate.h"
 
 namespace lockstep {
 namespace {
@@ -41,8 +42,16 @@ ParameterWatch::ParameterWatch(std::function<NamedTensors()> now) : now_(std::mo
 }
 
 std::string ParameterWatch::change() const {
+  return change_of([](const torch::Tensor&) { return true; });
+}
+
+std::string ParameterWatch::change_that_trained() const {
+  return change_of([](const torch::Tensor& tensor) { return tensor.grad().defined(); });
+}
+
+std::string ParameterWatch::change_of(const std::function<bool(const torch::Tensor&)>& counts) const {
   for (const auto& [name, tensor] : now_()) {
-    if (!tensor.requires_grad() || trained_.contains(tensor.unsafeGetTensorImpl())) continue;
+    if (!tensor.requires_grad() || trained_.contains(tensor.unsafeGetTensorImpl()) || !counts(tensor)) continue;
     const auto was =
         std::find_if(first_.begin(), first_.end(), [&name = name](const auto& one) { return one.first == name; });
     const char* how = was == first_.end()           ? "was added"
@@ -53,22 +62,15 @@ std::string ParameterWatch::change() const {
   return "";
 }
 
+std::string refusal_of(const std::string& change, int rank, const std::string& owner) {
+  return fmt::format(
+      "{} on rank {} after {} was made, which would leave its gradient that rank's own: make the {} anew after such a "
+      "change, on every rank.",
+      change, rank, owner, owner);
+}
+
 void refuse_change(const Group& group, const std::string& change, const std::string& owner) {
-  std::vector<std::int64_t> longest{static_cast<std::int64_t>(change.size())};
-  const OperationOptions options{.purpose = "which parameters changed"};
-  group.all_reduce(buffer_of(longest), ReduceOp::kMax, options).wait();
-  const auto width = static_cast<std::size_t>(longest[0]);
-  std::string said(width * static_cast<std::size_t>(group.size()), '\0');
-  std::memcpy(said.data() + width * static_cast<std::size_t>(group.rank()), change.data(), change.size());
-  group.all_gather({said.data(), said.size(), DataType::kUInt8}, options).wait();
-  const std::size_t first = std::min(said.find_first_not_of('\0'), said.size());
-  const auto rank = static_cast<int>(first / std::max<std::size_t>(width, 1));
-  throw Error(
-      ErrorCode::kMismatch,
-      fmt::format("{} on rank {} after {} was made, which would leave its gradient that rank's own: make the {} "
-                  "anew after such a change, on every rank.",
-                  said.substr(first, width).c_str(), rank, owner, owner),
-      {.rank = group.rank(), .peer = rank, .operation = owner});
+  refuse_together(group, change.empty() ? change : refusal_of(change, group.rank(), owner), owner);
 }
 
 }  // namespace lockstep

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 #include <lockstep/invariant.h>
 #include <lockstep/local_sgd.h>
+#include <lockstep/sharded.h>
+#include <lockstep/uneven.h>
 #include <torch/script.h>
 
 #include "train/test_errors.h"
@@ -147,6 +149,27 @@ TEST_P(ChangedOn, AllRanksIsAnErrorTooAndNoneOnceItIsUndone) {
   });
 }
 
+TEST_P(ChangedOn, OneRankIsAnErrorOfShardedAtEveryStage) {
+  for (const int stage : {0, 1, 2, 3}) {
+    for (const Change& change : every_change()) {
+      on_ranks(GetParam(), [&](World& world) {
+        const auto net = make_layers();
+        Sharded shard(world, *net, {.stage = stage});
+        torch::optim::SGD optimizer(net->parameters(), 0.1);
+        for (int iteration = 0; iteration < 2; ++iteration) {
+          optimizer.zero_grad();
+          net->loss().backward();
+          shard.step(optimizer);
+        }
+        if (world.rank() == 0) change.make(*net);
+        EXPECT_EQ(thrown_by([&] { net->loss().backward(); }).text,
+                  refusal(change.said, 0, stage < 2 ? "DataParallel" : "Sharded"))
+            << "stage " << stage;
+      });
+    }
+  }
+}
+
 TEST_P(ChangedOn, OneRankIsAnErrorOfLocalSgdAtItsExchange) {
   for (const Change& change : every_change()) {
     on_ranks(GetParam(), [&](World& world) {
@@ -161,6 +184,79 @@ TEST_P(ChangedOn, OneRankIsAnErrorOfLocalSgdAtItsExchange) {
       }
     });
   }
+}
+
+// --- every parameter that was wrapped is gone: no hook runs ---
+
+// Two iterations of training; `before` comes in each before backward.
+
+void train_from_loader(World& world, Layers& net, const std::function<void()>& before) {
+  const DataParallel replica(world, net);
+  const auto loader = make_loader(test::Spots(4 * static_cast<std::size_t>(world.size())), world,
+                                  {.global_batch = std::int64_t{2} * world.size()});
+  for ([[maybe_unused]] auto& batch : loader->epoch()) {
+    before();
+    net.loss().backward();
+  }
+}
+
+void train_joined(World& world, Layers& net, const std::function<void()>& before) {
+  const DataParallel replica(world, net);
+  const std::vector<torch::data::Example<>> own(2, {torch::ones({2}), torch::ones({2})});
+  for ([[maybe_unused]] auto& batch : join_batches(world, own)) {
+    before();
+    net.loss().backward();
+  }
+}
+
+void train_stepping(World& world, Layers& net, const std::function<void()>& before) {
+  DataParallel replica(world, net);
+  torch::optim::SGD optimizer(net.parameters(), 0.1);
+  for (int iteration = 0; iteration < 2; ++iteration) {
+    before();
+    net.loss().backward();
+    replica.step(optimizer);
+  }
+}
+
+void replace_all(Layers& net) {
+  for (const char* name : {"body", "head"}) {
+    net.replace_module(name, test::seeded(2, [] { return torch::nn::Linear(2, 2); }));
+  }
+}
+
+TEST_P(ChangedOn, WhoReplacedAllIsToldWhereTheNextIterationBeginsAndEndsTheWaitOfOthers) {
+  for (const auto loop : {train_from_loader, train_joined, train_stepping}) {
+    on_ranks(GetParam(), [&](World& world) {
+      const auto net = make_layers();
+      const int last = world.size() - 1;
+      int iterations = 0;
+      const auto thrown = thrown_by([&] {
+        loop(world, *net, [&] {
+          if (++iterations == 2 && world.rank() == last) replace_all(*net);
+        });
+      });
+      EXPECT_EQ(iterations, 2);
+      if (world.rank() == last) {
+        EXPECT_EQ(thrown.code, ErrorCode::kMismatch);
+        EXPECT_EQ(thrown.text, refusal("Parameter 'body.weight' was replaced", last, "DataParallel"));
+      } else {
+        EXPECT_EQ(thrown.code, ErrorCode::kPeerLeft) << thrown.text;
+      }
+    });
+  }
+}
+
+TEST_P(ChangedOn, NobodyIsToldWhoReplacedAllAndTrainsOnlyOnceItIsWrappedAnew) {
+  on_ranks(GetParam(), [](World& world) {
+    const auto net = make_layers();
+    const DataParallel before(world, *net);
+    net->loss().backward();
+    replace_all(*net);
+    const auto loader = make_loader(test::spots(), world, test::spots_options());
+    for ([[maybe_unused]] auto& batch : loader->epoch()) net->loss();  // as an evaluation does
+    EXPECT_EQ(thrown_by([&] { train_from_loader(world, *net, [] {}); }).text, "no error");
+  });
 }
 
 TEST(Changed, OneRankIsAnErrorOfInvariantParallel) {

@@ -26,6 +26,7 @@ std::vector<std::pair<std::string, std::string>> contract(const std::vector<Modu
   things.emplace_back("option non_finite", std::to_string(static_cast<int>(options.non_finite)));
   things.emplace_back("option buffers", std::to_string(static_cast<int>(options.buffers)));
   things.emplace_back("option communication_hook", options.communication_hook ? "set" : "not set");
+  things.emplace_back("option static_graph", options.static_graph ? "on" : "off");
   things.emplace_back("option sparse_parameters", fmt::format("{}", fmt::join(options.sparse_parameters, ", ")));
   return things;
 }
@@ -48,6 +49,7 @@ Reducer::Reducer(const Group& group, const std::vector<ModuleTensor>& tensors, s
     : group_(group),
       options_(std::move(options)),
       share_(group_.attribute<BatchShare>()),
+      listeners_(group_.attribute<GradientListeners>()),
       sparse_(group_),
       module_buffers_(std::move(buffers)),
       watch_(std::move(watch)),
@@ -64,6 +66,9 @@ Reducer::Reducer(const Group& group, const std::vector<ModuleTensor>& tensors, s
   reached_memory_ = group_.allocate(count + 1);
   reached_ = static_cast<std::uint8_t*>(reached_memory_.data());
   reached_here_.resize(count);
+  expected_.resize(count, options_.static_graph ? kAnyNumber : 1);
+  look_ = std::make_shared<const GradientListeners::Look>([this] { refuse_replaced(); });
+  listeners_.add(look_);
   for (std::size_t i = 0; i < count; ++i) {
     hooks_.emplace_back(
         parameters_[i].tensor, [this, i](const torch::Tensor& gradient) { return weighted(i, gradient); },
@@ -109,8 +114,13 @@ void Reducer::on_gradient(std::size_t parameter) {
   torch::NoGradGuard no_grad;
   const bool paused = pause_depth_ > 0;
   const auto run = paused ? nullptr : current_run();
-  if (run && run->has(parameter)) refuse_second_gradient(parameters_[parameter].name, group_.rank(), "DataParallel");
+  listeners_.heard();
+  const bool too_many = run && run->came()[parameter] >= expected_[parameter];
+  if (too_many && !options_.static_graph) {
+    refuse_second_gradient(parameters_[parameter].name, group_.rank(), "DataParallel");
+  }
   if (run) run->note(parameter);
+  if (too_many) return;  // its bucket may have left: all ranks are told at the end
   if (!in_slot(parameter)) {
     auto& gradient = parameters_[parameter].tensor.mutable_grad();
     buckets_->slot_of(parameter).copy_(gradient);
@@ -126,6 +136,7 @@ std::uint8_t Reducer::verdict_of(std::size_t parameter) const {
 }
 
 void Reducer::on_sparse_gradient(std::size_t parameter) {
+  listeners_.heard();
   if (pause_depth_ == 0) current_run()->note();
   sparse_.note(parameter, options_.non_finite != NonFinite::kIgnore);
 }
@@ -134,8 +145,11 @@ std::shared_ptr<BackwardRun> Reducer::current_run() {
   auto run = run_.lock();
   if (!run) {
     require_buckets();
-    run = std::make_shared<BackwardRun>(group_, options_, buckets_, parameters_.size());
+    run = std::make_shared<BackwardRun>(group_, options_, buckets_, expected_);
     run_ = run;
+    for (std::size_t i = 0; i < expected_.size(); ++i) {
+      if (expected_[i] == 0) fill_slot(i);  // nobody waits for it
+    }
     at_end_of_backward([self = weak_from_this(), run] {
       if (const auto reducer = self.lock()) reducer->finish(*run);
     });
@@ -145,12 +159,13 @@ std::shared_ptr<BackwardRun> Reducer::current_run() {
 
 void Reducer::finish(BackwardRun& run) {
   torch::NoGradGuard no_grad;
-  take_paused(run);
-  fill_unreached_slots();
+  for (std::size_t i = 0; i < expected_.size(); ++i) {
+    if (expected_[i] > 0 && !run.has(i)) fill_slot(i);
+  }
   std::copy(reached_here_.begin(), reached_here_.end(), reached_);
-  const std::string change = watch_.change();
-  std::uint8_t& changed = reached_[reached_here_.size()];
-  changed = change.empty() ? 0 : 1;
+  const std::string trouble = trouble_of(run);
+  std::uint8_t& troubled = reached_[reached_here_.size()];
+  troubled = trouble.empty() ? 0 : 1;
   run.complete({reached_, reached_here_.size() + 1, DataType::kUInt8});
   const std::size_t sparse_bytes = sparse_.reduce();
   take_means();
@@ -159,7 +174,8 @@ void Reducer::finish(BackwardRun& run) {
   report_.bytes += sparse_bytes;
   report_.unreached = unreached();
   run_.reset();
-  if (changed != 0) refuse_change(group_, change, "DataParallel");
+  if (troubled != 0) refuse_together(group_, trouble, "DataParallel");
+  if (options_.static_graph) expected_ = run.came();
   const bool picked = choice_ && choice_->note(report_);
   if (rebuild_pending_ || picked) rebuild(run);
   if (choice_) report_.bucket_choice = choice_->reason();
@@ -188,32 +204,42 @@ void Reducer::judge_non_finite() {
               {.rank = group_.rank(), .peer = found.front().rank, .operation = "DataParallel"});
 }
 
-/// Of what a backward under pause() reached, or one that threw, and this one did not: what has become of it since.
-void Reducer::take_paused(const BackwardRun& run) {
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    if (reached_here_[i] == kNotReached || run.has(i)) continue;
-    auto& gradient = parameters_[i].tensor.mutable_grad();
-    if (gradient.defined() && !in_slot(i)) {
-      buckets_->slot_of(i).copy_(gradient);
-      gradient = buckets_->slot_of(i);
-    }
-    reached_here_[i] = gradient.defined() ? verdict_of(i) : kNotReached;
+std::string Reducer::trouble_of(const BackwardRun& run) const {
+  const std::string change = watch_.change();
+  if (!change.empty()) return refusal_of(change, group_.rank(), "DataParallel");
+  for (std::size_t i = 0; options_.static_graph && i < expected_.size(); ++i) {
+    if (expected_[i] == kAnyNumber || expected_[i] == run.came()[i]) continue;
+    return fmt::format(
+        "Parameter '{}' got {} gradients in a backward of rank {} and {} in the first one, like which all are to be "
+        "with static_graph = true: give losses the same graph in each iteration, or leave static_graph off.",
+        parameters_[i].name, run.came()[i], group_.rank(), expected_[i]);
+  }
+  return "";
+}
+
+void Reducer::fill_slot(std::size_t parameter) {
+  auto& gradient = parameters_[parameter].tensor.mutable_grad();
+  const auto& slot = buckets_->slot_of(parameter);
+  if (!gradient.defined()) {
+    reached_here_[parameter] = kNotReached;
+    slot.zero_();
+    return;
+  }
+  const bool is_slot = in_slot(parameter);
+  if (!is_slot) slot.copy_(gradient);
+  if (reached_here_[parameter] != kNotReached) {  // under pause(), or by a backward that threw
+    gradient = slot;
+    reached_here_[parameter] = verdict_of(parameter);
+  } else if (is_slot) {
+    gradient = slot.clone();  // if no rank reached it, it stays what it is; if one did, take_means puts the slot back
   }
 }
 
-void Reducer::fill_unreached_slots() {
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    if (reached_here_[i] != kNotReached) continue;
-    auto& gradient = parameters_[i].tensor.mutable_grad();
-    const auto& slot = buckets_->slot_of(i);
-    if (!gradient.defined()) {
-      slot.zero_();
-    } else if (in_slot(i)) {
-      gradient = slot.clone();  // if no rank reached it, it stays what it is; if one did, take_means puts the slot back
-    } else {
-      slot.copy_(gradient);
-    }
-  }
+void Reducer::refuse_replaced() const {
+  const std::string change = watch_.change_that_trained();
+  if (change.empty()) return;
+  throw Error(ErrorCode::kMismatch, refusal_of(change, group_.rank(), "DataParallel"),
+              {.rank = group_.rank(), .peer = group_.rank(), .operation = "DataParallel"});
 }
 
 void Reducer::take_means() {

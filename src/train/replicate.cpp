@@ -131,6 +131,20 @@ void require_equal(const Group& group, const Things& things, const Compared& com
   }
 }
 
+void refuse_together(const Group& group, const std::string& sentence, const std::string& owner) {
+  std::vector<std::int64_t> longest{static_cast<std::int64_t>(sentence.size())};
+  const OperationOptions options{.purpose = "what a rank refuses"};
+  group.all_reduce(buffer_of(longest), ReduceOp::kMax, options).wait();
+  const auto width = static_cast<std::size_t>(longest[0]);
+  std::string said(width * static_cast<std::size_t>(group.size()), '\0');
+  std::memcpy(said.data() + width * static_cast<std::size_t>(group.rank()), sentence.data(), sentence.size());
+  group.all_gather({said.data(), said.size(), DataType::kUInt8}, options).wait();
+  const std::size_t first = std::min(said.find_first_not_of('\0'), said.size());
+  const auto rank = static_cast<int>(first / std::max<std::size_t>(width, 1));
+  throw Error(ErrorCode::kMismatch, said.substr(first, width).c_str(),
+              {.rank = group.rank(), .peer = rank, .operation = owner});
+}
+
 void broadcast_values(const Group& group, const std::vector<ModuleTensor>& tensors) {
   if (group.size() == 1) return;
   torch::NoGradGuard no_grad;

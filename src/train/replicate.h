@@ -30,6 +30,10 @@ struct Compared {
 void require_equal(const Group& group, const std::vector<std::pair<std::string, std::string>>& things,
                    const Compared& compared = {});
 
+/// Throws Error (kMismatch) on every rank: what some rank has to say, of several the first. `owner` ("DataParallel") is
+/// who refuses. Collective.
+[[noreturn]] void refuse_together(const Group& group, const std::string& sentence, const std::string& owner);
+
 /// Gives every rank the values that rank 0's tensors have. The tensors agree in number, shapes and types. Collective.
 void broadcast_values(const Group& group, const std::vector<ModuleTensor>& tensors);
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "train/batch_share.h"
+#include "train/gradient_listeners.h"
 
 namespace lockstep::detail {
 namespace {
@@ -24,6 +25,7 @@ BatchAgreement::BatchAgreement(const Group& group, Uneven uneven) : group_(group
 BatchAgreement::~BatchAgreement() { group_.attribute<BatchShare>() = {share_before_.first, share_before_.second}; }
 
 bool BatchAgreement::next(std::int64_t samples) {
+  group_.attribute<GradientListeners>().end_iteration();
   const auto ranks = static_cast<std::size_t>(group_.size());
   std::vector<std::int64_t> counts(ranks);
   counts[static_cast<std::size_t>(group_.rank())] = samples;

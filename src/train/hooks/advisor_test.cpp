@@ -58,5 +58,55 @@ TEST(Advisor, PricesWhatAHookDid) {
   });
 }
 
+// --- several hooks on several links ---
+
+struct Priced {
+  const char* name;
+  std::function<BucketHookPtr(const Group&)> make;
+  double seconds;  ///< that it takes of its own, given: a verdict is not to depend on the machine
+};
+
+/// What it sends of 1 MiB on two ranks.
+HookTraffic traffic_of(const Priced& hook) {
+  HookTraffic traffic;
+  test::on_ranks(2, [&](World& world) {
+    const auto made = hook.make(world);
+    EXPECT_EQ(made->name(), hook.name);
+    GradientBucket bucket;
+    bucket.flat = torch::sin(torch::arange(512 * 512, torch::kFloat32));
+    bucket.parameters = {"matrix"};
+    bucket.gradients = {bucket.flat.view({512, 512})};
+    bucket.last = true;
+    made->reduce(bucket, nullptr).wait();
+    if (world.rank() == 0) traffic = made->traffic();
+  });
+  EXPECT_GT(traffic.hook_seconds, 0);
+  traffic.hook_seconds = hook.seconds;
+  return traffic;
+}
+
+/// Bytes cost least through memory and most at 100 Mbit/s; where messages cost all, it is their number that counts.
+TEST(Advisor, SaysOfEachHookOnWhichLinksItPays) {
+  const std::vector<Priced> hooks{
+      {"float16(all_reduce)", [](const Group& g) { return cast_hook(torch::kFloat16, all_reduce_hook(g)); }, 0.3e-3},
+      {"power_sgd(2)", [](const Group& g) { return power_sgd_hook(g, 2, 7); }, 2e-3},
+      {"error_feedback(top_k(0.01))", [](const Group& g) { return error_feedback(top_k_hook(g, 0.01)); }, 4e-3}};
+  const std::vector<std::pair<Link, std::vector<bool>>> links{
+      {{.alpha_s = 2e-6, .beta_s = 1e-10, .source = "memory"}, {false, false, false}},
+      {{.alpha_s = 5e-6, .beta_s = 1e-9, .source = "10 Gbit/s"}, {true, false, false}},
+      {{.alpha_s = 2e-5, .beta_s = 3e-9, .source = "3 Gbit/s"}, {true, true, false}},
+      {{.alpha_s = 1e-4, .beta_s = 8e-8, .source = "100 Mbit/s"}, {true, true, true}},
+      {{.alpha_s = 5e-2, .beta_s = 0, .source = "a satellite"}, {false, false, true}}};
+  for (std::size_t i = 0; i < hooks.size(); ++i) {
+    const HookTraffic traffic = traffic_of(hooks[i]);
+    for (const auto& [link, pays] : links) {
+      const auto advice = advise(hooks[i].name, traffic, link);
+      EXPECT_EQ(advice.pays, pays[i]) << advice.sentence;
+      EXPECT_THAT(advice.sentence, HasSubstr(std::string(hooks[i].name) +
+                                             (pays[i] ? " pays on this link" : " does not pay on this link")));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -1,8 +1,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <lockstep/checkpoint.h>
 #include <lockstep/optim.h>
+#include <lockstep/world.h>
+#include <torch/nn/modules/linear.h>
 #include <torch/optim/adamw.h>
 #include <torch/optim/sgd.h>
+
+#include "tests/processes/temporary_folder.h"
 
 namespace lockstep {
 namespace {
@@ -70,6 +75,73 @@ TEST(LearningRate, IsSetInAllGroupsOfAnyOptimizer) {
 TEST(LearningRate, ScalesWithTheBatch) {
   EXPECT_DOUBLE_EQ(scaled_linearly(0.1, 256, 8192), 3.2);  // Goyal et al.'s
   EXPECT_DOUBLE_EQ(scaled_by_square_root(0.1, 256, 1024), 0.2);
+}
+
+// --- resumed ---
+
+/// A training that looks its rate up before each update.
+struct Scheduled {
+  explicit Scheduled(LearningRate schedule) : rate(std::move(schedule)) {
+    state.module("model", *net).optimizer("optimizer", optimizer, *net).counter("iteration", iteration);
+  }
+  double rate_in_force() const { return optimizer.param_groups()[0].options().get_lr(); }
+  /// The rates of the updates until so many are done in all.
+  std::vector<double> train(std::int64_t iterations) {
+    std::vector<double> rates;
+    while (iteration < iterations) {
+      set_learning_rate(optimizer, rate.at(++iteration));
+      rates.push_back(rate_in_force());
+      for (auto& parameter : net->parameters()) parameter.mutable_grad() = torch::ones_like(parameter);
+      optimizer.step();
+    }
+    return rates;
+  }
+
+  LearningRate rate;
+  torch::nn::Linear net{2, 2};
+  torch::optim::AdamW optimizer{net->parameters(), torch::optim::AdamWOptions(7)};
+  std::int64_t iteration = 0;
+  TrainingState state;
+};
+
+struct NamedSchedule {
+  const char* name;
+  LearningRate rate;
+};
+void PrintTo(const NamedSchedule& schedule, std::ostream* out) { *out << schedule.name; }
+
+class ResumedSchedule : public testing_support::TemporaryFolder, public testing::WithParamInterface<NamedSchedule> {};
+INSTANTIATE_TEST_SUITE_P(
+    Of, ResumedSchedule,
+    testing::Values(
+        NamedSchedule{"LinearScalingWarmup", {.peak = scaled_linearly(0.1, 8, 32), .warmup = 8}},
+        NamedSchedule{"SquareRootScalingWarmup", {.peak = scaled_by_square_root(0.1, 8, 32), .warmup = 8}},
+        NamedSchedule{"Cosine", {.peak = 0.1, .minimum = 0.01, .warmup = 2, .decay = Decay::kCosine, .end = 12}},
+        NamedSchedule{"Step", {.peak = 0.1, .warmup = 2, .decay = Decay::kStep, .milestones = {3, 7}}},
+        NamedSchedule{"Polynomial", {.peak = 0.1, .warmup = 2, .decay = Decay::kPolynomial, .end = 12, .power = 2}}),
+    [](const auto& test) { return test.param.name; });
+
+TEST_P(ResumedSchedule, GoesOnWithTheSameRatesAndNotUnlessItsStateIsRestored) {
+  constexpr std::int64_t kSaved = 4;
+  constexpr std::int64_t kAll = 10;
+  const auto world = World::alone();
+  Checkpoints checkpoints(world, folder_);
+  Scheduled uninterrupted(GetParam().rate);
+  const auto first = uninterrupted.train(kSaved);
+  checkpoints.save(kSaved, uninterrupted.state);
+  const auto rest = uninterrupted.train(kAll);
+
+  Scheduled resumed(GetParam().rate);
+  EXPECT_EQ(checkpoints.load(resumed.state), kSaved);
+  EXPECT_EQ(resumed.rate_in_force(), first.back());
+  EXPECT_EQ(resumed.train(kAll), rest);
+  EXPECT_TRUE(torch::equal(resumed.net->weight, uninterrupted.net->weight));
+
+  Scheduled forgetful(GetParam().rate);
+  checkpoints.load(forgetful.state);
+  forgetful.iteration = 0;  // as if nobody had saved it
+  EXPECT_NE(forgetful.train(kAll - kSaved), rest);
+  EXPECT_FALSE(torch::equal(forgetful.net->weight, uninterrupted.net->weight));
 }
 
 TEST(BatchWarmup, GrowsLinearly) {

@@ -36,6 +36,7 @@ double Sharded::clip_grad_norm(double max_norm) { return sharder_->clip_grad_nor
 void Sharded::samples(std::int64_t count) { agree_on_samples(sharder_->group(), count); }
 Sharded::Pause Sharded::pause() { return Pause(sharder_->pause()); }
 std::size_t Sharded::registered_bytes() const { return sharder_->registered_bytes(); }
+const Group& Sharded::group() const { return sharder_->group(); }
 int Sharded::stage() const { return sharder_->stage(); }
 std::vector<ParameterPiece> Sharded::pieces() const { return sharder_->pieces(); }
 std::vector<ParameterPiece> Sharded::checkpoint_pieces() { return sharder_->checkpoint_pieces(); }

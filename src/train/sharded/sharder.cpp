@@ -80,6 +80,7 @@ void Sharder::attach(torch::nn::Module& module) {
   const bool any = std::any_of(rest.begin(), rest.end(), is_trained);
   if (scatters()) {
     broadcast_values(group_, rest);
+    watch_.emplace(module);
   } else {
     replica_ = std::make_unique<DataParallel>(group_, module,
                                               DataParallelOptions{.first_bucket_bytes = options_.first_bucket_bytes,
@@ -219,11 +220,15 @@ void Sharder::finish(ScatterRun& run) {
   run.complete();
   gathers_.sequence().note(run.sequence());
   const Sequence::Said said = gathers_.sequence().said();
+  const std::string change = watch_->change();
   reached_ = reached_here_;
+  reached_.push_back(change.empty() ? 0 : 1);
   reached_.insert(reached_.end(), said.begin(), said.end());
   group_.all_reduce(buffer_of(reached_), ReduceOp::kMax, {.purpose = "which parameters got a gradient"}).wait();
   const bool same = std::equal(said.begin(), said.end(), reached_.end() - said.size());
+  const bool changed = reached_[reached_here_.size()] != 0;
   reached_.resize(reached_here_.size());
+  if (changed) refuse_change(group_, change, "Sharded");
   if (!same) {
     throw Error(
         ErrorCode::kMismatch,

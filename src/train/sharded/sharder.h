@@ -14,6 +14,7 @@
 #include "train/batch_share.h"
 #include "train/gradient_hook.h"
 #include "train/module_tensors.h"
+#include "train/parameter_watch.h"
 #include "train/sharded/block_schedule.h"
 #include "train/sharded/buffer_pool.h"
 #include "train/sharded/piece_gradients.h"
@@ -121,6 +122,7 @@ class Sharder : public std::enable_shared_from_this<Sharder> {
   BatchShare& share_;
   std::vector<ModuleTensor> parameters_;   // the trainable ones, each once
   std::unique_ptr<DataParallel> replica_;  // stages 0 and 1
+  std::optional<ParameterWatch> watch_;    // of the module, once attached; stages 2 and 3
   std::shared_ptr<BufferPool> pool_;
   std::shared_ptr<BufferPool> wires_;  // for what is gathered in fewer bits
   GatherLog gathers_;                  // before those who write to it

@@ -78,6 +78,21 @@ TEST_P(ShardingParityOn, SameWhenAccumulatingUnderPause) {
   }
 }
 
+constexpr double kFloat16Tolerance = 1e-2;  // which rounds before the mean or after it
+
+TEST_P(ShardingParityOn, SameWithScaledLossesAnUpdateOfWhichIsPassedOver) {
+  const ShardedTraining what{.optimizer = "SGD", .scaled = true};
+  const auto expected = alone(what);
+  EXPECT_GT(difference(alone({.optimizer = "SGD"}), expected), 10 * kFloat16Tolerance) << "no update was passed over";
+  for (int stage = 1; stage <= 3; ++stage) {
+    const auto changes = sharded(GetParam(), stage, what);
+    for (const auto& change : changes) {
+      EXPECT_LE(difference(change, expected), kFloat16Tolerance) << "stage " << stage;
+      EXPECT_TRUE(torch::equal(change, changes[0])) << "stage " << stage;
+    }
+  }
+}
+
 TEST_P(ShardingParityOn, CanonicalBitsAreTheSameAtEveryStage) {
   ::setenv("LOCKSTEP_REDUCTION", "canonical", 1);
   for (const std::string& optimizer : test::optimizer_names()) {
@@ -96,15 +111,16 @@ INSTANTIATE_TEST_SUITE_P(Stage, ShardingFault, ::testing::Values(1, 2, 3));
 using Fault = std::function<void(int rank, const std::vector<torch::Tensor>& parameters)>;
 
 /// Lets ranks do something wrong before each step.
-double with_fault(int stage, const Fault& fault) {
+double with_fault(int stage, const Fault& fault, bool scaled = false) {
   std::vector<torch::Tensor> changes(3);
   test::on_ranks(3, [&](World& world) {
-    const ShardedTraining what{.optimizer = "SGD", .tamper = [&](const std::vector<torch::Tensor>& parameters) {
-                                 fault(world.rank(), parameters);
-                               }};
+    const ShardedTraining what{
+        .optimizer = "SGD", .scaled = scaled, .tamper = [&](const std::vector<torch::Tensor>& parameters) {
+          fault(world.rank(), parameters);
+        }};
     changes[static_cast<std::size_t>(world.rank())] = train_sharded(world, stage, 1, what);
   });
-  return difference(changes[0], alone({.optimizer = "SGD"}));
+  return difference(changes[0], alone({.optimizer = "SGD", .scaled = scaled}));
 }
 
 Fault scaled(int faulty_rank, double factor) {
@@ -119,6 +135,11 @@ TEST_P(ShardingFault, NoFaultPasses) { EXPECT_LE(with_fault(GetParam(), scaled(1
 
 TEST_P(ShardingFault, ShowsWhenARankLosesItsPieceOfTheGradient) {
   EXPECT_GT(with_fault(GetParam(), scaled(1, 0)), 100 * kTolerance);
+}
+
+TEST_P(ShardingFault, ShowsWhenARankLosesItsPieceOfAScaledGradient) {
+  EXPECT_LE(with_fault(GetParam(), scaled(1, 1), /*scaled=*/true), kFloat16Tolerance);
+  EXPECT_GT(with_fault(GetParam(), scaled(1, 0), /*scaled=*/true), 10 * kFloat16Tolerance);
 }
 
 TEST_P(ShardingFault, ShowsWhenARankWeighsTwice) { EXPECT_GT(with_fault(GetParam(), scaled(2, 2)), 100 * kTolerance); }

@@ -2,6 +2,7 @@
 
 /// What the tests of sharding train: the network of train/test_model.h with any optimizer, alone and sharded.
 
+#include <lockstep/mixed_precision.h>
 #include <lockstep/optim.h>
 #include <lockstep/sharded.h>
 
@@ -97,6 +98,7 @@ struct ShardedTraining {
   GatherAs gather_as = GatherAs::kFloat32;
   double max_norm = 0;      ///< clips if above 0
   bool accumulate = false;  ///< two batches an update, the first of them under pause()
+  bool scaled = false;      ///< the last layer's output in float16, with a LossScaler; the third update overflows
   /// Called before each step: for planting mistakes.
   std::function<void(const std::vector<torch::Tensor>& parameters)> tamper;
 };
@@ -136,13 +138,22 @@ torch::Tensor train_sharded(Net& net, const Group& group, Sharded* shard, const 
   auto optimizer = optimizer_named(what.optimizer, net);
   if (what.disguised) optimizer = std::make_unique<Disguised>(std::move(optimizer));
   const auto loader = make_loader(spots(), group, spots_options());
-  const auto backward = [&net](Batch& batch) {
-    torch::nn::functional::cross_entropy(net.forward(batch.data), batch.target).backward();
+  int iteration = 0;
+  int batches = 0;
+  LossScaler scaler({.scale = 1024});
+  const auto backward = [&](Batch& batch) {
+    const auto scores = net.forward(batch.data);
+    if (!what.scaled) return torch::nn::functional::cross_entropy(scores, batch.target).backward();
+    const auto half = scores.to(torch::kFloat16).to(torch::kFloat32);
+    const auto loss = torch::nn::functional::cross_entropy(half, batch.target);
+    scaler.scale(loss * (iteration == 2 ? 1e9 : 1)).backward();
+  };
+  const auto step = [&] {
+    if (!what.scaled) return shard ? shard->step(*optimizer) : (void)optimizer->step();
+    shard ? scaler.step(*optimizer, *shard) : scaler.step(*optimizer);
   };
   std::optional<Rounded> rounded;
   if (!shard && what.gather_as == GatherAs::kBfloat16) rounded.emplace(net);
-  int iteration = 0;
-  int batches = 0;
   while (iteration < kIterations) {
     for (auto& batch : loader->epoch()) {
       const bool first = !what.accumulate || batches % 2 == 0;
@@ -160,7 +171,7 @@ torch::Tensor train_sharded(Net& net, const Group& group, Sharded* shard, const 
               : torch::nn::utils::clip_grad_norm_(net.parameters(), what.max_norm);
       }
       if (rounded) rounded->restore();
-      shard ? shard->step(*optimizer) : (void)optimizer->step();
+      step();
       if (rounded) rounded->round();
       if (++iteration == kIterations) break;
     }
