@@ -1,9 +1,14 @@
 // Batch normalisation over the global batch: with 4 samples on each rank, statistics of a rank's own would be poor.
 // Alone: ./batch_norm. On four ranks: lockstep run -n 4 ./batch_norm, with the same numbers.
+// Where each rank normalises by what it sees, running statistics drift apart: ./batch_norm once. To bring them together
+// after each backward: ./batch_norm mean, or ./batch_norm broadcast for rank 0's.
 #include <lockstep/train.h>
 #include <torch/torch.h>
 
 #include <cstdio>
+#include <string>
+
+#include "apart.h"
 
 /// Waves of four frequencies, in noise.
 struct Waves : torch::data::datasets::Dataset<Waves> {
@@ -17,13 +22,17 @@ struct Waves : torch::data::datasets::Dataset<Waves> {
   torch::optional<std::size_t> size() const override { return 1024; }
 };
 
-int main() {
+int main(int argc, char** argv) {
+  const std::string statistics = argc > 1 ? argv[1] : "global";
   auto world = lockstep::World::from_env();
   torch::manual_seed(7);
   torch::nn::Sequential net(torch::nn::Conv1d(torch::nn::Conv1dOptions(1, 8, 5)), torch::nn::BatchNorm1d(8),
                             torch::nn::ReLU(), torch::nn::Flatten(), torch::nn::Linear(8 * 28, 4));
-  lockstep::convert_sync_batch_norm(*net, world);  // before replica and optimizer are made
-  lockstep::DataParallel replica(world, *net);
+  if (statistics == "global") lockstep::convert_sync_batch_norm(*net, world);  // before replica and optimizer are made
+  lockstep::DataParallelOptions options;
+  if (statistics == "mean") options.buffers = lockstep::BufferSync::kMean;
+  if (statistics == "broadcast") options.buffers = lockstep::BufferSync::kBroadcast;
+  lockstep::DataParallel replica(world, *net, options);
   torch::optim::SGD optimizer(net->parameters(), torch::optim::SGDOptions(0.02).momentum(0.9));
   lockstep::Metrics metrics(world, {"loss", "accuracy"});
   auto loader = lockstep::make_loader(Waves(), world, {.global_batch = 16, .seed = 7});
@@ -39,8 +48,9 @@ int main() {
                   batch.samples);
     }
     const auto means = metrics.reduce();
-    if (world.rank() == 0) {
-      std::printf("epoch %d loss %.4f accuracy %.4f\n", epoch, means[0].second, means[1].second);
-    }
+    const double difference = apart(world, net->buffers());
+    if (world.rank() != 0) continue;
+    std::printf("epoch %d loss %.4f accuracy %.4f, statistics apart %g\n", epoch, means[0].second, means[1].second,
+                difference);
   }
 }

@@ -1,23 +1,44 @@
-// Gradients as products of two thin matrices: a network learns which points of a square lie in a circle, with an order
-// of magnitude fewer bytes between ranks, and says how many. Alone: ./compression. On four ranks: lockstep run -n 4
-// ./compression
+// Gradients in fewer bytes: a network learns which points of a square lie in a circle, and says how many bytes ranks
+// saved. Alone: ./compression. On four ranks: lockstep run -n 4 ./compression
+// Products of two thin matrices unless told otherwise: ./compression int8, or another name that is in hook_of
 #include <lockstep/train.h>
 #include <torch/torch.h>
 
 #include <cstdio>
+#include <string>
 
+#include "apart.h"
 #include "circle.h"
 
-int main() {
+lockstep::BucketHookPtr hook_of(const std::string& name, const lockstep::World& world) {
+  const auto dense = lockstep::all_reduce_hook(world);
+  // What is lost of one gradient is added to the next, where that is more than rounding.
+  const auto feedback = lockstep::error_feedback;
+  if (name == "bfloat16") return lockstep::cast_hook(torch::kBFloat16, dense);
+  if (name == "int8") return feedback(lockstep::int8_hook(world));
+  if (name == "sign") return feedback(lockstep::sign_hook(world, 64));
+  if (name == "qsgd") return lockstep::qsgd_hook(world, /*levels=*/7, /*seed=*/7);
+  if (name == "top_k") return feedback(lockstep::top_k_hook(world, 0.05));
+  if (name == "threshold") return feedback(lockstep::threshold_hook(world, 0.01));
+  if (name == "adaptive_threshold") return feedback(lockstep::adaptive_threshold_hook(world, 0.05));
+  if (name == "random_k")  // of which the values then go in 16 bits
+    return feedback(lockstep::random_k_hook(0.5, 7, lockstep::cast_hook(torch::kBFloat16, dense)));
+  if (name == "deep_gradient") return lockstep::deep_gradient_hook(world, {.fraction = 0.02, .warmup = 64});
+  return feedback(lockstep::power_sgd_hook(world, /*rank=*/1, 7));
+}
+
+int main(int argc, char** argv) {
   auto world = lockstep::World::from_env();
   torch::manual_seed(7);
   torch::nn::Sequential net(torch::nn::Linear(2, 64), torch::nn::ReLU(), torch::nn::Linear(64, 64), torch::nn::ReLU(),
                             torch::nn::Linear(64, 2));
-  auto hook = lockstep::error_feedback(lockstep::power_sgd_hook(world, 1, 7));
+  const std::string name = argc > 1 ? argv[1] : "power_sgd";
+  const auto hook = hook_of(name, world);
   lockstep::DataParallelOptions options;
   options.communication_hook = lockstep::use(hook);
   lockstep::DataParallel replica(world, *net, options);
-  torch::optim::SGD optimizer(net->parameters(), torch::optim::SGDOptions(0.1).momentum(0.9));
+  const double momentum = name == "deep_gradient" ? 0 : 0.9;  // that one brings its own
+  torch::optim::SGD optimizer(net->parameters(), torch::optim::SGDOptions(0.03).momentum(momentum));
   lockstep::Metrics metrics(world, {"loss"});
   auto loader = lockstep::make_loader(Circle(), world, {.global_batch = 64, .seed = 7});
   for (int epoch = 1; epoch <= 5; ++epoch) {
@@ -29,9 +50,10 @@ int main() {
       metrics.add("loss", loss.item<double>(), batch.samples);
     }
     const double loss = metrics.reduce()[0].second;
+    const double difference = apart(world, net->parameters());
     if (world.rank() == 0) {
-      std::printf("epoch %d loss %.4f fewer bytes %.1f, %s\n", epoch, loss, hook->traffic().ratio(),
-                  hook->name().c_str());
+      std::printf("epoch %d loss %.4f apart %g fewer bytes %.1f, %s\n", epoch, loss, difference,
+                  hook->traffic().ratio(), hook->name().c_str());
     }
   }
 }

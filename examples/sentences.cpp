@@ -1,10 +1,12 @@
 // Texts of unequal length: batches of similar ones, fetched ahead by two threads, with shares by the ranks' measured
-// speeds. Alone: ./sentences. On three ranks: lockstep run -n 3 ./sentences, with the same losses.
+// speeds. Alone: ./sentences. On three ranks: lockstep run -n 3 ./sentences, with the same losses; or with shares by
+// hand, of which rank 0 has half: lockstep run -n 3 ./sentences 2 1 1
 #include <lockstep/train.h>
 #include <torch/torch.h>
 
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 
 /// Sentences of 2 to 41 words out of 49, whose class is whether most words are of the first half.
 struct Sentences : torch::data::datasets::Dataset<Sentences> {
@@ -18,7 +20,7 @@ struct Sentences : torch::data::datasets::Dataset<Sentences> {
   torch::optional<std::size_t> size() const override { return 1024; }
 };
 
-int main() {
+int main(int argc, char** argv) {
   auto world = lockstep::World::from_env();
   torch::manual_seed(7);
   torch::nn::Embedding embedding(torch::nn::EmbeddingOptions(50, 16).padding_idx(0));
@@ -28,6 +30,7 @@ int main() {
   torch::optim::SGD optimizer(net->parameters(), torch::optim::SGDOptions(0.3).momentum(0.9));
   lockstep::Metrics metrics(world, {"loss", "padding"});
   lockstep::LoaderOptions options{.global_batch = 32, .seed = 7, .workers = 2};
+  for (int i = 1; i < argc; ++i) options.shares.push_back(std::atof(argv[i]));
   for (std::int64_t i = 0; i < 1024; ++i) options.lengths.push_back(Sentences::length(i));
   auto loader = lockstep::make_loader(Sentences().map(lockstep::Pad(0)), world, options);
   for (int epoch = 1; epoch <= 6; ++epoch) {
@@ -45,10 +48,11 @@ int main() {
       metrics.add("loss", loss.item<double>(), batch.samples);
       metrics.add("padding", 1 - there.mean().item<double>(), batch.samples);
     }
-    loader->balance(computing.count());
+    const double share = loader->shares()[0];
+    if (argc == 1) loader->balance(computing.count());
     const auto means = metrics.reduce();
-    if (world.rank() == 0) {
-      std::printf("epoch %d loss %.4f padding %.4f\n", epoch, means[0].second, means[1].second);
-    }
+    if (world.rank() != 0) continue;
+    std::printf("epoch %d loss %.4f padding %.4f, rank 0 had a share of %.2f\n", epoch, means[0].second,
+                means[1].second, share);
   }
 }

@@ -1,5 +1,6 @@
-// Ranks that have different numbers of batches, from torch's own data loader: those that run out shadow the others.
-//   lockstep run -n 2 ./uneven
+// Ranks that have different numbers of batches, from torch's own data loader.
+//   lockstep run -n 2 ./uneven          those that run out shadow the others
+//   lockstep run -n 2 ./uneven stop     all stop, with an Error that says who ran out
 #include <lockstep/train.h>
 #include <torch/torch.h>
 
@@ -7,7 +8,8 @@
 
 #include "circle.h"
 
-int main() {
+int main(int argc, char**) try {
+  const auto uneven = argc > 1 ? lockstep::Uneven::kError : lockstep::Uneven::kShadow;
   auto world = lockstep::World::from_env();
   torch::manual_seed(7);
   torch::nn::Sequential net(torch::nn::Linear(2, 64), torch::nn::Tanh(), torch::nn::Linear(64, 2));
@@ -21,7 +23,7 @@ int main() {
   for (int epoch = 0; epoch < 8; ++epoch) {
     int batches = 0;
     torch::Tensor loss;
-    for (auto& batch : lockstep::join_batches(world, *loader)) {
+    for (auto& batch : lockstep::join_batches(world, *loader, uneven)) {
       optimizer.zero_grad();
       loss = torch::nn::functional::cross_entropy(net->forward(batch.data), batch.target);
       loss.backward();
@@ -31,4 +33,7 @@ int main() {
     }
     if (world.rank() == 0) std::printf("epoch %d: %d batches, loss %.4f\n", epoch, batches, loss.item<double>());
   }
+} catch (const lockstep::Error& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 1;
 }
