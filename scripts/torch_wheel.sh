@@ -14,9 +14,12 @@ if [[ ! -f $environment/has-$version ]]; then
   if ! (logged wheel-pip "$environment/bin/pip" install --quiet "torch==$version") >&2; then exit 3; fi
   touch "$environment/has-$version"
 fi
-# What tests read our safetensors files and TensorBoard events with; they say so where it is absent.
+# What tests read our safetensors files, TensorBoard events and trained models with; they say so where it is absent.
 if [[ ! -f $environment/asked-for-readers ]]; then
-  (logged wheel-readers "$environment/bin/pip" install --quiet safetensors numpy tensorboard) >&2 || true
+  for readers in "safetensors numpy tensorboard" transformers; do
+    # shellcheck disable=SC2086 # words
+    (logged wheel-readers "$environment/bin/pip" install --quiet $readers) >&2 || true
+  done
   touch "$environment/asked-for-readers"
 fi
 env -u Torch_DIR VIRTUAL_ENV="$environment" scripts/find_libtorch.sh

@@ -191,6 +191,9 @@ class Sharded {
   /// other ranks of the host have them mapped too; nothing of it is theirs, and no rank saves a copy by it. At stages 0
   /// and 1 buckets are made, and counted, in the first backward that synchronises.
   std::size_t registered_bytes() const;
+  /// Of those the bytes of buffers that blocks and buckets take in turn: for gathered values, and for gradients on
+  /// their way. What was needed at once; 0 at stage 0, and at 1 if gathers carry no fewer bits.
+  std::size_t buffer_bytes() const;
   /// Of every trainable parameter, each once, in the order of the module. At stage 0 all of them whole.
   std::vector<ParameterPiece> pieces() const;
   /// What a checkpoint saves and loads where no rank has the whole: those, and of wrapped blocks (stage 3) the frozen

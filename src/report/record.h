@@ -65,8 +65,8 @@ struct RunRecord {
 
 /// Memory of one kind on one rank: what the formula says, and what was counted.
 struct MemoryRecord {
-  std::string kind;  ///< "parameters", "gradients", "optimizer state", "gathered"
-  std::uint64_t predicted_bytes = 0;
+  std::string kind;                   ///< "parameters", "gradients", "optimizer state", "communication buffers"
+  std::uint64_t predicted_bytes = 0;  ///< 0: nobody does
   std::uint64_t measured_bytes = 0;
 };
 

@@ -1,7 +1,7 @@
 #include "report/tensorboard.h"
 
 #include "base/atomic_file.h"
-#include "tests/processes/command.h"
+#include "report/tensorboard_for_tests.h"
 #include "tests/processes/temporary_folder.h"
 
 #include <gmock/gmock.h>
@@ -10,15 +10,12 @@
 #include <sys/resource.h>
 
 #include <csignal>
-#include <cstdlib>
 #include <limits>
-#include <nlohmann/json.hpp>
 
 namespace lockstep {
 
 namespace fs = std::filesystem;
 using testing::HasSubstr;
-using testing_support::Command;
 
 std::string hex(const std::string& bytes) {
   std::string text;
@@ -108,28 +105,13 @@ TEST_F(Tensorboard, AFullDiskIsAnError) {
   EXPECT_THAT(said, HasSubstr(writer.path().string() + " failed: File too large"));
 }
 
-// Prints each scalar as [tag, [[step, value], ...]], as TensorBoard's own reader has them.
-constexpr const char* kRead = R"(
-import json, sys
-from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-events = EventAccumulator(sys.argv[1])
-events.Reload()
-tags = events.Tags()['scalars']
-print(json.dumps({tag: [[e.step, str(e.value)] for e in events.Scalars(tag)] for tag in tags}))
-)";
-
 TEST_F(Tensorboard, TensorboardsOwnReaderReadsIt) {
-  const char* named = std::getenv("LOCKSTEP_PYTHON");
-  const std::string python = named == nullptr ? "python3" : named;
-  if (Command({python, "-c", "import tensorboard.backend.event_processing.event_accumulator"}).wait() != 0) {
-    GTEST_SKIP() << "LOCKSTEP_PYTHON (or python3) has no package tensorboard";
-  }
+  if (!has_tensorboard()) GTEST_SKIP() << kNoTensorboard;
   TensorboardWriter writer(folder_);
   for (int i = 1; i <= 3; ++i) writer.add(record(i));
   writer.add(1LL << 40, {{std::string(300, 'x'), -0.25}});
-  Command read({python, "-c", kRead, writer.path().string()});
-  ASSERT_EQ(read.wait(), 0) << read.errors();
-  const auto scalars = nlohmann::json::parse(read.output());
+  const auto scalars = read_by_tensorboard(writer.path());
+  ASSERT_TRUE(scalars.is_object());
   EXPECT_EQ(scalars["loss/training"].size(), 3u);
   EXPECT_EQ(scalars["loss/training"][1], nlohmann::json::array({2, "0.5"}));
   EXPECT_EQ(scalars["loss/validation"], nlohmann::json::parse(R"([[2, "nan"]])"));

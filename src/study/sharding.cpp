@@ -20,9 +20,10 @@ double predict_communication_ms(const ShardingStudy& study, const StagePoint& po
   return predict(study.model, point.buckets, {.ranks = study.ranks}).all_ms;
 }
 
+/// Of what the formulas speak of.
 double sum_of(const std::vector<MemoryRecord>& memory, std::uint64_t MemoryRecord::*bytes) {
   double sum = 0;
-  for (const MemoryRecord& row : memory) sum += static_cast<double>(row.*bytes);
+  for (const MemoryRecord& row : memory) sum += row.predicted_bytes > 0 ? static_cast<double>(row.*bytes) : 0;
   return sum;
 }
 
@@ -81,6 +82,22 @@ std::string words_on_formulas(const ShardingStudy& study) {
       8.0 + state, 8 + state / p, 4 + (4 + state) / p, (8 + state) / p);
 }
 
+/// On what they leave out.
+std::string words_on_buffers(const ShardingStudy& study) {
+  std::string each;
+  for (const StagePoint& point : study.stages) {
+    for (const MemoryRecord& row : point.memory) {
+      if (row.kind != "communication buffers") continue;
+      each += fmt::format("{}{} at stage {}", each.empty() ? "" : ", ", format_bytes(row.measured_bytes), point.stage);
+    }
+  }
+  if (each.empty()) return {};
+  return fmt::format(
+      " On top come buffers in which blocks are gathered and gradients travel: {}. All communication is behind "
+      "backward here, so that all gradients wait in them; beside backward two at a time would do.",
+      each);
+}
+
 std::string words_on_memory(const ShardingStudy& study, const LabCurve& memory) {
   const double first = memory.measured.front().second, last = memory.measured.back().second;
   const auto parameters = static_cast<double>(study.parameters);
@@ -96,7 +113,7 @@ std::string words_on_memory(const ShardingStudy& study, const LabCurve& memory) 
                         bytes(outside), bytes(gradient_bytes(study)));
   return fmt::format("Bytes a parameter: {}. {} The last stage holds {:.0f} % of the first.", each,
                      words_on_formulas(study), 100 * last / first) +
-         whole;
+         whole + words_on_buffers(study);
 }
 
 /// "2 all_reduce and 2 all_gather at stage 1".
@@ -146,6 +163,7 @@ void add_memory(const ShardingStudy& study, LabPage& page, PredictionErrors& for
   for (const StagePoint& point : study.stages) {
     page.bars.push_back({fmt::format("Memory at stage {}", point.stage), point.memory});
     for (const MemoryRecord& row : point.memory) {
+      if (row.predicted_bytes == 0) continue;
       formulas.add("memory, " + row.kind, static_cast<double>(row.predicted_bytes),
                    static_cast<double>(row.measured_bytes));
     }

@@ -47,6 +47,7 @@ ShardingStudy study() {
     point.memory = {{"parameters", part(3, 4000), stage == 3 ? 2200u : 4000u},
                     {"gradients", part(2, 4000), part(2, 4000)},
                     {"optimizer state", part(1, 8000), part(1, 8800)}};
+    if (stage >= 2) point.memory.push_back({"communication buffers", 0, 1024u * static_cast<unsigned>(stage)});
     study.stages.push_back(std::move(point));
   }
   return study;
@@ -78,7 +79,8 @@ TEST(Sharding, HasAPageWithMemoryBytesAndTime) {
   EXPECT_THAT(memory.words, AllOf(HasSubstr("16.80 at stage 0, 12.40 at stage 1, 10.40 at stage 2, 8.60 at stage 3"),
                                   HasSubstr("keeps 2 values a parameter"), HasSubstr("16, 8 + 8/p, 4 + 12/p and 16/p"),
                                   HasSubstr("16.00, 12.00, 10.00 and 8.00"), HasSubstr("holds 51 % of the first"),
-                                  HasSubstr("400 B of the 3.91 KiB of parameters stand in no block")));
+                                  HasSubstr("400 B of the 3.91 KiB of parameters stand in no block"),
+                                  HasSubstr("gradients travel: 2 KiB at stage 2, 3 KiB at stage 3. All")));
   const LabChart& sent = chart_named(page, "Bytes that a rank sends for an iteration");
   EXPECT_THAT(sent.curves[0].measured,
               testing::ElementsAre(LabPoint{0, 4000}, LabPoint{1, 4000}, LabPoint{2, 4000}, LabPoint{3, 6000}));

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <thread>
@@ -79,6 +80,13 @@ Result run_command(const std::vector<std::string>& arguments, const Command::Opt
   const int code = command.wait();
   return {code, command.output(), command.errors()};
 }
+
+std::string python() {
+  const char* named = std::getenv("LOCKSTEP_PYTHON");
+  return named == nullptr ? "python3" : named;
+}
+
+bool python_has(const std::string& modules) { return run_command({python(), "-c", "import " + modules}).code == 0; }
 
 bool eventually(const std::function<bool()>& condition) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(5);

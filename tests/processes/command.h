@@ -48,6 +48,11 @@ struct Result {
 };
 Result run_command(const std::vector<std::string>& arguments, const Command::Options& options = {});
 
+/// The Python that LOCKSTEP_PYTHON names, or python3.
+std::string python();
+/// Whether that can import these ("numpy, torch"); a test that needs them is skipped otherwise.
+bool python_has(const std::string& modules);
+
 /// Whether `condition` became true within five minutes.
 bool eventually(const std::function<bool()>& condition);
 

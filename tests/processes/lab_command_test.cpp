@@ -145,6 +145,11 @@ TEST_F(LabCommand, ShardingDrawsMemoryBytesAndTime) {
   EXPECT_NEAR(bytes(1, 2) / bytes(0, 2), 0.5, 0.01) << "the optimizer's state is halved at stage 1";
   EXPECT_NEAR(bytes(2, 1) / bytes(0, 1), 0.5, 0.01) << "gradients at stage 2";
   EXPECT_LT(bytes(3, 0), bytes(0, 0)) << "parameters at stage 3";
+  for (const std::size_t stage : {0, 1}) EXPECT_EQ(page["bars"][stage]["rows"].size(), 3U);
+  for (const std::size_t stage : {2, 3}) {
+    EXPECT_EQ(page["bars"][stage]["rows"].at(3)["kind"], "communication buffers");
+    EXPECT_GE(bytes(stage, 3), bytes(0, 1)) << "behind backward, all gradients wait in them";
+  }
   expect_curves(chart(page, "Memory of a rank between updates"), 1, 4);
   expect_curves(chart(page, "Bytes that a rank sends for an iteration"), 1, 4);
   expect_curves(chart(page, "Time"), 2, 4);

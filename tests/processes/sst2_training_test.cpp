@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <sstream>
 
 namespace lockstep {
 
@@ -90,6 +91,44 @@ TEST_F(Sst2Command, WhatWasKeptTrainsOnAndARunGoesOn) {
   EXPECT_EQ(unwritable.code, 2);
   EXPECT_THAT(unwritable.errors, HasSubstr("--out /dev/null/runs cannot be written"));
   EXPECT_EQ(std::count(unwritable.errors.begin(), unwritable.errors.end(), '\n'), 1) << unwritable.errors;
+}
+
+/// Prints what the model in argv[1] makes of the sentences in argv[2]: the mean cross entropy, and how many are right.
+constexpr const char* kJudge = R"(
+import sys
+import torch
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
+model = AutoModelForSequenceClassification.from_pretrained(sys.argv[1]).eval()
+tokenizer = AutoTokenizer.from_pretrained(sys.argv[1])
+rows = [line.rstrip('\n').split('\t') for line in open(sys.argv[2])][1:]
+tokens = tokenizer([sentence for sentence, _ in rows], padding=True, return_tensors='pt')
+labels = torch.tensor([int(label) for _, label in rows])
+with torch.no_grad():
+    logits = model(input_ids=tokens['input_ids'], attention_mask=tokens['attention_mask']).logits
+print(torch.nn.functional.cross_entropy(logits, labels).item(), (logits.argmax(1) == labels).sum().item())
+)";
+
+TEST_F(Sst2Command, TransformersJudgesByWhatWasKeptAsWeDid) {
+  if (!testing_support::python_has("torch, transformers")) {
+    GTEST_SKIP() << "LOCKSTEP_PYTHON (or python3) has no packages torch and transformers";
+  }
+  put("vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\ngood\nbad\nfilm\n##s\n,\n");
+  put("dev.tsv", "sentence\tlabel\nFilms, good films\t1\nB\u00e0d\t0\nno film\t0\nbad , good\t1\ngood film\t1\n");
+  ASSERT_EQ(train(2, {"--preset=tiny", "--iterations=30", "--eval-every=5", "--jsonl", folder_ / "log.jsonl"}).code, 0);
+  nlohmann::json best = {{"validation_accuracy", -1}};
+  std::istringstream log(read(folder_ / "log.jsonl"));
+  for (std::string line; std::getline(log, line);) {
+    const auto record = nlohmann::json::parse(line);
+    if (record.value("validation_accuracy", -1.0) > best["validation_accuracy"]) best = record;
+  }
+  const Result judged =
+      run_command({testing_support::python(), "-c", kJudge, folder_ / "out" / "best", folder_ / "data" / "dev.tsv"});
+  ASSERT_EQ(judged.code, 0) << judged.errors;
+  std::istringstream said(judged.output);
+  double loss = 0, correct = 0;
+  said >> loss >> correct;
+  EXPECT_NEAR(loss, best["validation_loss"].get<double>(), 1e-5);
+  EXPECT_EQ(correct / 5, best["validation_accuracy"].get<double>());
 }
 
 TEST_F(Sst2Command, TheClassifierBeginsAnewIfNothingOfItIsThere) {

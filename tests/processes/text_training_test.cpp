@@ -1,5 +1,6 @@
 // `lockstep train text` as a person uses it: real processes, a real text, and everything that can be wrong with the
 // input.
+#include "report/tensorboard_for_tests.h"
 #include "tests/processes/command.h"
 #include "tests/processes/temporary_folder.h"
 
@@ -60,6 +61,28 @@ class TextTraining : public testing_support::TemporaryFolder {
     EXPECT_THAT(result.output, IsEmpty());
   }
 
+  /// Trains for a few iterations with event files; their lines of JSON.
+  std::vector<nlohmann::json> train_with_events() const {
+    const fs::path lines = folder_ / "log.jsonl";
+    const Result result =
+        train(2, {"--iterations=5", "--eval-every=2", "--tensorboard", folder_ / "events", "--jsonl", lines});
+    EXPECT_EQ(result.code, 0) << result.errors;
+    std::vector<nlohmann::json> records;
+    std::istringstream text(read(lines));
+    for (std::string line; std::getline(text, line);) records.push_back(nlohmann::json::parse(line));
+    EXPECT_EQ(records.size(), 5U);
+    return records;
+  }
+  /// The only one, of rank 0.
+  fs::path event_file() const {
+    fs::path file;
+    for (const auto& entry : fs::directory_iterator(folder_ / "events")) {
+      EXPECT_EQ(file, "");
+      file = entry;
+    }
+    return file;
+  }
+
   fs::path text_, out_;
 };
 
@@ -107,6 +130,30 @@ TEST_F(TextTraining, JsonLinesAndBucketsSayWhatHappened) {
   }
   EXPECT_EQ(iteration, 4);
   EXPECT_THAT(result.output, AllOf(HasSubstr("\n  communication "), HasSubstr(" ms  hidden ")));
+}
+
+TEST_F(TextTraining, EventFilesHoldTheLossOfEachIteration) {
+  const auto records = train_with_events();
+  const auto events = events_in(read(event_file()));
+  ASSERT_EQ(events.size(), 1 + records.size()) << "the first says of which version the others are";
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    EXPECT_EQ(step_of(events[i + 1]), records[i].at("iteration").get<std::uint64_t>());
+    EXPECT_EQ(scalar_in(events[i + 1], "loss/training"), records[i].at("loss").get<float>());
+    EXPECT_EQ(scalar_in(events[i + 1], "loss/validation").has_value(), records[i].contains("validation_loss")) << i;
+  }
+  EXPECT_EQ(scalar_in(events.back(), "loss/validation"), records.back().at("validation_loss").get<float>());
+}
+
+TEST_F(TextTraining, TensorboardsOwnReaderReadsTheLossOfEachIteration) {
+  if (!has_tensorboard()) GTEST_SKIP() << kNoTensorboard;
+  const auto records = train_with_events();
+  const auto scalars = read_by_tensorboard(event_file());
+  ASSERT_EQ(scalars.at("loss/training").size(), records.size());
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const auto& event = scalars["loss/training"][i];
+    EXPECT_EQ(event[0], records[i].at("iteration"));
+    EXPECT_EQ(std::stof(event[1].get<std::string>()), records[i].at("loss").get<float>());
+  }
 }
 
 TEST_F(TextTraining, TheSummaryHasTheMemoryOfEachKind) {

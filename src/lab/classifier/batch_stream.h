@@ -11,7 +11,7 @@ namespace lockstep::lab {
 /// The batches of a loader, epoch after epoch without end.
 class BatchStream {
  public:
-  /// Of a loader of `examples` examples, `batch` of them at a time on all ranks together.
+  /// Of a loader, or of one on each rank, of `examples` examples, `batch` of them at a time, on all ranks together.
   BatchStream(Loader& loader, std::int64_t examples, std::int64_t batch)
       : loader_(loader), examples_(examples), batch_(batch) {}
 

@@ -64,7 +64,11 @@ std::vector<MemoryRecord> memory_of(const Sharded& sharded, const torch::optim::
   for (const ParameterPiece& piece : sharded.pieces()) {
     holdings.add(piece.parameter, c10::multiply_integers(piece.shape));
   }
-  return holdings.at(sharded.stage(), ranks);
+  std::vector<MemoryRecord> memory = holdings.at(sharded.stage(), ranks);
+  if (const std::uint64_t bytes = sharded.buffer_bytes(); bytes > 0) {
+    memory.push_back({.kind = "communication buffers", .measured_bytes = bytes});
+  }
+  return memory;
 }
 
 std::vector<MemoryRecord> memory_of(const torch::nn::Module& module, const torch::optim::Optimizer& optimizer) {

@@ -58,7 +58,8 @@ class ClassifierTask {
   /// {samples, classes}.
   virtual torch::Tensor logits(const Batch& batch) = 0;
 
-  /// Examples to learn from, shuffled, `batch` of them on all ranks together. Collective.
+  /// Examples to learn from, shuffled, `batch` of them on all ranks together: of the group, or of one rank where each
+  /// has examples of its own, as many as the others. Collective.
   virtual std::unique_ptr<Loader> training_loader(const Group& group, std::int64_t batch) = 0;
   /// Examples to judge by, each once. Collective.
   virtual std::unique_ptr<Loader> evaluation_loader(const Group& group) = 0;

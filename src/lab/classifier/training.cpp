@@ -130,9 +130,10 @@ void ClassifierTraining::save_checkpoint(std::int64_t iteration) {
 
 void ClassifierTraining::compute_part(TrainingTrace& trace, std::int64_t of_update) {
   const auto start = Clock::now();
+  const std::int64_t samples = batches_.samples_ahead(1);
   Batch& batch = trace.measure("data", [&]() -> Batch& { return batches_.next(); });
   data_wait_ms_ += milliseconds_since(start);
-  examples_ += batch.global_samples;
+  examples_ += samples;
   torch::Tensor logits, loss;
   trace.measure("forward", [&] {
     std::optional<Autocast> autocast;
@@ -141,7 +142,7 @@ void ClassifierTraining::compute_part(TrainingTrace& trace, std::int64_t of_upda
     loss = classification_loss(logits, batch.target);
   });
   // The same on each rank; within a part the loader has each rank count by its samples.
-  const double weight = static_cast<double>(batch.global_samples) / static_cast<double>(of_update);
+  const double weight = static_cast<double>(samples) / static_cast<double>(of_update);
   trace.measure("backward", [&] { (loss * weight).backward(); });
   metrics_.add("loss", loss.item<double>(), batch.samples);
   const auto correct = static_cast<double>(count_correct(logits, batch.target));

@@ -35,8 +35,9 @@ class IdxFile {
       input_.refuse(fmt::format("its numbers are of type {:#04x}; it takes unsigned bytes, 0x08.", magic[2]));
     }
     if (magic[3] != dimensions) {
-      input_.refuse(fmt::format("it has {} dimensions, and {} are needed: is it the other file of the two?", magic[3],
-                                dimensions));
+      input_.refuse(fmt::format("it has {} dimension{}, and {} needed: is it the other file of the two?", magic[3],
+                                magic[3] == 1 ? "" : "s",
+                                dimensions == 1 ? "1 is" : fmt::format("{} are", dimensions)));
     }
     std::vector<std::int64_t> shape;
     for (int i = 0; i < dimensions; ++i) shape.push_back(size());
@@ -84,9 +85,17 @@ class IdxFile {
     for (std::size_t at = 0; at < count;) {
       const auto part = static_cast<unsigned>(std::min(count - at, kPart));
       const int read = ::gzread(file_.get(), static_cast<char*>(to) + at, part);
-      if (read <= 0) input_.refuse("it is cut short or damaged.");
+      if (read <= 0) refuse_short();
       at += static_cast<std::size_t>(read);
     }
+  }
+
+  [[noreturn]] void refuse_short() const {
+    const int system = errno;
+    int error = Z_OK;
+    ::gzerror(file_.get(), &error);
+    input_.refuse(error == Z_ERRNO ? fmt::format("it cannot be read: {}.", std::generic_category().message(system))
+                                   : "it is cut short or damaged.");
   }
 
   InputFile input_;

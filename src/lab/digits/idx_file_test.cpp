@@ -34,7 +34,9 @@ TEST_F(IdxFileTest, ThatIsWrongIsRefusedByName) {
   EXPECT_THAT(refused(""), HasSubstr("file: it is cut short or damaged"));
   EXPECT_THAT(refused("text, not numbers"), HasSubstr("it does not begin with two zero bytes"));
   EXPECT_THAT(refused(std::string("\0\0\x0d\x01", 4) + good.substr(4)), HasSubstr("of type 0x0d"));
-  EXPECT_THAT(refused(good, 3), HasSubstr("it has 1 dimensions, and 3 are needed"));
+  EXPECT_THAT(refusal_of([&] { read_idx(folder_ / "data", 1); }), HasSubstr("data: it cannot be read: Is a directory"));
+  EXPECT_THAT(refused(good, 3), HasSubstr("it has 1 dimension, and 3 are needed"));
+  EXPECT_THAT(refused(idx({1, 3}, "abc")), HasSubstr("it has 2 dimensions, and 1 is needed"));
   EXPECT_THAT(refused(good.substr(0, good.size() - 1)), HasSubstr("it is cut short or damaged"));
   EXPECT_THAT(refused(good + "d"), HasSubstr("it goes on after its last value"));
   EXPECT_THAT(refused(idx({0}, "")), HasSubstr("a dimension of 0 cannot be"));

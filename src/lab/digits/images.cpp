@@ -2,8 +2,12 @@
 
 #include "lab/digits/idx_file.h"
 #include "lab/input_file.h"
+#include "lab/require.h"
 
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
 
 namespace lockstep::lab {
 
@@ -33,6 +37,20 @@ Images::Images(const fs::path& folder, const std::string& part) {
   if (labels_.max().item<std::int64_t>() > 9) {
     labels.refuse(fmt::format("it has a label {}; digits are 0 to 9.", labels_.max().item<std::int64_t>()));
   }
+}
+
+Images Images::share_by_label(int rank, int ranks) const {
+  require(size() % ranks == 0,
+          fmt::format("--partition by-label gives each rank as many digits as the others, and {} of them cannot be cut "
+                      "so for {} ranks: start a number of ranks that divides them.",
+                      size(), ranks));
+  std::vector<std::int64_t> order(static_cast<std::size_t>(size()));
+  std::iota(order.begin(), order.end(), 0);
+  const auto* const label = labels_.data_ptr<std::int64_t>();
+  std::stable_sort(order.begin(), order.end(), [label](std::int64_t a, std::int64_t b) { return label[a] < label[b]; });
+  const std::int64_t share = size() / ranks;
+  const torch::Tensor own = torch::tensor(order, torch::kInt64).narrow(0, rank * share, share);
+  return {pixels_.index_select(0, own), labels_.index_select(0, own)};
 }
 
 torch::data::Example<> Images::fetch(const std::vector<std::size_t>& indices) const {

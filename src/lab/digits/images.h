@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace lockstep::lab {
@@ -19,10 +20,16 @@ class Images {
   Images(const std::filesystem::path& folder, const std::string& part);
 
   std::int64_t size() const { return labels_.size(0); }
+  const torch::Tensor& labels() const { return labels_; }
+  /// Those of rank `rank` where `ranks` ranks have data of their own: sorted by label and cut into contiguous shares of
+  /// one size (McMahan et al. 2017). Throws Error (kInvalidArgument) where `ranks` does not divide their number.
+  Images share_by_label(int rank, int ranks) const;
   /// {samples, 1, 28, 28}, with the mean and deviation of MNIST's training images taken out, and labels {samples}.
   torch::data::Example<> fetch(const std::vector<std::size_t>& indices) const;
 
  private:
+  Images(torch::Tensor pixels, torch::Tensor labels) : pixels_(std::move(pixels)), labels_(std::move(labels)) {}
+
   torch::Tensor pixels_;  // uint8
   torch::Tensor labels_;  // int64
 };

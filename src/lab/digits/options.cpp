@@ -33,6 +33,7 @@ void validate(const DigitsOptions& options) {
   require(
       !settings.data.empty(),
       "--data is needed: the folder of MNIST's four idx files, gzipped or not (docs/labs.md says where to get it).");
+  require_one_of(partition_names(), settings.partition, "--partition");
   require_one_of(norm_names(), settings.norm, "--norm");
   require_one_of(scaling_names(), settings.scaling, "--scaling");
   require_size(settings.base_batch, "--base-batch");
@@ -40,6 +41,11 @@ void validate(const DigitsOptions& options) {
 }
 
 }  // namespace
+
+const std::vector<std::string>& partition_names() {
+  static const std::vector<std::string> names = {"shuffled", "by-label"};
+  return names;
+}
 
 const std::vector<std::string>& norm_names() {
   static const std::vector<std::string> names = {"batch", "sync", "group"};
@@ -60,10 +66,16 @@ double DigitsSettings::learning_rate() const {
 void add_digits_flags(CLI::App& app, DigitsOptions& options) {
   app.option_defaults()->take_last();  // a flag given again overrides
   DigitsSettings& settings = options.settings;
-  app.add_option("--data", settings.data, "Folder of MNIST: train- and t10k-images-idx3-ubyte, -labels-idx1-ubyte");
+  app.add_option("--data", settings.data,
+                 "Folder of MNIST: train- and t10k-images-idx3-ubyte, -labels-idx1-ubyte, gzipped or not");
+  app.add_option("--partition", settings.partition,
+                 "Digits that a rank learns from: shuffled (of all of them), by-label (each rank has other digits)")
+      ->capture_default_str();
   app.add_option("--norm", settings.norm,
                  "Normalisation: batch (over a rank's own samples), sync (over all ranks'), group (over channels)")
       ->capture_default_str();
+  app.add_flag("--norm-linear", settings.norm_linear,
+               "Normalise behind the first linear layer too, where a channel has one value an image");
   app.add_option("--scaling", settings.scaling,
                  "How the learning rate follows --batch from --base-batch: none, linear, square-root")
       ->capture_default_str();

@@ -11,10 +11,12 @@ namespace lockstep::lab {
 
 /// What decides which classifier of handwritten digits comes out.
 struct DigitsSettings {
-  std::string data;              ///< folder of MNIST's four files
-  std::string norm = "sync";     ///< one of norm_names()
-  std::string scaling = "none";  ///< one of scaling_names()
-  std::int64_t base_batch = 64;  ///< for which the learning rate is good
+  std::string data;                    ///< folder of MNIST's four files
+  std::string partition = "shuffled";  ///< one of partition_names()
+  std::string norm = "sync";           ///< one of norm_names()
+  bool norm_linear = false;            ///< behind the first linear layer too
+  std::string scaling = "none";        ///< one of scaling_names()
+  std::int64_t base_batch = 64;        ///< for which the learning rate is good
   Recipe recipe{
       .batch = 64, .epochs = 4, .learning_rate = 0.05, .warmup = 0.1, .weight_decay = 5e-4, .clip = 0, .seed = 1337};
 
@@ -23,8 +25,11 @@ struct DigitsSettings {
 };
 
 // As a run's settings.json has it.
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DigitsSettings, data, norm, scaling, base_batch, recipe)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DigitsSettings, data, partition, norm, norm_linear, scaling, base_batch, recipe)
 
+/// Which digits a rank learns from. shuffled: a part of each batch of all of them; by-label: a share of its own, see
+/// Images::share_by_label.
+const std::vector<std::string>& partition_names();
 /// batch: batch normalisation over a rank's own samples; sync: over those of all ranks; group: group normalisation,
 /// over a sample's own channels.
 const std::vector<std::string>& norm_names();

@@ -31,12 +31,16 @@ TEST_F(DigitsOptionsTest, TheLearningRateFollowsTheBatchAsAskedFor) {
 TEST_F(DigitsOptionsTest, LeftOpenAreThoseOfTheRunThatGoesOn) {
   DigitsSettings settings;
   settings.data = "x";
+  settings.partition = "by-label";
   settings.norm = "group";
+  settings.norm_linear = true;
   settings.scaling = "linear";
   settings.recipe.batch = 128;
   write_settings({.out = folder_.string()}, settings);
   const DigitsOptions options = parse_digits({"--resume", folder_.string()});
+  EXPECT_EQ(options.settings.partition, "by-label");
   EXPECT_EQ(options.settings.norm, "group");
+  EXPECT_TRUE(options.settings.norm_linear);
   EXPECT_EQ(options.common.recipe.batch, 128);
   EXPECT_DOUBLE_EQ(options.common.recipe.learning_rate, 2 * settings.recipe.learning_rate) << "scaled once";
   EXPECT_EQ(options.common.output.out, folder_.string());
@@ -61,6 +65,9 @@ TEST_F(DigitsOptionsTest, TheHelpShowsTheDefaultsThatHold) {
   EXPECT_EQ(recipe.weight_decay, 0.0005);
   EXPECT_EQ(shown("--clip"), "0");
   EXPECT_EQ(recipe.clip, 0);
+  EXPECT_EQ(shown("--partition"), "shuffled");
+  EXPECT_EQ(options.settings.partition, "shuffled");
+  EXPECT_FALSE(options.settings.norm_linear);
   EXPECT_EQ(shown("--out"), "runs/digits");
   EXPECT_EQ(options.common.output.out, "runs/digits");
 }
@@ -68,6 +75,8 @@ TEST_F(DigitsOptionsTest, TheHelpShowsTheDefaultsThatHold) {
 TEST_F(DigitsOptionsTest, ThatCannotBeAreRefusedByName) {
   EXPECT_THAT(refused({}), HasSubstr("--data is needed"));
   EXPECT_THAT(refused({"--data=x", "--norm=bach"}), HasSubstr("--norm is one of batch, sync, group, not bach"));
+  EXPECT_THAT(refused({"--data=x", "--partition=by-labels"}),
+              HasSubstr("--partition is one of shuffled, by-label, not by-labels. Did you mean 'by-label'?"));
   EXPECT_THAT(refused({"--data=x", "--scaling=cubic"}), HasSubstr("--scaling is one of none, linear, square-root"));
   EXPECT_THAT(refused({"--data=x", "--base-batch=0"}), HasSubstr("--base-batch must be at least 1"));
 }

@@ -3,9 +3,12 @@
 #include "base/units.h"
 #include "lab/classifier/weight_decay.h"
 #include "lab/digits/network.h"
+#include "lab/require.h"
+#include "lab/together.h"
 
 #include <fmt/format.h>
 #include <lockstep/safetensors.h>
+#include <lockstep/world.h>
 #include <torch/optim/sgd.h>
 #include <torch/utils.h>
 
@@ -39,14 +42,15 @@ RunRecord DigitsTask::describe() const {
 }
 
 std::string DigitsTask::announcement() const {
-  return fmt::format("{} images to learn from, {} to judge by; learning rate {:.3g}",
+  return fmt::format("{} images to learn from{}, {} to judge by; learning rate {:.3g}",
                      format_count(static_cast<std::uint64_t>(training_->size())),
+                     options_.settings.partition == "by-label" ? " (each rank from other digits)" : "",
                      format_count(static_cast<std::uint64_t>(evaluation_->size())),
                      options_.common.recipe.learning_rate);
 }
 
 std::shared_ptr<torch::nn::Module> DigitsTask::make_model(const Group& group, Sharded& /*sharded*/) {
-  net_ = digits_network(options_.settings.norm, group);
+  net_ = digits_network(options_.settings.norm, options_.settings.norm_linear, group);
   return net_.ptr();
 }
 
@@ -58,7 +62,19 @@ std::unique_ptr<torch::optim::Optimizer> DigitsTask::make_optimizer(const Sharde
 }
 
 std::unique_ptr<Loader> DigitsTask::training_loader(const Group& group, std::int64_t batch) {
-  return loader_of(group, training_, {.global_batch = batch, .seed = options_.common.recipe.seed, .workers = 1});
+  LoaderOptions options{.global_batch = batch, .seed = options_.common.recipe.seed, .workers = 1};
+  if (options_.settings.partition == "shuffled") return loader_of(group, training_, options);
+  std::shared_ptr<const Images> own;
+  together(group, [&] {
+    own = std::make_shared<const Images>(training_->share_by_label(group.rank(), group.size()));
+    require(batch % group.size() == 0,
+            fmt::format("--partition by-label takes as many digits of each rank, and a batch (or a part of it, by "
+                        "--accumulate) of {} cannot be cut so for {} ranks: give another --batch.",
+                        batch, group.size()));
+  });
+  // The same places of each share, in the same order: together a batch of all.
+  options.global_batch = batch / group.size();
+  return loader_of(World::alone(), std::move(own), options);
 }
 
 std::unique_ptr<Loader> DigitsTask::evaluation_loader(const Group& group) {

@@ -45,12 +45,12 @@ class ConfigFile {
       refuse(fmt::format("its position_embedding_type is '{}'; it takes absolute.", kind));
     }
     DistilBertConfig config;
-    config.vocabulary = number(said, "vocab_size");
-    config.positions = number(said, "max_position_embeddings");
-    config.width = number(said, bert ? "hidden_size" : "dim");
-    config.layers = number(said, bert ? "num_hidden_layers" : "n_layers");
-    config.heads = number(said, bert ? "num_attention_heads" : "n_heads");
-    config.feed_forward = number(said, bert ? "intermediate_size" : "hidden_dim");
+    config.vocabulary = size(said, "vocab_size");
+    config.positions = size(said, "max_position_embeddings");
+    config.width = size(said, bert ? "hidden_size" : "dim");
+    config.layers = size(said, bert ? "num_hidden_layers" : "n_layers");
+    config.heads = size(said, bert ? "num_attention_heads" : "n_heads");
+    config.feed_forward = size(said, bert ? "intermediate_size" : "hidden_dim");
     config.dropout = share(said, bert ? "hidden_dropout_prob" : "dropout", config.dropout);
     config.attention_dropout =
         share(said, bert ? "attention_probs_dropout_prob" : "attention_dropout", config.attention_dropout);
@@ -68,6 +68,7 @@ class ConfigFile {
 
   /// Of the classes "0", "1", ...
   std::vector<std::string> names_in(const json& labels) const {
+    if (labels.empty()) refuse("its id2label names no classes.");
     std::vector<std::string> names;
     for (std::size_t i = 0; i < labels.size(); ++i) {
       const auto found = labels.find(std::to_string(i));
@@ -90,6 +91,13 @@ class ConfigFile {
     return said[name].get<std::int64_t>();
   }
 
+  std::int64_t size(const json& said, const char* name) const {
+    constexpr std::int64_t kMost = std::int64_t{1} << 24;
+    const std::int64_t value = number(said, name);
+    if (value < 1 || value > kMost) refuse(fmt::format("its {} is {}; it must be from 1 to {}.", name, value, kMost));
+    return value;
+  }
+
   /// A number from 0 up to, and without, 1.
   double share(const json& said, const char* name, double otherwise) const {
     if (!said.contains(name) || said[name].is_null()) return otherwise;
@@ -100,11 +108,6 @@ class ConfigFile {
   }
 
   void require_sensible(const DistilBertConfig& config) const {
-    constexpr std::int64_t kMost = std::int64_t{1} << 24;
-    for (const std::int64_t size : {config.vocabulary, config.positions, config.width, config.layers, config.heads,
-                                    config.feed_forward, config.labels}) {
-      if (size < 1 || size > kMost) refuse(fmt::format("a size of {} cannot be: sizes are from 1 to {}.", size, kMost));
-    }
     if (config.width % config.heads != 0) {
       refuse(fmt::format("a width of {} cannot be cut into {} heads.", config.width, config.heads));
     }

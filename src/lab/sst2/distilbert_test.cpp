@@ -348,7 +348,8 @@ TEST_F(ConfigOfBert, RefusesOtherModels) {
   five.replace(five.find(R"("n_heads": 4)"), 12, R"("n_heads": 5)");
   EXPECT_THAT(refusal(five), HasSubstr("cannot be cut into 5 heads"));
   five.replace(five.find(R"("n_heads": 5)"), 12, R"("n_heads": 0)");
-  EXPECT_THAT(refusal(five), HasSubstr("a size of 0 cannot be"));
+  EXPECT_THAT(refusal(five), HasSubstr("its n_heads is 0; it must be from 1 to 16777216"));
+  EXPECT_THAT(refusal(with(R"("id2label": {}, )")), HasSubstr("id2label names no classes"));
   EXPECT_THAT(refusal_of([&] { read_config(folder_ / "absent.json"); }), HasSubstr("absent.json"));
 }
 

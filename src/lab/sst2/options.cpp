@@ -14,12 +14,6 @@ namespace {
 
 constexpr const char* kDefaultPreset = "full";
 
-const Sst2Preset* find_preset(const std::string& name) {
-  const auto& all = sst2_presets();
-  const auto found = std::find_if(all.begin(), all.end(), [&](const Sst2Preset& one) { return one.name == name; });
-  return found == all.end() ? nullptr : &*found;
-}
-
 std::string preset_names() {
   std::vector<std::string> names;
   for (const Sst2Preset& preset : sst2_presets()) names.emplace_back(preset.name);
@@ -57,10 +51,7 @@ Sst2Options defaults_for(const Sst2Options& asked) {
   }
   if (!asked.settings.weights.empty()) return options;  // a recipe's own defaults are those of fine-tuning
   options.settings.preset = asked.settings.preset.empty() ? kDefaultPreset : asked.settings.preset;
-  const Sst2Preset* const preset = find_preset(options.settings.preset);
-  require(preset != nullptr,
-          fmt::format("There is no --preset {}; there are {}.", options.settings.preset, preset_names()));
-  options.common.recipe = preset->recipe;
+  options.common.recipe = sst2_preset(options.settings.preset).recipe;
   return options;
 }
 
@@ -70,7 +61,10 @@ void validate(const Sst2Options& options) {
       !settings.data.empty(),
       "--data is needed: the folder of GLUE's SST-2 with train.tsv and dev.tsv (docs/labs.md says where to get it).");
   require(settings.preset.empty() || settings.weights.empty(),
-          "--weights brings its own size of model: leave out --preset.");
+          fmt::format("--weights brings its own size of model: leave out --preset {0}, or --weights if --preset {0} is "
+                      "that of the run to --resume.",
+                      settings.preset));
+  if (settings.weights.empty()) sst2_preset(settings.preset);
   require_at_least(3, settings.max_tokens, "--max-tokens");
   validate(options.common);
 }
@@ -90,6 +84,13 @@ const std::vector<Sst2Preset>& sst2_presets() {
        {.batch = 64, .epochs = 1, .learning_rate = 3e-3}},
   };
   return presets;
+}
+
+const Sst2Preset& sst2_preset(const std::string& name) {
+  const auto& all = sst2_presets();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Sst2Preset& one) { return one.name == name; });
+  require(found != all.end(), fmt::format("There is no --preset {}; there are {}.", name, preset_names()));
+  return *found;
 }
 
 void add_sst2_flags(CLI::App& app, Sst2Options& options) {

@@ -40,6 +40,8 @@ struct Sst2Preset {
   Recipe recipe;
 };
 const std::vector<Sst2Preset>& sst2_presets();
+/// Throws Error (kInvalidArgument) with the names that there are.
+const Sst2Preset& sst2_preset(const std::string& name);
 
 /// The options that `arguments` ask for: what they leave open is as the run to go on with had it, or as suits the
 /// preset, or the weights. Throws Error (kInvalidArgument) with what cannot be and what could, CLI::ParseError.

@@ -36,6 +36,9 @@ TEST_F(Sst2OptionsTest, LeftOpenAreThoseOfTheRunThatGoesOn) {
   EXPECT_EQ(options.common.recipe.batch, 24);
   EXPECT_EQ(options.common.recipe.epochs, 9);
   EXPECT_EQ(options.common.output.out, folder_.string());
+  EXPECT_THAT(refused({"--resume", folder_.string(), "--preset=huge"}), HasSubstr("There is no --preset huge"));
+  EXPECT_THAT(refused({"--resume", folder_.string(), "--weights=y"}),
+              HasSubstr("or --weights if --preset small is that of the run to --resume"));
   write_settings({.out = folder_.string()}, {{"other", 1}});
   EXPECT_THAT(refused({"--resume", folder_.string()}), HasSubstr("was no training of sst2"));
 }
@@ -44,7 +47,8 @@ TEST_F(Sst2OptionsTest, ThatCannotBeAreRefusedByName) {
   EXPECT_THAT(refused({}), HasSubstr("--data is needed"));
   EXPECT_THAT(refused({"--data=x", "--preset=huge"}),
               HasSubstr("There is no --preset huge; there are full, small, tiny"));
-  EXPECT_THAT(refused({"--data=x", "--preset=tiny", "--weights=y"}), HasSubstr("leave out --preset"));
+  EXPECT_THAT(refused({"--data=x", "--preset", ""}), HasSubstr("there are full, small, tiny"));
+  EXPECT_THAT(refused({"--data=x", "--preset=tiny", "--weights=y"}), HasSubstr("leave out --preset tiny"));
   EXPECT_THAT(refused({"--data=x", "--max-tokens=2"}), HasSubstr("--max-tokens must be at least 3"));
   EXPECT_THAT(refused({"--data=x", "--stage=4"}), HasSubstr("--stage must be 0, 1, 2 or 3, not 4"));
   EXPECT_THAT(refused({"--data=x", "--eval-every=-1"}), HasSubstr("--eval-every"));

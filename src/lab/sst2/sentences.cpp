@@ -23,6 +23,12 @@ struct Line {
   [[noreturn]] void refuse(const std::string& why) const { file.refuse(fmt::format("line {}: {}", number, why)); }
 };
 
+/// What stands in a line, as much of it as a sentence about it can bear.
+std::string shown(std::string_view text) {
+  constexpr std::size_t kMost = 60;
+  return printable(text.substr(0, kMost));
+}
+
 void require_utf8(const Line& line) {
   for (std::size_t at = 0; at < line.text.size();) {
     const std::size_t length = utf8_length(line.text, at);
@@ -36,7 +42,7 @@ void require_header(const Line& line) {
   if (line.text == "sentence\tlabel\r") line.refuse("it ends in CRLF: convert the file to Unix line ends.");
   line.refuse(
       fmt::format("the header must be 'sentence<TAB>label', as in GLUE's train.tsv and dev.tsv of SST-2; it is '{}'.",
-                  printable(line.text.substr(0, 60))));
+                  shown(line.text)));
 }
 
 Sentence parse(const Line& line) {
@@ -45,9 +51,10 @@ Sentence parse(const Line& line) {
   require_utf8(line);
   const std::size_t tab = line.text.find('\t');
   if (tab == std::string_view::npos) line.refuse("there is no label: a tab and 0 or 1 must follow the sentence.");
+  if (tab == 0) line.refuse("there is no sentence before the tab: take the line out.");
   const std::string_view label = line.text.substr(tab + 1);
   if (label.find('\t') != std::string_view::npos) line.refuse("there are more than the columns sentence and label.");
-  if (label != "0" && label != "1") line.refuse(fmt::format("the label must be 0 or 1; it is '{}'.", printable(label)));
+  if (label != "0" && label != "1") line.refuse(fmt::format("the label must be 0 or 1; it is '{}'.", shown(label)));
   return {std::string(line.text.substr(0, tab)), label == "1" ? 1 : 0};
 }
 

@@ -52,6 +52,9 @@ TEST_F(Sst2File, RefusesWhatIsWrongWithItsLine) {
   EXPECT_THAT(refusal(header + "good\t1\t2\n"), HasSubstr("line 2: there are more"));
   EXPECT_THAT(refusal(header + "good\tgreat\n"), HasSubstr("line 2: the label must be 0 or 1; it is 'great'"));
   EXPECT_THAT(refusal(header + "good\t-1\n"), HasSubstr("it is '-1'"));
+  EXPECT_THAT(refusal(header + "1\t" + std::string(999, 'x') + "\n"),
+              HasSubstr("it is '" + std::string(60, 'x') + "'"));
+  EXPECT_THAT(refusal(header + "good\t1\n\t0\n"), HasSubstr("line 3: there is no sentence before the tab"));
   EXPECT_THAT(refusal(header + "go\xFFod\t1\n"), HasSubstr("line 2: byte 3 is not UTF-8"));
   EXPECT_THAT(refusal(header + "good\t1\n\nbad\t0\n"), HasSubstr("line 3: it is empty"));
   EXPECT_THAT(refusal(header), HasSubstr("holds no sentences"));

@@ -22,10 +22,7 @@ namespace fs = std::filesystem;
 
 DistilBertConfig config_of(const Sst2Settings& settings) {
   if (!settings.weights.empty()) return read_config(fs::path(settings.weights) / "config.json");
-  const auto& presets = sst2_presets();
-  return std::find_if(presets.begin(), presets.end(),
-                      [&](const Sst2Preset& one) { return one.name == settings.preset; })
-      ->config;
+  return sst2_preset(settings.preset).config;
 }
 
 /// Embeddings of no token that comes are not trained: a vocabulary that the model has no room for is an error.
@@ -69,12 +66,13 @@ Sst2Task::Sst2Task(Sst2Options options) : options_(std::move(options)), config_(
     config_.vocabulary = wordpiece.size();
     config_.padding = wordpiece.padding();
   }
-  const std::int64_t longest = std::min(options_.settings.max_tokens, config_.positions);
-  training_ = std::make_shared<Examples>(read_sst2(data / "train.tsv"), wordpiece, longest);
-  auto evaluation = std::make_shared<Examples>(read_sst2(data / "dev.tsv"), wordpiece, longest);
+  training_ = std::make_shared<Examples>(read_sst2(data / "train.tsv"), wordpiece, max_tokens());
+  auto evaluation = std::make_shared<Examples>(read_sst2(data / "dev.tsv"), wordpiece, max_tokens());
   evaluation->sort_by_length();
   evaluation_ = std::move(evaluation);
 }
+
+std::int64_t Sst2Task::max_tokens() const { return std::min(options_.settings.max_tokens, config_.positions); }
 
 RunRecord Sst2Task::describe() const {
   RunRecord run;
@@ -89,7 +87,9 @@ std::string Sst2Task::announcement() const {
   std::string said = fmt::format("{} sentences to learn from, {} to judge by, {} tokens", count(training_->size()),
                                  count(evaluation_->size()), count(config_.vocabulary));
   if (const std::int64_t cut = training_->cut() + evaluation_->cut(); cut > 0) {
-    said += fmt::format("; {} sentences cut to --max-tokens {}", count(cut), options_.settings.max_tokens);
+    said += fmt::format(
+        "; {} sentence{} cut to {} tokens, {}", count(cut), cut == 1 ? "" : "s", max_tokens(),
+        max_tokens() < options_.settings.max_tokens ? "all that the model has positions for" : "as --max-tokens says");
   }
   return said;
 }

@@ -36,6 +36,9 @@ class Sst2Task : public ClassifierTask {
   void save(const std::filesystem::path& folder) const override;
 
  private:
+  /// Of a sentence, at most.
+  std::int64_t max_tokens() const;
+
   Sst2Options options_;
   DistilBertConfig config_;
   TokenizerFiles tokenizer_;

@@ -97,6 +97,19 @@ TEST_F(Sst2TaskTest, KeepsTheRulesOfItsVocabulary) {
   EXPECT_TRUE(rules.handle_chinese_chars);
 }
 
+TEST_F(Sst2TaskTest, SaysHowManySentencesAreCutAndWhy) {
+  const auto said = [&](const std::vector<std::string>& more) {
+    return Sst2Task(parse_sst2(arguments(more))).announcement();
+  };
+  EXPECT_THAT(said({}), AllOf(HasSubstr("48 sentences to learn from, 21 to judge by"), Not(HasSubstr("cut"))));
+  EXPECT_THAT(said({"--max-tokens=9"}), HasSubstr("; 11 sentences cut to 9 tokens, as --max-tokens says"));
+  std::string words;
+  for (int i = 0; i < 15; ++i) words += "good ";
+  write("data/dev.tsv", "sentence\tlabel\n" + words + "\t1\n");
+  EXPECT_THAT(said({"--max-tokens=20"}),
+              HasSubstr("; 1 sentence cut to 16 tokens, all that the model has positions for"));
+}
+
 TEST_F(Sst2TaskTest, SaysWhatItsWeightsDidNotDecide) {
   EXPECT_EQ(remark(), "");
   change_weights("none", "vocab_transform.bias");

@@ -37,6 +37,7 @@ void Sharded::samples(std::int64_t count) { agree_on_samples(sharder_->group(), 
 Sharded::Pause Sharded::pause() { return Pause(sharder_->pause()); }
 std::size_t Sharded::registered_bytes() const { return sharder_->registered_bytes(); }
 const Group& Sharded::group() const { return sharder_->group(); }
+std::size_t Sharded::buffer_bytes() const { return sharder_->buffer_bytes(); }
 int Sharded::stage() const { return sharder_->stage(); }
 std::vector<ParameterPiece> Sharded::pieces() const { return sharder_->pieces(); }
 std::vector<ParameterPiece> Sharded::checkpoint_pieces() { return sharder_->checkpoint_pieces(); }

@@ -299,7 +299,7 @@ std::vector<ParameterPiece> Sharder::checkpoint_pieces() {
 }
 
 std::size_t Sharder::registered_bytes() const {
-  std::size_t bytes = pool_->bytes() + wires_->bytes();
+  std::size_t bytes = buffer_bytes();
   for (const auto& flat : flats_) bytes += flat->keep() == Keep::kWhole ? flat->layout().bucket.bytes : 0;
   return bytes + (replica_ ? replica_->report().bytes : 0);
 }

@@ -47,6 +47,7 @@ class Sharder : public std::enable_shared_from_this<Sharder> {
   double clip_grad_norm(double max_norm);
   std::shared_ptr<void> pause();
   std::size_t registered_bytes() const;
+  std::size_t buffer_bytes() const { return pool_->bytes() + wires_->bytes(); }
   std::vector<ParameterPiece> pieces() const;
   std::vector<ParameterPiece> checkpoint_pieces();
   /// Collective.
