@@ -137,12 +137,14 @@ class Job {
     const int next = (world.rank() + 1) % kRanks;
     const int before = (world.rank() + kRanks - 1) % kRanks;
     float* const received = values.data() + kMessageElements;
-    std::vector<Pending> messages;
+    std::vector<Pending> sends;  // which go on while the rank waits for what it receives
     for (int i = 0; i < kMessagesInRound; ++i) {
-      messages.push_back(world.send(buffer_of(values.data(), kMessageElements), next, {.timeout = deadline}));
-      messages.push_back(world.receive(buffer_of(received, kMessageElements), before, {.timeout = deadline}));
+      sends.push_back(world.send(buffer_of(values.data(), kMessageElements), next, {.timeout = kNoDeadline}));
     }
-    for (Pending& message : messages) message.wait();
+    for (int i = 0; i < kMessagesInRound; ++i) {
+      world.receive(buffer_of(received, kMessageElements), before, {.timeout = deadline}).wait();
+    }
+    for (Pending& send : sends) send.wait();
   }
 
   /// The ranks of other hosts.
@@ -182,7 +184,7 @@ class Job {
       if (world.rank() == victim_) arm(member, tripwire, total);
       while (true) {
         operation(deadline);
-        // Who has no message to wait for is told by those who have.
+        // Who waits for no message of the victim is told by who does.
         world.barrier({.timeout = subject_.algorithm == kMessages ? kNoDeadline : deadline}).wait();
       }
     } catch (const Error& error) {
