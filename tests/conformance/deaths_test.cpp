@@ -43,10 +43,10 @@ struct Subject {
 };
 
 /// No collective, but messages: everybody's to the next. One is as much as a rank may pass between two looks at its
-/// tripwire; all of them are 128 MiB, far more than the streams hold (a socket's receive buffer may be 32 MiB).
+/// tripwire; all of them are far more than the streams hold (a socket's receive buffer may be 32 MiB).
 constexpr const char* kMessages = "messages";
 constexpr std::size_t kMessageElements = 2 * kElements;
-constexpr int kMessagesInRound = 16;
+constexpr int messages_in_round(Medium medium) { return medium == Medium::kTcp ? 10 : 4; }
 
 std::vector<Subject> every_subject() {
   std::vector<Subject> subjects;
@@ -133,15 +133,16 @@ class Job {
     });
   }
 
-  static void pass_round(const World& world, std::vector<float>& values, std::chrono::milliseconds deadline) {
+  void pass_round(const World& world, std::vector<float>& values, std::chrono::milliseconds deadline) const {
+    const int count = messages_in_round(subject_.medium);
     const int next = (world.rank() + 1) % kRanks;
     const int before = (world.rank() + kRanks - 1) % kRanks;
     float* const received = values.data() + kMessageElements;
     std::vector<Pending> sends;  // which go on while the rank waits for what it receives
-    for (int i = 0; i < kMessagesInRound; ++i) {
+    for (int i = 0; i < count; ++i) {
       sends.push_back(world.send(buffer_of(values.data(), kMessageElements), next, {.timeout = kNoDeadline}));
     }
-    for (int i = 0; i < kMessagesInRound; ++i) {
+    for (int i = 0; i < count; ++i) {
       world.receive(buffer_of(received, kMessageElements), before, {.timeout = deadline}).wait();
     }
     for (Pending& send : sends) send.wait();
