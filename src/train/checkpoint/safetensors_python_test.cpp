@@ -26,15 +26,10 @@ metadata = json.loads(content[8:8 + int.from_bytes(content[:8], 'little')])['__m
 save_file(load_file(sys.argv[2]), sys.argv[3], metadata)
 )";
 
-const char* python() {
-  const char* named = std::getenv("LOCKSTEP_PYTHON");
-  return named == nullptr ? "python3" : named;
-}
-
 class SafetensorsPython : public testing_support::TemporaryFolder {};
 
 TEST_F(SafetensorsPython, ReadsOursAndWritesTheSameBytes) {
-  if (Command({python(), "-c", "import safetensors.numpy"}).wait() != 0) {
+  if (!testing_support::python_has("safetensors.numpy")) {
     GTEST_SKIP() << "LOCKSTEP_PYTHON (or python3) has no packages safetensors and numpy";
   }
   std::vector<std::pair<std::string, torch::Tensor>> tensors;
@@ -46,7 +41,7 @@ TEST_F(SafetensorsPython, ReadsOursAndWritesTheSameBytes) {
   write_safetensors(all, tensors);
   std::erase_if(tensors, [](const auto& tensor) { return tensor.second.scalar_type() == torch::kBFloat16; });
   write_safetensors(ours, tensors, {{"format", "np"}});
-  Command copy({python(), "-c", kCopy, all.string(), ours.string(), theirs.string()});
+  Command copy({testing_support::python(), "-c", kCopy, all.string(), ours.string(), theirs.string()});
   ASSERT_EQ(copy.wait(), 0) << copy.errors();
   EXPECT_THAT(copy.output(), testing::HasSubstr("Int I32 [2, 3] 15\n"));
   EXPECT_THAT(copy.output(), testing::HasSubstr("BFloat16 BF16 [2, 3] 799\n"));
