@@ -62,6 +62,25 @@ Estimate ring(double p, double n, const FlatCost& cost) {
   return twice(ring_reduce_scatter(p, n, cost), ring_all_gather(p, n, cost));
 }
 
+/// n/p after n/p along the open ring, which is full after p - 1 steps and empty again after p - 1 more.
+Estimate pipeline(double p, double n, double reduced, const FlatCost& cost) {
+  const double steps = 2 * (p - 1);
+  return {rounds(steps, n / p, reduced * steps, cost), steps, p * (p - 1), (p - 1) * n, one_step(p) * n};
+}
+Estimate ring_broadcast(double p, double n, const FlatCost& cost) { return pipeline(p, n, 0, cost); }
+Estimate ring_reduce(double p, double n, const FlatCost& cost) { return pipeline(p, n, 1, cost); }
+
+/// The root scatters; then everybody but the root, which has everything, is told the rest.
+Estimate direct_broadcast(double p, double n, const FlatCost& cost) {
+  Estimate estimate = twice(star_scatter(p, n, cost), direct_all_gather(p, n, cost));
+  estimate.messages -= p - 1;
+  estimate.bytes -= (p - 1) / p * n;
+  return estimate;
+}
+Estimate direct_reduce(double p, double n, const FlatCost& cost) {
+  return twice(direct_reduce_scatter(p, n, cost), star_gather(p, n, cost));
+}
+
 /// The whole buffer down a binomial tree: the root sends one message a level.
 Estimate tree_broadcast(double p, double n, const FlatCost& cost) {
   const double h = levels(p);
@@ -102,13 +121,26 @@ Estimate log_both(double p, double n, const FlatCost& cost) {
   return twice(log_reduce_scatter(p, n, cost), log_all_gather(p, n, cost));
 }
 
+/// After the root's scatter; it needs to hear from nobody.
+Estimate circulant_broadcast(double p, double n, const FlatCost& cost) {
+  Estimate estimate = twice(star_scatter(p, n, cost), log_all_gather(p, n, cost));
+  estimate.messages -= levels(p);
+  estimate.bytes -= (p - 1) / p * n;
+  return estimate;
+}
+
 /// Two rings, half of each chunk each way: on a network with one port a rank both messages of a step share it.
-Estimate bidirectional_ring(double p, double n, const FlatCost& cost) {
-  Estimate estimate = ring(p, n, cost);
+Estimate both_ways(double p, double n, double reduced, const FlatCost& cost) {
+  Estimate estimate = half(p, n, p - 1, reduced, cost);
   if (p <= 2) return estimate;  // both ways lead to the same neighbour
-  estimate.seconds += 2 * (p - 1) * cost.alpha_s;
+  estimate.seconds += (p - 1) * cost.alpha_s;
   estimate.messages *= 2;
   return estimate;
+}
+Estimate bidirectional_reduce_scatter(double p, double n, const FlatCost& cost) { return both_ways(p, n, 1, cost); }
+Estimate bidirectional_all_gather(double p, double n, const FlatCost& cost) { return both_ways(p, n, 0, cost); }
+Estimate bidirectional_ring(double p, double n, const FlatCost& cost) {
+  return twice(bidirectional_reduce_scatter(p, n, cost), bidirectional_all_gather(p, n, cost));
 }
 
 /// The largest power of two of the ranks exchanges; the others hand in first, and are handed the result.
@@ -135,6 +167,58 @@ Estimate halving_doubling(double p, double n, const FlatCost& cost) {
   return core.with_others(log_both(core.size, n, cost), n, cost);
 }
 
+/// The blocks of n/p that go from (or to) rank 0, which has the most to do, while these exchange them: in a step in
+/// which they are e of a power of two, also those of who stands behind the e.
+template <class Behind>
+double blocks_exchanged(const Core& core, const Behind& behind) {
+  double blocks = 0;
+  for (double e = 1; e < core.size; e *= 2) blocks += e + behind(e);
+  return blocks;
+}
+
+/// The ranks behind hand in theirs before, and are told the others' after.
+Estimate gathered(const Core& core, double blocks, double p, double n, const FlatCost& cost) {
+  const double h = core.levels();
+  const double others = core.behind < 0.5 ? 0 : 1;  // steps before, and after
+  const double moved = (blocks + others * (p - 1)) * n / p;
+  return {(h + 2 * others) * cost.alpha_s + (moved + others * n / p) * cost.beta_s, h + 2 * others,
+          core.size * h + 2 * core.behind, (core.size - 1 + core.behind) * n, moved};
+}
+
+/// Who is near is asked first, and who has somebody behind it is among the first ranks.
+Estimate recursive_doubling_all_gather(double p, double n, const FlatCost& cost) {
+  const Core core(p);
+  return gathered(core, blocks_exchanged(core, [&](double e) { return std::min(e, core.behind); }), p, n, cost);
+}
+
+/// Who is far is asked first: of e ranks at equal distances their share.
+double far_blocks(const Core& core) {
+  return blocks_exchanged(core, [&](double e) { return std::ceil(e * core.behind / core.size); });
+}
+Estimate halving_doubling_all_gather(double p, double n, const FlatCost& cost) {
+  const Core core(p);
+  return gathered(core, far_blocks(core), p, n, cost);
+}
+/// The same backwards, except that the ranks behind hand in whole buffers.
+Estimate halving_doubling_reduce_scatter(double p, double n, const FlatCost& cost) {
+  const Core core(p);
+  const double h = core.levels();
+  const double moved = far_blocks(core) * n / p;
+  const Estimate among{h * cost.alpha_s + moved * (cost.beta_s + cost.gamma_s), h, core.size * h, (core.size - 1) * n,
+                       (p - 1) / p * n};
+  if (core.behind < 0.5) return among;
+  Estimate estimate = twice(
+      among, {rounds(1, n, 1, cost) + rounds(1, n / p, 0, cost), 2, 2 * core.behind, core.behind * (n + n / p), 0});
+  estimate.most_sent_bytes = n;
+  return estimate;
+}
+
+/// The all_reduce of nothing.
+template <Estimate (*all_reduce)(double, double, const FlatCost&)>
+Estimate barrier(double p, double, const FlatCost& cost) {
+  return all_reduce(p, 0, cost);
+}
+
 constexpr std::string_view kThakur = "Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005";
 constexpr std::string_view kChan = "Chan, Heimlich, Purkayastha, van de Geijn, CCPE 19(13), 2007";
 constexpr std::string_view kTraeff = "Traeff, arXiv:2410.14234, 2024";
@@ -147,7 +231,12 @@ constexpr std::string_view kBruck = "Bruck et al., IEEE TPDS 8(11), 1997";
 
 constexpr std::string_view kExchangeHalf = "(p-1)(alpha + n/p beta)";
 constexpr std::string_view kExchangeReduced = "(p-1)(alpha + n/p beta + n/p gamma)";
+constexpr std::string_view kRootAndAll = "2(p-1)(alpha + n/p beta)";
 constexpr std::string_view kExchangeBoth = "2(p-1)(alpha + n/p beta) + (p-1)/p n gamma";
+
+constexpr std::string_view kDoubled =
+    "H alpha + (p-1)/p n beta, H = floor(log2 p); unless p = 2^H, 2 alpha + n beta more, and at most q/p n beta, q = "
+    "2^H";
 
 }  // namespace
 
@@ -186,6 +275,33 @@ const std::vector<ClosedForm>& closed_forms() {
       {"circulant", Collective::kAllReduce, "2h alpha + 2(p-1)/p n beta + (p-1)/p n gamma", kTraeff, log_both},
       {"circulant", Collective::kReduceScatter, "h alpha + (p-1)/p n (beta + gamma)", kTraeff, log_reduce_scatter},
       {"circulant", Collective::kAllGather, "h alpha + (p-1)/p n beta", kTraeff, log_all_gather},
+      {"direct", Collective::kBroadcast, kRootAndAll, kThakur, direct_broadcast},
+      {"direct", Collective::kReduce, kExchangeBoth, kThakur, direct_reduce},
+      {"ring", Collective::kBroadcast, kRootAndAll, kPatarasuk, ring_broadcast},
+      {"ring", Collective::kReduce, "2(p-1)(alpha + n/p beta + n/p gamma)", kPatarasuk, ring_reduce},
+      {"circulant", Collective::kBroadcast, "(p-1+h) alpha + 2(p-1)/p n beta", kTraeff, circulant_broadcast},
+      {"bidirectional_ring", Collective::kReduceScatter, "(p-1)(2 alpha + n/p beta + n/p gamma)", kJain,
+       bidirectional_reduce_scatter},
+      {"bidirectional_ring", Collective::kAllGather, "(p-1)(2 alpha + n/p beta)", kJain, bidirectional_all_gather},
+      {"recursive_doubling", Collective::kAllGather, kDoubled, kThakur, recursive_doubling_all_gather},
+      {"halving_doubling", Collective::kAllGather, kDoubled, kRabenseifner, halving_doubling_all_gather},
+      {"halving_doubling", Collective::kReduceScatter,
+       "H alpha + (p-1)/p n (beta + gamma), H = floor(log2 p); unless p = 2^H, 2 alpha + (1 + 1/p) n beta + n gamma "
+       "more, and at most q/p n (beta + gamma), q = 2^H",
+       kRabenseifner, halving_doubling_reduce_scatter},
+      {"naive", Collective::kBarrier, "(p-1) alpha", kThakur, barrier<naive>},
+      {"star", Collective::kBarrier, "2(p-1) alpha", kChan, barrier<star>},
+      {"direct", Collective::kBarrier, "2(p-1) alpha", kThakur, barrier<direct>},
+      {"ring", Collective::kBarrier, "2(p-1) alpha", kPatarasuk, barrier<ring>},
+      {"bidirectional_ring", Collective::kBarrier, "4(p-1) alpha", kJain, barrier<bidirectional_ring>},
+      {"tree", Collective::kBarrier, "2h alpha", kThakur, barrier<tree>},
+      {"double_tree", Collective::kBarrier, "(u + d) alpha, u = d = 2h - 1 for p = 2^h, at most 2 floor(log2 p) else",
+       kSanders, barrier<double_tree>},
+      {"recursive_doubling", Collective::kBarrier, "H alpha, H = floor(log2 p); unless p = 2^H, 2 alpha more",
+       kRabenseifner, barrier<recursive_doubling>},
+      {"halving_doubling", Collective::kBarrier, "2H alpha, H = floor(log2 p); unless p = 2^H, 2 alpha more",
+       kRabenseifner, barrier<halving_doubling>},
+      {"circulant", Collective::kBarrier, "2h alpha", kTraeff, barrier<log_both>},
   };
   return kAll;
 }

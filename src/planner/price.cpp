@@ -166,7 +166,12 @@ double estimated_transfers(std::string_view algorithm, Collective collective, in
   return estimated_length(algorithm, collective, ranks).transfers;
 }
 
-std::function<double(double bytes)> timing(const Schedule& schedule, const PricedNetwork& network) {
+namespace {
+
+/// Bytes that a barrier is asked for do not move.
+double moved_bytes(Collective collective, double bytes) { return collective == Collective::kBarrier ? 0 : bytes; }
+
+std::function<double(double bytes)> timing_of_moved(const Schedule& schedule, const PricedNetwork& network) {
   if (const auto calibration = network.calibration) {
     if (network.medium == Medium::kTcp) {
       return [=](double bytes) { return calibration->tcp.model.predict(schedule, bytes); };
@@ -178,7 +183,16 @@ std::function<double(double bytes)> timing(const Schedule& schedule, const Price
   };
 }
 
-Price price_schedule(const Schedule& schedule, double bytes, const PricedNetwork& network) {
+}  // namespace
+
+std::function<double(double bytes)> timing(const Schedule& schedule, const PricedNetwork& network) {
+  return [seconds = timing_of_moved(schedule, network), collective = schedule.collective](double bytes) {
+    return seconds(moved_bytes(collective, bytes));
+  };
+}
+
+Price price_schedule(const Schedule& schedule, double asked_bytes, const PricedNetwork& network) {
+  const double bytes = moved_bytes(schedule.collective, asked_bytes);
   Price price{.algorithm = schedule.name,
               .source = Price::Source::kCalibrated,
               .note = {},

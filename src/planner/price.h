@@ -81,7 +81,7 @@ std::string_view to_string(Wiring::Kind kind);
 /// The seconds that a schedule takes at any size: simulated on the network, or as the calibration predicts.
 std::function<double(double bytes)> timing(const Schedule& schedule, const PricedNetwork& network);
 
-/// A whole schedule, by timing() of it.
+/// A whole schedule, by timing() of it. A barrier moves no bytes, whatever is asked.
 Price price_schedule(const Schedule& schedule, double bytes, const PricedNetwork& network);
 
 /// An algorithm of the catalogue: by timing() if its schedule is small enough, else by its closed form if there is one

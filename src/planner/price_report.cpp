@@ -73,7 +73,7 @@ std::vector<std::string> row_of(const Price& price) {
   const Estimate& estimate = price.estimate;
   std::string rank = "-";
   std::string link = "-";
-  if (price.counts && price.counts->messages > 0) {
+  if (price.counts && price.counts->bytes > 0) {
     const auto& busiest = price.counts->by_rank[static_cast<std::size_t>(price.counts->busiest_rank)];
     rank = fmt::format("{}: {}", price.counts->busiest_rank, bytes_text(busiest.sent_bytes + busiest.received_bytes));
     const Counts::Link& most = price.counts->busiest_link;
@@ -90,11 +90,18 @@ std::vector<std::string> row_of(const Price& price) {
           std::string(to_string(price.source))};
 }
 
+bool moves_bytes(const PriceRequest& request) { return request.collective != Collective::kBarrier; }
+
 std::string sweep_text(const Sweep& sweep, const PriceReport& report) {
-  const bool is_of_bytes = sweep.axis == Sweep::Axis::kBytes;
-  std::string text =
-      is_of_bytes ? fmt::format("\nAt {} ranks, by bytes: {}\n", report.request.ranks, fastest_text(sweep))
-                  : fmt::format("\nAt {}, by ranks: {}\n", bytes_text(report.request.bytes), fastest_text(sweep));
+  std::string where;
+  if (sweep.axis == Sweep::Axis::kBytes) {
+    where = fmt::format("At {} ranks, by bytes", report.request.ranks);
+  } else if (moves_bytes(report.request)) {
+    where = fmt::format("At {}, by ranks", bytes_text(report.request.bytes));
+  } else {
+    where = "By ranks";
+  }
+  std::string text = fmt::format("\n{}: {}\n", where, fastest_text(sweep));
   std::vector<std::vector<std::string>> rows{{"  from", "is faster", "than"}};
   for (const Crossing& crossing : crossings(sweep)) {
     rows.push_back({"  " + point_text(sweep.axis, crossing.at), crossing.above, crossing.below});
@@ -178,7 +185,8 @@ std::string fastest_text(const Sweep& sweep) {
 
 std::string price_table(const PriceReport& report, bool each_link) {
   std::string text =
-      fmt::format("{} of {} on {}{}: {}\n\n", to_string(report.request.collective), bytes_text(report.request.bytes),
+      fmt::format("{}{} on {}{}: {}\n\n", to_string(report.request.collective),
+                  moves_bytes(report.request) ? " of " + bytes_text(report.request.bytes) : "",
                   counted(static_cast<std::uint64_t>(report.request.ranks), "rank"),
                   report.request.segments > 1 ? fmt::format(" in {} segments", report.request.segments) : "",
                   network_text(report.network));
@@ -192,7 +200,9 @@ std::string price_table(const PriceReport& report, bool each_link) {
     text += fmt::format("{}  {}: {}\n", has_notes ? "" : "\n", price.algorithm, price.note);
     has_notes = true;
   }
-  for (const Sweep& sweep : report.sweeps) text += sweep_text(sweep, report);
+  for (const Sweep& sweep : report.sweeps) {
+    if (moves_bytes(report.request) || sweep.axis == Sweep::Axis::kRanks) text += sweep_text(sweep, report);
+  }
   for (const Price& price : report.prices) {
     if (each_link && !price.each_link.empty()) text += each_link_text(price);
   }

@@ -11,8 +11,9 @@ namespace {
 
 using testing::HasSubstr;
 
-PriceReport report_on(const std::vector<std::string>& algorithms, double most_transfers) {
-  PriceReport report{{.ranks = 4, .bytes = 1 << 20, .most_transfers = most_transfers},
+PriceReport report_on(const std::vector<std::string>& algorithms, double most_transfers,
+                      Collective collective = Collective::kAllReduce) {
+  PriceReport report{{.collective = collective, .ranks = 4, .bytes = 1 << 20, .most_transfers = most_transfers},
                      {.flat = FlatCost{.alpha_s = 1e-6, .beta_s = 1e-9, .gamma_s = 0}, .description = {}},
                      {},
                      {}};
@@ -40,6 +41,13 @@ TEST(PriceReport, ATableSaysWhatWhereAndHow) {
 TEST(PriceReport, AClosedFormIsPrintedWithItsSource) {
   EXPECT_THAT(price_table(report_on({"ring"}, 1), false),
               testing::AllOf(HasSubstr("closed form"), HasSubstr("ring: 2(p-1)(alpha + n/p beta)"), HasSubstr("2009")));
+}
+
+TEST(PriceReport, OfABarrierNothingIsSaidByBytes) {
+  const std::string table = price_table(report_on({"ring", "tree"}, 1e6, Collective::kBarrier), false);
+  EXPECT_THAT(table, testing::AllOf(testing::StartsWith("barrier on 4 ranks: flat network"), HasSubstr("\nBy ranks: "),
+                                    testing::Not(HasSubstr("by bytes"))));
+  EXPECT_THAT(table, testing::Not(HasSubstr("0 to 0"))) << "no pair is the busiest";
 }
 
 TEST(PriceReport, EachLinkIsListedOnRequest) {

@@ -54,6 +54,31 @@ TEST(Price, ALongOneIsPricedByItsClosedFormAndSaysSo) {
   EXPECT_FALSE(price.counts.has_value());
 }
 
+TEST(Price, ABarrierMovesNothing) {
+  const PriceRequest request{.collective = Collective::kBarrier, .ranks = 4, .bytes = 8 << 20};
+  const Price star = price_algorithm("star", request, kFlat);
+  EXPECT_EQ(star.source, Price::Source::kSimulated);
+  EXPECT_NEAR(star.estimate.seconds, 6e-6, 1e-12) << "three messages to the root, three from it";
+  EXPECT_EQ(star.estimate.bytes, 0);
+  EXPECT_EQ(star.counts->busiest_link.bytes, 0);
+  EXPECT_NEAR(timing(schedule_for("star", request), kFlat)(request.bytes), 6e-6, 1e-12);
+  PriceRequest many = request;
+  many.ranks = 24576;
+  EXPECT_NEAR(price_algorithm("ring", many, kFlat).estimate.seconds, 2 * 24575e-6, 1e-9);
+}
+
+/// Nothing that the catalogue builds is too long to be simulated, of no matter how many ranks, and has no formula.
+TEST(Price, EveryLongScheduleHasAClosedForm) {
+  for (const Algorithm& algorithm : algorithms()) {
+    for (const Collective collective : algorithm.collectives) {
+      const PriceRequest request{.collective = collective, .ranks = 24576, .bytes = 8 << 20};
+      if (estimated_transfers(algorithm.name, request, kFlat) <= request.most_transfers) continue;
+      EXPECT_EQ(price_algorithm(algorithm.name, request, kFlat).source, Price::Source::kClosedForm)
+          << algorithm.name << " " << to_string(collective);
+    }
+  }
+}
+
 TEST(Price, WithoutEitherThereIsNoneAndWhy) {
   const PricedNetwork described{.flat = {}, .description = flat_network(100, {})};
   const Price price = price_algorithm("ring", {.ranks = 100, .bytes = 1, .most_transfers = 100}, described);

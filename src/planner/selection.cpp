@@ -160,10 +160,11 @@ constexpr const char* kBuiltInOverMessages =
     "broadcast: 0-64KiB tree, 64KiB- ring; reduce: 0-64KiB tree, 64KiB- ring; gather: star; scatter: star; "
     "all_to_all: pairwise; barrier: recursive_doubling";
 
-/// On one host bytes go nowhere: the cores that all ranks share copy them, so that fewer messages win at any size. Of
-/// two ranks with much to copy one had better send while the other receives.
-constexpr const char* kBuiltInOverLoopback =
-    "all_reduce: 0-64KiB recursive_doubling, 64KiB- halving_doubling; all_gather: recursive_doubling";
+/// On one host bytes go nowhere: the cores that all ranks share copy them, so that fewer messages win, as long as
+/// caches hold what is copied. Of two ranks with much to copy one had better send while the other receives.
+constexpr const char* kBuiltInOverLoopback = "all_gather: recursive_doubling";
+constexpr const char* kBuiltInOverLoopbackOfFour =
+    "all_reduce: 0-64KiB recursive_doubling, 64KiB-4MiB halving_doubling, 4MiB- circulant";
 constexpr const char* kBuiltInOverLoopbackOfTwo =
     "all_reduce: 0-256KiB recursive_doubling, 256KiB-24MiB halving_doubling, 24MiB- star";
 
@@ -177,11 +178,12 @@ constexpr const char* kBuiltInBetweenHosts =
     "64KiB-4MiB hierarchical:circulant,circulant, 4MiB- ring";
 
 /// Through staging memory an exchange of everything costs one meeting where others cost two or more, and two ranks copy
-/// no more for it.
+/// no more for it; but each reads all of both buffers, which about here no longer fits into what a core has nearest,
+/// and a half of them still does.
 std::string plain_all_reduce(int ranks, bool own_core) {
   constexpr std::uint64_t kExchanged = std::uint64_t{1} << 20U;
   const auto p = static_cast<std::uint64_t>(std::max(ranks, 1));
-  if (p <= 2) return "; all_reduce plain: naive";
+  if (p <= 2) return "; all_reduce plain: 0-512KiB naive, 512KiB-2MiB direct, 2MiB- naive";
   const std::string end = exact_bytes(std::bit_floor(std::max<std::uint64_t>(1024, kExchanged / (p * p))));
   const bool few_at_once = !own_core && p > 4;
   return fmt::format("; all_reduce plain: 0-{0} naive, {0}{1}", end,
@@ -209,8 +211,11 @@ Selection built_in_on_one_host(int ranks, Medium medium, const char* source) {
   if (medium == Medium::kSharedMemory) return Selection::parse(built_in_over_memory(ranks), source);
   Selection selection = Selection::parse(kBuiltInOverMessages, source);
   const bool power_of_two = std::has_single_bit(static_cast<unsigned>(ranks));
-  if (medium == Medium::kTcp && ranks > 1 && power_of_two)
-    selection.override_with(Selection::parse(ranks == 2 ? kBuiltInOverLoopbackOfTwo : kBuiltInOverLoopback, source));
+  const auto prefer = [&](const char* text) { selection.override_with(Selection::parse(text, source)); };
+  if (medium != Medium::kTcp) return selection;
+  if (ranks == 2) prefer(kBuiltInOverLoopbackOfTwo);
+  if (ranks == 4) prefer(kBuiltInOverLoopbackOfFour);
+  if (ranks > 2 && power_of_two) prefer(kBuiltInOverLoopback);
   return selection;
 }
 

@@ -84,6 +84,7 @@ TEST(Selection, TwoRanksExchangePlainMemory) {
     EXPECT_EQ(select(built_in_selection(2, Medium::kMpi), Collective::kAllReduce, bytes, MemoryKind::kPlain),
               select(built_in_selection(2, Medium::kMpi), Collective::kAllReduce, bytes));
   }
+  EXPECT_EQ(select(built_in_selection(2), Collective::kAllReduce, 1 << 20, MemoryKind::kPlain), "direct");
   EXPECT_EQ(select(built_in_selection(4), Collective::kAllReduce, 64 << 20, MemoryKind::kPlain), "direct");
 }
 
@@ -117,13 +118,21 @@ TEST(Selection, HostsAlikeAreComposed) {
             built_in_selection(4, Medium::kTcp, {0, 0, 1, 1}));
 }
 
-TEST(Selection, OverTcpOnOneHostFewerMessagesWin) {
-  const auto picked = [](int ranks, Medium medium, const std::vector<int>& hosts = {}) {
-    return select(built_in_selection(ranks, medium, hosts), Collective::kAllReduce, 64 << 20);
+TEST(Selection, OverTcpOnOneHostFewerMessagesWinWhileCachesHoldThem) {
+  const auto picked_at = [](std::uint64_t bytes, int ranks, Medium medium, const std::vector<int>& hosts = {}) {
+    return select(built_in_selection(ranks, medium, hosts), Collective::kAllReduce, bytes);
   };
+  const auto picked = [&](int ranks, Medium medium, const std::vector<int>& hosts = {}) {
+    return picked_at(64 << 20, ranks, medium, hosts);
+  };
+  for (const int ranks : {2, 4, 8}) {
+    EXPECT_EQ(picked_at(16 << 10, ranks, Medium::kTcp), "recursive_doubling");
+    EXPECT_EQ(picked_at(512 << 10, ranks, Medium::kTcp), "halving_doubling");
+  }
   EXPECT_EQ(picked(2, Medium::kTcp), "star");
-  EXPECT_EQ(picked(4, Medium::kTcp), "halving_doubling");
-  EXPECT_EQ(picked(4, Medium::kTcp, {5, 5, 5, 5}), "halving_doubling");
+  EXPECT_EQ(picked(4, Medium::kTcp), "circulant");
+  EXPECT_EQ(picked(4, Medium::kTcp, {5, 5, 5, 5}), "circulant");
+  EXPECT_EQ(picked(8, Medium::kTcp), "ring");
   EXPECT_EQ(picked(3, Medium::kTcp), "ring") << "no power of two";
   EXPECT_EQ(picked(2, Medium::kTcp, {0, 1}), "ring") << "a network lies between";
   EXPECT_EQ(picked(2, Medium::kMpi), "ring") << "knows better ways than sockets";

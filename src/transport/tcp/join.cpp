@@ -86,7 +86,7 @@ class Joiner {
   }
 
   void keep(int peer, Channel channel, FileDescriptor socket) {
-    prepare(socket, Address::of(socket).is_loopback());
+    prepare(socket, request_.ranks_here);
     if (channel == Channel::kControl) notice_silence(socket);
     place(peer, channel) = std::move(socket);
   }

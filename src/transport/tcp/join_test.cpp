@@ -9,10 +9,13 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <array>
+#include <atomic>
 #include <cstring>
 #include <functional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace lockstep::tcp {
@@ -41,14 +44,17 @@ class JoinTest : public testing::Test {
             .timeout = milliseconds(20'000)};
   }
 
-  /// Joins each request in a thread of its own; what went wrong, by rank, empty where nothing did.
-  std::vector<std::string> join(const std::vector<JoinRequest>& requests) {
+  /// Joins each request in a thread of its own, all but the first after `before_others`; what went wrong, by rank,
+  /// empty where nothing did.
+  std::vector<std::string> join(
+      const std::vector<JoinRequest>& requests, const std::function<void()>& before_others = [] {}) {
     std::vector<std::string> errors(requests.size());
     hosts_.clear();
     hosts_.resize(requests.size());
     std::vector<std::jthread> threads;
     for (std::size_t i = 0; i < requests.size(); ++i) {
       threads.emplace_back([&, i] {
+        if (i > 0) before_others();
         try {
           hosts_[i] = join_processes(requests[i]);
         } catch (const Error& error) {
@@ -60,22 +66,8 @@ class JoinTest : public testing::Test {
     return errors;
   }
 
-  std::vector<JoinRequest> world(int size) const {
-    std::vector<JoinRequest> requests;
-    for (int rank = 0; rank < size; ++rank) requests.push_back(request(rank, size));
-    return requests;
-  }
-
-  int port_ = free_port();
-  Secret secret_ = Secret::make();
-  std::vector<Host> hosts_;
-};
-
-}  // namespace
-
-TEST_F(JoinTest, ConnectsEachTwoRanks) {
-  for (const int size : {2, 3, 5}) {
-    EXPECT_THAT(join(world(size)), testing::Each(""));
+  /// By a connection of each kind, which carries something either way.
+  void expect_each_two_connected(int size) const {
     for (int a = 0; a < size; ++a) {
       const auto& links = hosts_[static_cast<std::size_t>(a)].links;
       ASSERT_EQ(links.size(), static_cast<std::size_t>(size));
@@ -99,6 +91,25 @@ TEST_F(JoinTest, ConnectsEachTwoRanks) {
         }
       }
     }
+  }
+
+  std::vector<JoinRequest> world(int size) const {
+    std::vector<JoinRequest> requests;
+    for (int rank = 0; rank < size; ++rank) requests.push_back(request(rank, size));
+    return requests;
+  }
+
+  int port_ = free_port();
+  Secret secret_ = Secret::make();
+  std::vector<Host> hosts_;
+};
+
+}  // namespace
+
+TEST_F(JoinTest, ConnectsEachTwoRanks) {
+  for (const int size : {2, 3, 5}) {
+    EXPECT_THAT(join(world(size)), testing::Each(""));
+    expect_each_two_connected(size);
   }
 }
 
@@ -139,6 +150,33 @@ TEST_F(JoinTest, AWrongSecretIsRefusedAndTheJobGoesOn) {
   EXPECT_EQ(errors[1], "");
   // They came in time to be refused, or when the door was already shut.
   for (const std::size_t i : {2U, 3U}) EXPECT_NE(errors[i], "");
+}
+
+/// Silent ones, some that say a byte, and some that babble: before the others come to rank 0, and while all join.
+TEST_F(JoinTest, AThousandStrangersKeepNoRankOut) {
+  std::atomic<int> came = 0;
+  std::jthread crowd([&](const std::stop_token& stop) {
+    const std::string garbage(1000, 'x');
+    const Address address = Address::resolve("127.0.0.1", port_);
+    std::vector<FileDescriptor> strangers;
+    while (!stop.stop_requested()) {
+      const Deadline soon = std::chrono::steady_clock::now() + milliseconds(100);
+      FileDescriptor stranger = connect_to(address, soon);
+      if (!stranger) continue;  // rank 0 does not listen yet, or no more
+      (void)send_all(stranger, garbage.data(), std::array<std::size_t, 3>{0, 1, 1000}[strangers.size() % 3], soon);
+      strangers.push_back(std::move(stranger));
+      ++came;
+      if (strangers.size() >= 200) strangers.clear();
+    }
+  });
+  const Deadline late = std::chrono::steady_clock::now() + milliseconds(10'000);
+  const auto errors = join(world(3), [&] {
+    while (came < 1000 && std::chrono::steady_clock::now() < late) std::this_thread::yield();
+  });
+  crowd.request_stop();
+  EXPECT_GE(came, 1000);
+  ASSERT_THAT(errors, testing::Each(""));
+  expect_each_two_connected(3);
 }
 
 /// A peer that does not read for long is no dead line.

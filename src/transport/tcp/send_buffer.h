@@ -14,7 +14,9 @@ namespace lockstep::tcp {
 /// counts as unknown.
 std::optional<int> send_buffer_bytes(const std::string& wmem_max, const std::string& tcp_wmem);
 
-/// Of this system, read once.
-std::optional<int> send_buffer_bytes();
+/// Of this system, read once. `takes_turns`: ranks that share cores send to themselves over loopback. They work in
+/// turns, so that nothing is gained by what is in flight beyond what a core has nearest: an all-reduce of 64 MiB by 4
+/// ranks on 2 cores takes 10 to 17 % less with that.
+std::optional<int> send_buffer_bytes(bool takes_turns);
 
 }  // namespace lockstep::tcp

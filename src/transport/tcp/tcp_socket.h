@@ -71,8 +71,8 @@ Moved send_all(const FileDescriptor& socket, const void* data, std::size_t bytes
 Moved receive_all(const FileDescriptor& socket, void* data, std::size_t bytes, Deadline deadline);
 
 /// What every connection between ranks gets: small messages leave at once, and silence is broken now
-/// and then.
-void prepare(const FileDescriptor& socket, bool loopback);
+/// and then. `ranks_here`: how many ranks share this machine's cores.
+void prepare(const FileDescriptor& socket, int ranks_here);
 /// A machine or line that does not answer for 30 s breaks the connection. For those that never fill: one whose peer
 /// does not read would break too, however alive that is.
 void notice_silence(const FileDescriptor& socket);

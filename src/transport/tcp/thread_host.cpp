@@ -12,15 +12,15 @@ namespace lockstep::tcp {
 namespace {
 
 /// Both ends of a connection. A stranger that comes first is not taken for our own end.
-std::pair<FileDescriptor, FileDescriptor> connected_pair() {
+std::pair<FileDescriptor, FileDescriptor> connected_pair(int ranks) {
   const FileDescriptor listener = listen_on(Address::resolve("127.0.0.1", 0));
   const Deadline deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   FileDescriptor one = connect_to(Address::of(listener), deadline);
   while (one && std::chrono::steady_clock::now() < deadline) {
     FileDescriptor other = accept_from(listener);
     if (!other || Address::peer_of(other).to_string() != Address::of(one).to_string()) continue;
-    prepare(one, true);
-    prepare(other, true);
+    prepare(one, ranks);
+    prepare(other, ranks);
     return {std::move(one), std::move(other)};
   }
   throw Error(ErrorCode::kTransport, "A connection over loopback could not be made.");
@@ -35,9 +35,9 @@ std::vector<Host> thread_hosts(int ranks) {
     hosts[a].ranks_here = ranks;
     hosts[a].links.resize(hosts.size());
     for (std::size_t b = 0; b < a; ++b) {
-      std::tie(hosts[a].links[b].control, hosts[b].links[a].control) = connected_pair();
-      std::tie(hosts[a].links[b].data, hosts[b].links[a].data) = connected_pair();
-      std::tie(hosts[a].links[b].messages, hosts[b].links[a].messages) = connected_pair();
+      std::tie(hosts[a].links[b].control, hosts[b].links[a].control) = connected_pair(ranks);
+      std::tie(hosts[a].links[b].data, hosts[b].links[a].data) = connected_pair(ranks);
+      std::tie(hosts[a].links[b].messages, hosts[b].links[a].messages) = connected_pair(ranks);
     }
   }
   return hosts;
