@@ -29,7 +29,7 @@ std::vector<Round> rounds_of(int ranks) {
 /// Source: Traeff, "Optimal, Non-pipelined Reduce-scatter and Allreduce Algorithms", arXiv:2410.14234, 2024; for the
 /// all_gather: Bruck, Ho, Kipnis, Upfal, Weathersby, IEEE TPDS 8(11), 1997.
 // Cost: 2 ceil(log2 n) alpha + 2 (n - 1) / n bytes beta + (n - 1) / n bytes gamma; reduce_scatter and all_gather half
-// of the first two.
+// of the first two. broadcast: (n - 1 + ceil(log2 n)) alpha + 2 (n - 1) / n bytes beta, since the root scatters.
 Schedule circulant(const ScheduleRequest& request) {
   const int n = request.ranks;
   const bool broadcasts = request.collective == Collective::kBroadcast;

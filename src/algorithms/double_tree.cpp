@@ -53,10 +53,10 @@ class TwoTrees {
 ///
 /// Source: Sanders, Speck, Traeff, "Two-tree algorithms for full bandwidth broadcast, reduction and scan", Parallel
 /// Computing 35(12), 2009.
-// Cost, with h = floor(log2 n) the height: at most 4 h (alpha + bytes / 2 beta) + h bytes gamma; in k segments, of
-// which the rank that is busiest takes 4 half slices a step and sends as many, about (2 h + k - 1) (4 alpha + 2 / k
-// bytes beta
-// + 1 / k bytes gamma).
+// Cost, with h = floor(log2 n) the height: at most 4 h (alpha + bytes / 2 beta) + h bytes gamma. In k segments the rank
+// that is busiest takes 4 half slices a step and sends as many:
+//   about (2 h + k - 1) (4 alpha + 2 / k bytes beta + 1 / k bytes gamma).
+// broadcast: at most 2 ceil(log2 n) (alpha + bytes / 2 beta); reduce: as many times bytes / 2 gamma more.
 Schedule double_tree(const ScheduleRequest& request) {
   const int n = request.ranks;
   const bool has_top = has_root(request.collective);

@@ -26,7 +26,7 @@ void pipeline(ScheduleBuilder& s, int ranks, const Pass& pass) {
 ///
 /// Source: Patarasuk, Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", JPDC 69(2), 2009.
 // Cost: 2 (n - 1) alpha + 2 (n - 1) / n bytes beta + (n - 1) / n bytes gamma; reduce_scatter and all_gather half of the
-// first two.
+// first two. broadcast: 2 (n - 1) (alpha + bytes / n beta); reduce: 2 (n - 1) (alpha + bytes / n (beta + gamma)).
 Schedule ring(const ScheduleRequest& request) {
   const int n = request.ranks;
   const auto next = [n](int rank, int places) { return wrapped(rank + places, n); };

@@ -3,27 +3,34 @@
 #include "algorithms/catalog.h"
 #include "base/units.h"
 #include "cli/command.h"
+#include "cli/ranks.h"
 #include "cli/schedule_argument.h"
+#include "planner/price.h"
 #include "schedule/promise.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <memory>
-#include <string_view>
+#include <string>
 #include <vector>
 
 namespace lockstep::cli {
 
 namespace {
 
-/// Which algorithms of the catalogue a canonical reduction may run in place of the schedule.
-std::string admitted(const Schedule& schedule) {
-  std::vector<std::string_view> canonical;
-  std::vector<std::string_view> in_16_bits;
-  for (const std::string_view name : algorithms_for(schedule.collective)) {
+/// Which algorithms a canonical reduction may run in place of the schedule, of ranks on these hosts.
+std::string admitted(const Schedule& schedule, const std::vector<int>& hosts) {
+  if (schedule.ranks > kMostRanksInOrders) {
+    return fmt::format(
+        "What canonical mode admits is listed for at most {} ranks: to prove every algorithm on more takes long.\n",
+        kMostRanksInOrders);
+  }
+  std::vector<std::string> canonical;
+  std::vector<std::string> in_16_bits;
+  for (const std::string& name : all_algorithms(schedule.collective, hosts)) {
     const Proof proof = prove(find_algorithm(name).build(
-        {.collective = schedule.collective, .ranks = schedule.ranks, .root = schedule.root}));
+        {.collective = schedule.collective, .ranks = schedule.ranks, .root = schedule.root, .hosts = hosts}));
     if (proof.canonical) canonical.push_back(name);
     if (proof.canonical_in_16_bits) in_16_bits.push_back(name);
   }
@@ -32,7 +39,16 @@ std::string admitted(const Schedule& schedule) {
                      fmt::join(in_16_bits, ", "));
 }
 
-std::string report(const Schedule& schedule, const Proof& proof) {
+/// As --local-size places them; empty without it.
+std::vector<int> hosts_by_local_size(const CLI::App& command, int ranks) {
+  const CLI::Option* const local_size = command.get_option("--local-size");
+  if (local_size->empty()) return {};
+  const PricedNetwork network{
+      .flat = {}, .description = {}, .local_size = parse_local_size(local_size->as<std::string>(), ranks)};
+  return network.hosts_of(ranks);
+}
+
+std::string report(const Schedule& schedule, const Proof& proof, const std::vector<int>& hosts) {
   std::size_t transfers = 0;
   for (const Step& step : schedule.steps) transfers += step.size();
   std::string text =
@@ -49,9 +65,7 @@ std::string report(const Schedule& schedule, const Proof& proof) {
     text += proof.canonical
                 ? "Canonical: each sum follows the binary tree over the ranks, as in every canonical schedule.\n"
                 : "Not canonical: the sums follow other orders than the binary tree over the ranks.\n";
-    // Of more ranks than orders are listed for, to prove all algorithms takes long.
-    const bool sums = schedule.collective != Collective::kBarrier;
-    if (sums && !proof.orders.empty()) text += admitted(schedule);
+    if (schedule.collective != Collective::kBarrier) text += admitted(schedule, hosts);
   }
   return text;
 }
@@ -64,10 +78,10 @@ void add_prove(Program& program) {
   auto options = std::make_shared<ScheduleArgument>();
   options->add_to(*command);
   command->footer("Exit code 0: proved. 1: refused, with the step, chunk and rank, and why.");
-  command->callback([&program, options] {
+  command->callback([&program, command, options] {
     const Schedule schedule = options->load();
     const Proof proof = prove(schedule);
-    if (proof.proved()) return write_output("", report(schedule, proof));
+    if (proof.proved()) return write_output("", report(schedule, proof, hosts_by_local_size(*command, schedule.ranks)));
     fmt::print(stderr, "lockstep: The schedule '{}' is refused: {}\n", schedule.name, describe(*proof.refusal));
     program.exit_code = 1;
   });

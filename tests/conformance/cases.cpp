@@ -118,4 +118,35 @@ std::vector<Case> large_cases(const Facts& facts, int ranks, bool has_registered
   return cases;
 }
 
+std::vector<Case> all_cases(const Facts& facts, int ranks, bool has_registered) {
+  std::vector<Case> cases = small_cases(facts, ranks, has_registered);
+  const std::vector<Case> large = large_cases(facts, ranks, has_registered);
+  cases.insert(cases.end(), large.begin(), large.end());
+  return cases;
+}
+
+std::vector<Case> rounding_cases(int ranks, bool has_registered) {
+  const Facts& facts = facts_of(Collective::kAllReduce);
+  std::vector<Case> cases = small_cases(facts, ranks, has_registered);
+  for (Case& one : large_cases(facts, ranks, has_registered)) {
+    if (one.dtype == DataType::kFloat32 || one.dtype == DataType::kBFloat16) cases.push_back(std::move(one));
+  }
+  std::erase_if(cases, [](const Case& one) { return !shows_order(one); });
+  for (std::size_t i = 0; i < cases.size(); ++i) cases[i].values = i % 5 < 2 ? Values::kOrder : Values::kAnyBits;
+  return cases;
+}
+
+std::vector<Case> canonical_cases(int ranks, bool has_registered) {
+  std::vector<Case> cases;
+  for (const Collective collective : {Collective::kAllReduce, Collective::kReduceScatter, Collective::kReduce}) {
+    for (Case& one : small_cases(facts_of(collective), ranks, has_registered)) {
+      if (!shows_order(one)) continue;
+      one.reduction = Reduction::kCanonical;
+      one.values = cases.size() % 2 == 0 ? Values::kOrder : Values::kAnyBits;
+      cases.push_back(std::move(one));
+    }
+  }
+  return cases;
+}
+
 }  // namespace lockstep::conformance

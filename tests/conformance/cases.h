@@ -22,5 +22,12 @@ std::vector<std::size_t> uneven_blocks(int ranks, std::size_t count);
 std::vector<Case> small_cases(const Facts& facts, int ranks, bool has_registered);
 /// Every algorithm with every data type, operators and kinds of memory in turn, in buffers of several segments.
 std::vector<Case> large_cases(const Facts& facts, int ranks, bool has_registered);
+/// Both.
+std::vector<Case> all_cases(const Facts& facts, int ranks, bool has_registered);
+/// Of all_reduces those whose order shows, of values that are rounded on the way; large ones in a type that is summed
+/// in itself and one that is not.
+std::vector<Case> rounding_cases(int ranks, bool has_registered);
+/// Canonical reductions of such values, small ones, admitted or not.
+std::vector<Case> canonical_cases(int ranks, bool has_registered);
 
 }  // namespace lockstep::conformance

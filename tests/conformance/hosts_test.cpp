@@ -3,7 +3,6 @@
 #include "algorithms/catalog.h"
 #include "algorithms/every_request_for_tests.h"
 #include "tests/conformance/cases.h"
-#include "tests/conformance/member_memory.h"
 #include "tests/conformance/on_every_setting.h"
 #include "tests/conformance/shared_array.h"
 #include "tests/conformance/transfer_hash.h"
@@ -21,22 +20,8 @@ namespace lockstep::conformance {
 
 namespace {
 
-/// Alike, apart in rank, uneven (3 and 1), three of different sizes, one rank a host, and all on one.
-std::vector<Setting> settings_on_hosts() {
-  std::vector<Setting> settings;
-  for (const Medium medium : {Medium::kSharedMemory, Medium::kTcp}) {
-    for (const Home home : {Home::kThreads, Home::kProcesses}) {
-      for (const std::vector<int>& hosts : std::vector<std::vector<int>>{
-               {0, 0, 1, 1}, {0, 1, 0, 1}, {0, 0, 0, 1}, {0, 1, 0, 2, 1, 0}, {0, 1, 2}, {0, 0, 0}}) {
-        settings.push_back({medium, home, static_cast<int>(hosts.size()), hosts});
-      }
-    }
-  }
-  return settings;
-}
-
 class Hosts : public OnEverySetting {};
-INSTANTIATE_TEST_SUITE_P(On, Hosts, testing::ValuesIn(settings_on_hosts()), testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(On, Hosts, testing::ValuesIn(every_setting_on_hosts()), testing::PrintToStringParamName());
 
 /// The algorithms that a placement changes, and some that it does not.
 std::vector<std::string> names_to_try(Collective collective) {
@@ -46,6 +31,20 @@ std::vector<std::string> names_to_try(Collective collective) {
   });
   names.emplace_back("auto");
   return names;
+}
+
+/// Of the cases, those by these algorithms.
+std::vector<Case> of_those_to_try(const std::vector<Case>& cases) {
+  const std::vector<std::string> names = names_to_try(cases.front().collective);
+  std::vector<Case> tried;
+  for (const Case& one : cases) {
+    if (std::find(names.begin(), names.end(), one.algorithm) == names.end()) continue;
+    tried.push_back(one);
+    if (one.algorithm != "direct") continue;
+    tried.push_back(one);
+    tried.back().algorithm = "auto";
+  }
+  return tried;
 }
 
 }  // namespace
@@ -82,26 +81,23 @@ TEST_P(Hosts, WhatRunsIsTheScheduleOfThePlacement) {
   }
 }
 
+/// What a placement changes, in types that are summed in themselves, in another, and exactly.
 TEST_P(Hosts, ResultsAreTheOracles) {
   std::vector<Case> cases;
-  for (const Collective collective : {Collective::kAllReduce, Collective::kReduceScatter, Collective::kBroadcast}) {
-    const std::vector<std::string> names = names_to_try(collective);
-    for (Case& one : small_cases(facts_of(collective), GetParam().ranks, has_registered())) {
-      const bool tried = std::find(names.begin(), names.end(), one.algorithm) != names.end();
-      const bool kind = one.dtype == DataType::kFloat32 || one.dtype == DataType::kBFloat16;
-      if (tried && kind && (one.op == ReduceOp::kSum || one.op == ReduceOp::kMean)) cases.push_back(std::move(one));
+  for (const Facts& facts : all_facts()) {
+    if (facts.collective == Collective::kBarrier) continue;
+    for (const Case& one : of_those_to_try(all_cases(facts, GetParam().ranks, has_registered()))) {
+      const bool mixes = one.op == ReduceOp::kSum || one.op == ReduceOp::kMean;
+      const bool floats = one.dtype == DataType::kFloat32 || one.dtype == DataType::kBFloat16;
+      if (floats ? mixes : one.dtype == DataType::kInt32) cases.push_back(one);
     }
   }
   ASSERT_GT(cases.size(), 100U);
-  const Inputs inputs(GetParam().ranks);
-  run_world(GetParam(), [&](Member& member) {
-    MemberMemory memory(member.world, cases);
-    for (const Case& one : cases) {
-      Trial trial(member.world, inputs, one, memory.of(one));
-      trial.start();
-      trial.finish();
-    }
-  });
+  expect_conforming(cases);
+}
+
+TEST_P(Hosts, EveryRankGetsTheSameBytes) {
+  expect_same_bytes(of_those_to_try(rounding_cases(GetParam().ranks, has_registered())));
 }
 
 /// Hosts alike are composed; others run flat.

@@ -19,29 +19,40 @@ int small_number(ReduceOp op, std::mt19937_64& random) {
   return drawn - 8;
 }
 
-/// So large that 1 is lost beside it in the type.
-int large_number(DataType dtype) {
-  switch (dtype) {
-    case DataType::kBFloat16: return 1 << 27;
-    case DataType::kFloat16: return 1 << 12;
-    default: return 100'000'000;
+/// Two numbers of which the small one is lost beside the large one: in the type, and in float32 where that is summed
+/// in.
+struct FarApart {
+  bench::Exact large;
+  bench::Exact small = bench::Exact(1);
+};
+
+FarApart far_apart(DataType dtype) {
+  FarApart numbers{.large = bench::Exact(100'000'000)};
+  if (dtype == DataType::kBFloat16) numbers.large = bench::Exact(1 << 27);
+  if (dtype == DataType::kFloat64) (numbers.large = bench::Exact(1 << 30)) *= 1 << 30;
+  if (dtype == DataType::kFloat16) {  // two of the large ones are still a number
+    numbers.large = bench::Exact(1 << 14);
+    numbers.small.real = 0x1p-11;
   }
+  return numbers;
 }
 
-Bytes encoded(const std::vector<int>& numbers, DataType dtype) {
+Bytes encoded(const std::vector<bench::Exact>& numbers, DataType dtype) {
   Bytes bytes(numbers.size() * size_of(dtype));
   for (std::size_t i = 0; i < numbers.size(); ++i) {
-    bench::encode(bench::Exact(numbers[i]), dtype, bytes.data() + i * size_of(dtype));
+    bench::encode(numbers[i], dtype, bytes.data() + i * size_of(dtype));
   }
   return bytes;
 }
 
 /// Element i of all ranks is the i-th permutation of the four numbers, over and over.
 Bytes permutations(int rank, DataType dtype) {
-  const int large = large_number(dtype);
+  const auto [large, small] = far_apart(dtype);
+  bench::Exact minus_large = large;
+  minus_large *= -1;
   std::array<int, 4> order{0, 1, 2, 3};
-  const std::array<int, 4> values{large, 1, -large, 1};
-  std::vector<int> numbers;
+  const std::array values{large, small, minus_large, small};
+  std::vector<bench::Exact> numbers;
   while (numbers.size() < Inputs::kPeriod) {
     const int place = order[static_cast<std::size_t>(rank % 4)];
     numbers.push_back(values[static_cast<std::size_t>(place)]);
@@ -55,8 +66,8 @@ Bytes exact(DataType dtype, ReduceOp op, std::mt19937_64& random) {
   if (!is_floating(dtype) || op == ReduceOp::kMin || op == ReduceOp::kMax) {
     return kernels::random_operand(dtype, Inputs::kPeriod, random);
   }
-  std::vector<int> numbers(Inputs::kPeriod);
-  for (int& number : numbers) number = small_number(op, random);
+  std::vector<bench::Exact> numbers(Inputs::kPeriod);
+  for (bench::Exact& number : numbers) number = bench::Exact(small_number(op, random));
   return encoded(numbers, dtype);
 }
 

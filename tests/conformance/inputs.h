@@ -15,7 +15,7 @@ using Bytes = std::vector<unsigned char>;
 /// What ranks bring.
 enum class Values : std::uint8_t {
   kExact,   ///< the reduction is exact, so the same in whatever order the contributions are combined
-  kOrder,   ///< permutations of large, 1, -large, 1: a sum of floats depends on the order
+  kOrder,   ///< permutations of large, small, -large, small: a sum of floats depends on the order
   kAnyBits  ///< NaNs with payloads, infinities, zeros of both signs, denormals
 };
 

@@ -1,10 +1,12 @@
 #pragma once
 
+#include "tests/conformance/trial.h"
 #include "tests/conformance/worlds.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 namespace lockstep::conformance {
 
@@ -16,6 +18,10 @@ class OnEverySetting : public testing::TestWithParam<Setting> {
   }
   /// Whether operations on registered memory differ from those on other memory.
   static bool has_registered() { return GetParam().medium == Medium::kSharedMemory; }
+  /// Each case, on a new world of this kind, gives what its collective promises.
+  static void expect_conforming(const std::vector<Case>& cases);
+  /// Each gives every rank the same bytes, whatever the ranks bring, and however it is rounded on the way.
+  static void expect_same_bytes(const std::vector<Case>& cases);
 };
 
 #define LOCKSTEP_ON_EVERY_SETTING(suite) \

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <lockstep/error.h>
 
 #include <algorithm>
 #include <cstring>
@@ -133,6 +134,16 @@ void Trial::start() {
   pending_ =
       facts_.start(group_, case_, input_, {output_, case_.count(), case_.dtype},
                    {.algorithm = case_.algorithm, .reduction = case_.reduction, .in_background = case_.in_background});
+}
+
+bool Trial::start_if_admitted() {
+  try {
+    start();
+    return true;
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::kInvalidArgument) return false;
+    throw;
+  }
 }
 
 void Trial::finish() {

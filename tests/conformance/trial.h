@@ -59,6 +59,8 @@ class Trial {
 
   /// Fills the buffers and starts the operation.
   void start();
+  /// The same; false where canonical mode does not admit the algorithm.
+  bool start_if_admitted();
   /// Completes it. Throws std::runtime_error that names the case, the element and what stands there, unless all that
   /// the collective promises is there byte for byte and nothing around it was touched. Where the order of a sum shows
   /// and is nobody's promise, sums are not looked at.

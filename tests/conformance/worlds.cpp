@@ -44,6 +44,19 @@ std::vector<Setting> every_setting() {
   return settings;
 }
 
+std::vector<Setting> every_setting_on_hosts() {
+  std::vector<Setting> settings;
+  for (const Medium medium : {Medium::kSharedMemory, Medium::kTcp}) {
+    for (const Home home : {Home::kThreads, Home::kProcesses}) {
+      for (const std::vector<int>& hosts : std::vector<std::vector<int>>{
+               {0, 0, 1, 1}, {0, 1, 0, 1}, {0, 0, 0, 1}, {0, 1, 0, 2, 1, 0}, {0, 1, 2}, {0, 0, 0}}) {
+        settings.push_back({medium, home, static_cast<int>(hosts.size()), hosts});
+      }
+    }
+  }
+  return settings;
+}
+
 std::string name_of(const Setting& setting) {
   std::string name = std::string(setting.medium == Medium::kSharedMemory ? "shm" : "tcp") +
                      (setting.home == Home::kThreads ? "_threads_" : "_processes_") + std::to_string(setting.ranks);

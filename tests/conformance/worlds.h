@@ -26,6 +26,9 @@ struct Setting {
 
 /// Every medium, home and number of ranks that the suite knows.
 std::vector<Setting> every_setting();
+/// Every medium and home with ranks on hosts: alike, apart in rank, uneven (3 and 1), three of different sizes, one
+/// rank a host, and all on one.
+std::vector<Setting> every_setting_on_hosts();
 /// "shm_threads_3"
 std::string name_of(const Setting& setting);
 std::ostream& operator<<(std::ostream& out, const Setting& setting);

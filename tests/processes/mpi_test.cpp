@@ -71,6 +71,7 @@ INSTANTIATE_TEST_SUITE_P(Ranks, MpiManyRanks, testing::Values(5, 8));
 }  // namespace
 
 TEST_P(MpiRanks, Conform) { expect_right(GetParam(), "conform", 4); }
+TEST_P(MpiRanks, CanonicalSums) { expect_right(GetParam(), "canonical", 3); }
 TEST_P(MpiRanks, FollowSchedules) { expect_schedules_followed(GetParam()); }
 TEST_P(MpiRanks, HandWholeCollectivesToMpi) { expect_right(GetParam(), "hand_over", 3); }
 
