@@ -4,16 +4,15 @@
 #include "cli/command.h"
 #include "cli/ranks.h"
 #include "cli/training_program.h"
+#include "report/writable.h"
 #include "study/measure.h"
 #include "topology/cpus.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <lockstep/error.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -60,13 +59,9 @@ void check_training_of(const std::string& training, bool sweeps_stages) {
 
 /// The page can be written, once there is something to write.
 void check_page(const fs::path& page) {
-  const fs::path folder = page.has_parent_path() ? page.parent_path() : ".";
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (!error && ::access(folder.c_str(), W_OK) != 0) error = std::error_code(errno, std::generic_category());
-  if (!error && fs::is_directory(page)) error = std::make_error_code(std::errc::is_a_directory);
-  if (error)
-    bad_usage(fmt::format("--out {} cannot be written: {}; name another file.", page.string(), error.message()));
+  const std::error_code obstacle = obstacle_of_file(page, page.parent_path());
+  if (!obstacle) return;
+  bad_usage(fmt::format("--out {} cannot be written: {}; name another file.", page.string(), obstacle.message()));
 }
 
 study::StudyOptions parse(const LabOptions& typed, const std::vector<std::string>& flags, const Program& program) {
@@ -96,6 +91,8 @@ study::StudyOptions parse(const LabOptions& typed, const std::vector<std::string
 
 /// Words for the terminal, and the page.
 void show(const LabPage& page, const study::StudyOptions& options) {
+  std::error_code error;  // of which writing the page speaks
+  fs::create_directories(options.page.parent_path(), error);
   write_lab_page(page, options.page);
   for (const std::string& paragraph : page.paragraphs) fmt::print("{}\n\n", paragraph);
   for (const LabChart& chart : page.charts) fmt::print("{}: {}\n\n", chart.title, chart.words);
@@ -109,6 +106,7 @@ int run(const study::StudyOptions& options, const Measure& measure) {
                                  .training = find_training_program()};
   try {
     study::Workbench workbench(programs, [](const std::string& line) { fmt::print(stderr, "{}\n", line); });
+    study::check_input(workbench, options);
     show(page_of(measure(workbench, options)), options);
     return 0;
   } catch (const study::Interrupted& interrupted) {

@@ -1,13 +1,12 @@
 #include "lab/output_options.h"
 
 #include "lab/require.h"
+#include "report/writable.h"
 
 #include <fmt/format.h>
 #include <lockstep/error.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <system_error>
 
 namespace lockstep::lab {
@@ -15,31 +14,6 @@ namespace lockstep::lab {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Why nothing can be written to what is there; none if it can.
-std::error_code obstacle_at(const fs::path& there, int access) {
-  return ::access(there.c_str(), access) == 0 ? std::error_code() : std::error_code(errno, std::generic_category());
-}
-
-/// Why a folder cannot be written to, or made if it is not there; none if it can.
-std::error_code obstacle_of_folder(const fs::path& folder) {
-  std::error_code error;
-  fs::path there = fs::absolute(folder, error);
-  while (!fs::exists(there, error) && there.has_relative_path()) there = there.parent_path();
-  if (!fs::is_directory(there, error)) return std::make_error_code(std::errc::not_a_directory);
-  return obstacle_at(there, W_OK | X_OK);
-}
-
-/// The same of a file, whose folder must be there or be `made`.
-std::error_code obstacle_of_file(const fs::path& file, const fs::path& made) {
-  std::error_code error;
-  if (fs::is_directory(file, error)) return std::make_error_code(std::errc::is_a_directory);
-  if (fs::exists(file, error)) return obstacle_at(file, W_OK);
-  const fs::path folder = fs::absolute(file, error).parent_path();
-  const bool is_made = fs::weakly_canonical(folder, error) == fs::weakly_canonical(made, error);
-  if (!is_made && !fs::exists(folder, error)) return std::make_error_code(std::errc::no_such_file_or_directory);
-  return obstacle_of_folder(folder);
-}
 
 void require_none(const std::error_code& obstacle, const std::string& flag, const std::string& path) {
   require(!obstacle, fmt::format("{} {} cannot be written: {}; name another.", flag, path, obstacle.message()));
@@ -58,6 +32,7 @@ void add_output_flags(CLI::Option_group& group, OutputOptions& options) {
   group.add_option("--jsonl", options.jsonl, "File for one JSON object an iteration");
   group.add_option("--tensorboard", options.tensorboard, "Folder for TensorBoard's event files");
   group.add_flag("--log-sync", options.log_sync, "Print every bucket: parameters, bytes, algorithm, time");
+  group.add_flag("--check", options.check, "Read flags and input, say what is wrong with them, and train nothing");
 }
 
 void validate(const OutputOptions& options) { require_at_least(0, options.every, "--every"); }

@@ -15,6 +15,7 @@ struct OutputOptions {
   std::string tensorboard;  ///< folder; empty: none
   std::int64_t every = 0;   ///< print each n-th iteration; 0: about fifty of them
   bool log_sync = false;    ///< print each bucket
+  bool check = false;       ///< read the input, and write nothing
 
   std::filesystem::path folder() const { return out; }
   std::int64_t print_every(std::int64_t iterations) const;

@@ -12,29 +12,6 @@ namespace {
 /// From where nothing before it was under way any more: what a prediction is of.
 std::int64_t alone_from_us(const BucketTiming& bucket) { return std::max(bucket.launched_us, bucket.begun_us); }
 
-double milliseconds(const BucketTiming& bucket) {
-  return static_cast<double>(bucket.completed_us - alone_from_us(bucket)) / 1000;
-}
-
-std::vector<BucketRecord> bucket_records(const SyncReport& report) {
-  std::vector<BucketRecord> records;
-  for (const BucketTiming& bucket : report.buckets) {
-    records.push_back({.index = bucket.index,
-                       .parameters = bucket.parameters,
-                       .bytes = bucket.bytes,
-                       .algorithm = bucket.algorithm,
-                       .milliseconds = milliseconds(bucket),
-                       .hidden = bucket.hidden,
-                       .operation = bucket.operation,
-                       .block = bucket.block,
-                       .phase = bucket.phase,
-                       .steps = bucket.steps,
-                       .wire_bytes = bucket.wire_bytes,
-                       .predicted_ms = bucket.predicted_ms});
-  }
-  return records;
-}
-
 /// For how long some operation was under way; those that overlap, as a hook's may, count once.
 double under_way_ms(const SyncReport& report) {
   std::vector<std::pair<std::int64_t, std::int64_t>> spans;
@@ -51,6 +28,21 @@ double under_way_ms(const SyncReport& report) {
 
 }  // namespace
 
+BucketRecord record_of(const BucketTiming& bucket) {
+  return {.index = bucket.index,
+          .parameters = bucket.parameters,
+          .bytes = bucket.bytes,
+          .algorithm = bucket.algorithm,
+          .milliseconds = static_cast<double>(bucket.completed_us - alone_from_us(bucket)) / 1000,
+          .hidden = bucket.hidden,
+          .operation = bucket.operation,
+          .block = bucket.block,
+          .phase = bucket.phase,
+          .steps = bucket.steps,
+          .wire_bytes = bucket.wire_bytes,
+          .predicted_ms = bucket.predicted_ms};
+}
+
 double hidden_ms(const SyncReport& report) { return std::max(0.0, under_way_ms(report) - report.exposed_ms); }
 
 IterationRecord record_of(const Group& group, const SyncReport& report, double total_ms, const OutputOptions& options) {
@@ -61,7 +53,9 @@ IterationRecord record_of(const Group& group, const SyncReport& report, double t
   const bool sent = group.size() > 1 && !report.buckets.empty();
   record.bytes = sent ? report.bytes : 0;
   if (sent) record.algorithm = report.buckets.front().algorithm;
-  if (options.log_sync) record.buckets = bucket_records(report);
+  if (options.log_sync) {
+    for (const BucketTiming& bucket : report.buckets) record.buckets.push_back(record_of(bucket));
+  }
   return record;
 }
 

@@ -8,6 +8,9 @@
 
 namespace lockstep::lab {
 
+/// What is reported of a bucket.
+BucketRecord record_of(const BucketTiming& bucket);
+
 /// Of the time that communication was under way, what the calling thread computed beside: with the exposed time it is
 /// all communication of the iteration, T_comm.
 double hidden_ms(const SyncReport& report);

@@ -44,6 +44,7 @@ void TrainingTrace::add(const SyncReport& report) {
 }
 
 void TrainingTrace::add_bucket(const BucketTiming& bucket) {
+  const BucketRecord record = record_of(bucket);
   auto shown = arguments();
   shown["bytes"] = std::to_string(bucket.bytes);
   shown["algorithm"] = bucket.algorithm;
@@ -53,7 +54,10 @@ void TrainingTrace::add_bucket(const BucketTiming& bucket) {
   shown["phase"] = bucket.phase;
   shown["steps"] = std::to_string(bucket.steps);
   shown["bytes sent"] = std::to_string(bucket.wire_bytes);
-  if (bucket.predicted_ms) shown["predicted"] = shown_ms(*bucket.predicted_ms);
+  shown["measured"] = shown_ms(record.milliseconds);  // it alone; the span begins when it was asked for
+  if (record.predicted_ms) shown["predicted"] = shown_ms(*record.predicted_ms);
+  if (const auto error = record.prediction_error()) shown["error"] = fmt::format("{:+.1f} %", 100 * *error);
+  if (!record.block.empty()) shown["block"] = record.block;
   add({name_of(bucket), "communication", bucket.launched_us, bucket.completed_us, shown, true});
 }
 

@@ -47,6 +47,36 @@ TEST_F(Trace, HasTheWorkAndTheBuckets) {
   EXPECT_EQ(trace.extent(), "all iterations");
 }
 
+TEST_F(Trace, HasOfEachBucketWhatWasMeasuredBesideWhatWasPredicted) {
+  TrainingTrace trace(0);
+  trace.begin(1);
+  SyncReport report;
+  BucketTiming gather{.bytes = 4096, .algorithm = "ring", .launched_us = 1'000, .completed_us = 5'000};
+  gather.operation = "all_gather";
+  gather.block = "layers.0";
+  gather.steps = 3;
+  gather.wire_bytes = 2048;
+  gather.begun_us = 3'000;
+  gather.predicted_ms = 2.5;
+  report.buckets = {gather, {.index = 1, .launched_us = 6'000, .completed_us = 7'000}};
+  trace.add(report);
+  nlohmann::json shown, other;
+  const auto all = nlohmann::json::parse(written(trace));
+  for (const auto& event : all.at("traceEvents")) {
+    if (event.at("name") == "all_gather layers.0") shown = event.value("args", shown);
+    if (event.at("name") == "bucket 1") other = event.value("args", other);
+  }
+  ASSERT_TRUE(shown.is_object() && other.is_object());
+  EXPECT_EQ(shown["block"], "layers.0");
+  EXPECT_EQ(shown["steps"], "3");
+  EXPECT_EQ(shown["bytes sent"], "2048");
+  EXPECT_EQ(shown["measured"], "2.000 ms") << "from when those before it were complete, which is what is predicted";
+  EXPECT_EQ(shown["predicted"], "2.500 ms");
+  EXPECT_EQ(shown["error"], "+25.0 %");
+  EXPECT_EQ(other["measured"], "1.000 ms");
+  for (const char* unknown : {"predicted", "error", "block"}) EXPECT_FALSE(other.contains(unknown)) << unknown;
+}
+
 TEST_F(Trace, TellsGathersOfForwardFromThoseOfBackward) {
   TrainingTrace trace(0);
   trace.begin(1);

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace lockstep::study {
@@ -105,6 +106,15 @@ LabCurve curve_of(const BucketSweep& sweep, double BucketPoint::*measured, doubl
   return curve;
 }
 
+/// Bucket sizes, asked for, of points with a bucket of a size that the calibration measured.
+std::set<double> known_points(const BucketSweep& sweep) {
+  std::set<double> known;
+  for (const BucketPoint& point : sweep.points) {
+    if (has_known_size(point.buckets, sweep.calibrated)) known.insert(static_cast<double>(point.bucket_bytes));
+  }
+  return known;
+}
+
 LabTable table_of(const BucketSweep& sweep) {
   LabTable table{fmt::format("Each size, over {}, in milliseconds", sweep.medium),
                  {"buckets of", "number", "iteration", "predicted", "behind backward", "predicted", "communication",
@@ -127,9 +137,10 @@ void add_sweep(const BucketSweep& sweep, LabPage& page, PredictionErrors& errors
   const LabCurve behind = curve_of(sweep, &BucketPoint::behind_ms, &BucketPrediction::behind_ms, "behind backward");
   const LabCurve communication =
       curve_of(sweep, &BucketPoint::communication_ms, &BucketPrediction::communication_ms, "communication");
-  errors.add("iteration, " + sweep.medium, iteration);
-  errors.add("iteration behind backward, " + sweep.medium, behind);
-  errors.add("communication, " + sweep.medium, communication);
+  const std::set<double> known = known_points(sweep);
+  errors.add("iteration, " + sweep.medium, iteration, known);
+  errors.add("iteration behind backward, " + sweep.medium, behind, known);
+  errors.add("communication, " + sweep.medium, communication, known);
   const std::pair<LabAxis, LabAxis> axes{{"bytes of a bucket", true, true}, {"milliseconds"}};
   page.charts.push_back(chart_of(fmt::format("Iteration time, {}", sweep.medium), axes, {iteration, behind},
                                  words_on_time(sweep) + words_on_hiding(sweep)));
@@ -165,6 +176,7 @@ LabPage page_of(const BucketStudy& study) {
   predicted +=
       "The time to compute is that of a run of its own, with buckets of 1 GiB (the first of 1 MiB) behind backward, "
       "less its communication.";
+  predicted += kOnKnownSizes;
   page.paragraphs.push_back(predicted);
   errors.conclude(page, study.skipped);
   return page;

@@ -31,6 +31,7 @@ struct BucketSweep {
   FlatCost link;           ///< a ring's alpha and beta, for words
   std::string about;       ///< of the predictions
   CostModel model;
+  std::vector<std::uint64_t> calibrated = {};  ///< sizes that the model's calibration measured
   std::vector<BucketPoint> points;
 };
 

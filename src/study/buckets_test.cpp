@@ -81,6 +81,17 @@ TEST(Buckets, HaveAPageWithCurvesPredictionsAndErrors) {
   EXPECT_EQ(page.command, "lockstep lab buckets");
 }
 
+TEST(Buckets, OfASizeThatWasCalibratedWithCountInNoError) {
+  BucketStudy known = study(false);
+  known.sweeps[0].calibrated = {64, 4000, 4096};  // the second point's buckets
+  const LabPage page = page_of(known);
+  EXPECT_THAT(text_of(page), AllOf(HasSubstr("The 6 predictions of times have a median error of"),
+                                   HasSubstr("3 more are left out"), HasSubstr("counts in no error")));
+  EXPECT_THAT(page.charts[0].curves[0].predicted, SizeIs(3)) << "drawn all the same";
+  known.sweeps[0].calibrated = {64, 4096};
+  EXPECT_THAT(text_of(page_of(known)), Not(HasSubstr("left out")));
+}
+
 TEST(Buckets, ThatDifferByLessThanTheNoiseAreNotCalledBetter) {
   BucketStudy noisy = study(false);
   for (BucketPoint& point : noisy.sweeps[0].points) point.most_ms = 2 * point.iteration_ms;

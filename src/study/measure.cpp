@@ -23,6 +23,10 @@ std::vector<std::string> training_flags(const Workbench& workbench, const StudyO
   return flags;
 }
 
+void check_input(Workbench& workbench, const StudyOptions& options) {
+  workbench.check({.training = options.training, .flags = training_flags(workbench, options), .ranks = options.ranks});
+}
+
 double least(const std::vector<double>& rounds) {
   return rounds.empty() ? 0 : *std::min_element(rounds.begin(), rounds.end());
 }

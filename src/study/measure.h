@@ -14,6 +14,9 @@ BucketStudy measure_buckets(Workbench& workbench, const StudyOptions& options);
 ScalingStudy measure_scaling(Workbench& workbench, const StudyOptions& options);
 ShardingStudy measure_sharding(Workbench& workbench, const StudyOptions& options);
 
+/// Throws Error (kInvalidArgument) with what is wrong with the training's flags or input, before anything is measured.
+void check_input(Workbench& workbench, const StudyOptions& options);
+
 /// The flags of the training that a study runs: what was asked for, after what suits a study.
 std::vector<std::string> training_flags(const Workbench& workbench, const StudyOptions& options);
 /// Of the rounds of a point: what other programs take away makes it longer and never shorter.

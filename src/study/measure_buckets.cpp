@@ -75,6 +75,7 @@ BucketSweep sweep_of(Workbench& workbench, const StudyOptions& options, const Me
                     .link = medium.links.at(options.ranks),
                     .about = medium.about,
                     .model = medium.model,
+                    .calibrated = medium.seen,
                     .points = {}};
   for (std::size_t i = 0; i < rounds.size(); ++i) sweep.points.push_back(point_of(options.sizes[i], rounds[i]));
   return sweep;

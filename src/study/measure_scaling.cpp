@@ -75,6 +75,7 @@ class Scaling {
                                .about = medium.about,
                                .links = medium.links,
                                .model = medium.model,
+                               .calibrated = medium.seen,
                                .gradient_bytes = static_cast<double>(unseen(gradient(), medium)),
                                .collectives = {},
                                .trainings = {}});

@@ -28,6 +28,7 @@ ShardingStudy measure_sharding(Workbench& workbench, const StudyOptions& options
                       .about = medium.about,
                       .ranks = options.ranks,
                       .model = medium.model,
+                      .calibrated = medium.seen,
                       .stages = {}};
   const TrainingPlan plan{.training = options.training,
                           .flags = training_flags(workbench, options),

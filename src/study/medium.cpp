@@ -54,7 +54,7 @@ Medium shared_memory(Workbench& workbench, int most_ranks) {
                 .seen = {}};
   medium.about = fmt::format(
       "Over shared memory they come from {}: the cost of what a schedule makes the cores do, fitted to collectives "
-      "alone, of other sizes.",
+      "alone.",
       source);
   for (int ranks = 2; ranks <= most_ranks; ++ranks) medium.links[ranks] = ring_of(medium.model, ranks);
   for (const Sample& sample : calibration.samples) medium.seen.push_back(static_cast<std::uint64_t>(sample.bytes));

@@ -19,6 +19,12 @@ double largest(const std::vector<double>& values) {
 
 }  // namespace
 
+bool has_known_size(const std::vector<BucketRecord>& buckets, const std::vector<std::uint64_t>& calibrated) {
+  return std::any_of(buckets.begin(), buckets.end(), [&](const BucketRecord& bucket) {
+    return std::find(calibrated.begin(), calibrated.end(), bucket.bytes) != calibrated.end();
+  });
+}
+
 void PredictionErrors::add(const std::string& what, double predicted, double measured) {
   if (!(measured > 0) || !std::isfinite(predicted)) return;
   auto group = std::find_if(groups_.begin(), groups_.end(), [&](const auto& one) { return one.first == what; });
@@ -26,10 +32,11 @@ void PredictionErrors::add(const std::string& what, double predicted, double mea
   group->second.push_back(std::abs(predicted - measured) / measured);
 }
 
-void PredictionErrors::add(const std::string& what, const LabCurve& curve) {
+void PredictionErrors::add(const std::string& what, const LabCurve& curve, const std::set<double>& known) {
   for (const auto& [x, measured] : curve.measured) {
     for (const auto& [at, predicted] : curve.predicted) {
-      if (at == x) add(what, predicted, measured);
+      if (at != x) continue;
+      known.count(x) > 0 ? leave_out() : add(what, predicted, measured);
     }
   }
 }
@@ -44,12 +51,17 @@ double PredictionErrors::median() const { return bench::median(all()); }
 double PredictionErrors::worst() const { return largest(all()); }
 
 std::string PredictionErrors::sentence(const std::string& of) const {
-  if (empty()) return "Nothing was predicted.";
+  const std::string left_out =
+      left_out_ == 0 ? ""
+                     : fmt::format(" {} more {} left out: the calibration measured the size of a bucket there.",
+                                   left_out_, left_out_ == 1 ? "is" : "are");
+  if (empty()) return "Nothing was predicted." + left_out;
   const auto worst_group = std::max_element(groups_.begin(), groups_.end(), [](const auto& a, const auto& b) {
     return largest(a.second) < largest(b.second);
   });
   return fmt::format("The {} predictions of {} have a median error of {}, at worst {} ({}).", all().size(), of,
-                     percent(median()), percent(worst()), worst_group->first);
+                     percent(median()), percent(worst()), worst_group->first) +
+         left_out;
 }
 
 LabTable PredictionErrors::table(const std::string& of) const {

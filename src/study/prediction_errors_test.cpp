@@ -30,6 +30,28 @@ TEST(PredictionErrors, OfACurveAreWhereBothHaveAPoint) {
   EXPECT_NEAR(errors.median(), 0.1, 1e-12);
 }
 
+TEST(PredictionErrors, LeaveOutWhatTheCalibrationKnows) {
+  PredictionErrors errors;
+  const LabCurve curve{"ring", {{1, 10}, {2, 20}, {3, 30}}, {{1, 99}, {2, 22}, {3, 27}}};
+  errors.add("ring", curve, {1});
+  EXPECT_NEAR(errors.worst(), 0.1, 1e-12);
+  EXPECT_EQ(errors.sentence(),
+            "The 2 predictions of times have a median error of 10 %, at worst 10 % (ring). 1 more is left out: the "
+            "calibration measured the size of a bucket there.");
+  EXPECT_EQ(errors.table().rows.back()[1], "2");
+  PredictionErrors none;
+  none.add("ring", curve, {1, 2, 3});
+  EXPECT_EQ(none.sentence(),
+            "Nothing was predicted. 3 more are left out: the calibration measured the size of a bucket there.");
+}
+
+TEST(PredictionErrors, KnowABucketByItsSize) {
+  const std::vector<BucketRecord> buckets = {{.bytes = 65536}, {.bytes = 1000}};
+  EXPECT_TRUE(has_known_size(buckets, {256, 65536}));
+  EXPECT_FALSE(has_known_size(buckets, {256, 65532}));
+  EXPECT_FALSE(has_known_size({}, {256}));
+}
+
 TEST(PredictionErrors, PassOverWhatIsNoMeasurement) {
   PredictionErrors errors;
   errors.add("ring", 1, 0);

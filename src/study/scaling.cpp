@@ -147,7 +147,11 @@ void add_trainings(const ScalingStudy& study, LabPage& page, PredictionErrors& e
       time.predicted.emplace_back(ranks, predicted);
       share.measured.emplace_back(ranks, measured_share);
       share.predicted.emplace_back(ranks, predicted_share);
-      errors.add("training, " + sweep.medium, predicted, training.iteration_ms);
+      if (has_known_size(training.buckets, sweep.calibrated)) {
+        errors.leave_out();
+      } else {
+        errors.add("training, " + sweep.medium, predicted, training.iteration_ms);
+      }
       table.rows.push_back({sweep.medium, std::to_string(training.ranks), fmt::format("{:.2f}", training.iteration_ms),
                             fmt::format("{:.2f}", predicted), fmt::format("{:.2f}", training.exposed_ms),
                             fmt::format("{:.0f} %", 100 * measured_share),
@@ -193,6 +197,7 @@ LabPage page_of(const ScalingStudy& study) {
   predicted +=
       "A training is predicted from its run on one rank: forward and backward divided by the ranks, the update not, "
       "ranks beyond the cores in turns, and the communication that backward does not hide.";
+  predicted += kOnKnownSizes;
   page.paragraphs.push_back(predicted);
   errors.conclude(page, study.skipped);
   return page;

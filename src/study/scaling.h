@@ -4,6 +4,7 @@
 #include "study/cost_model.h"
 #include "study/records.h"
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -40,6 +41,7 @@ struct ScalingSweep {
   std::string about;              ///< of the predictions
   std::map<int, FlatCost> links;  ///< by ranks: a ring's alpha and beta, for words
   CostModel model;
+  std::vector<std::uint64_t> calibrated = {};  ///< sizes that the model's calibration measured
   double gradient_bytes = 0;  ///< of the all-reduce as large as the gradient, or nearly: a size not calibrated with
   std::vector<MeasuredCollective> collectives;
   std::vector<MeasuredTraining> trainings;  ///< on 2 ranks and more

@@ -80,6 +80,14 @@ TEST(Scaling, HasAPageWithCurvesPredictionsAndEfficiency) {
               AllOf(HasSubstr("saw none of these points"), HasSubstr("The 8 predictions of times have")));
 }
 
+TEST(Scaling, ATrainingWithABucketOfASizeThatWasCalibratedWithCountsInNoError) {
+  ScalingStudy known = study();
+  known.sweeps[0].trainings[1].buckets.push_back({.bytes = 1 << 16, .algorithm = "ring"});
+  known.sweeps[0].calibrated = {1 << 16};
+  EXPECT_THAT(text_of(page_of(known)), AllOf(HasSubstr("The 7 predictions of times have a median error of"),
+                                             HasSubstr("1 more is left out"), HasSubstr("counts in no error")));
+}
+
 TEST(Scaling, AGradientOfASizeThatWasCalibratedWithIsStoodForByAnother) {
   ScalingStudy moved = study();
   moved.gradient_bytes = 16000;

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
+#include <set>
 
 namespace lockstep::study {
 
@@ -219,8 +220,12 @@ LabPage page_of(const ShardingStudy& study) {
       study, "communication", [](const StagePoint& point) { return point.communication_ms; },
       [&](const StagePoint& point) { return predict_communication_ms(study, point); });
   formulas.add("bytes sent", sent);
-  times.add("iteration", iteration);
-  times.add("communication", communication);
+  std::set<double> known;
+  for (const StagePoint& point : study.stages) {
+    if (has_known_size(point.buckets, study.calibrated)) known.insert(point.stage);
+  }
+  times.add("iteration", iteration, known);
+  times.add("communication", communication, known);
   page.charts.push_back(chart_of("Bytes that a rank sends for an iteration", {{"stage"}, {"bytes", false, true}},
                                  {sent}, words_on_bytes(study, sent)));
   page.charts.push_back(
@@ -234,7 +239,8 @@ LabPage page_of(const ShardingStudy& study) {
                   "and the update's part of it, are those of a "
                   "run of its own at stage 0, with buckets of 1 GiB (the first of 1 MiB) behind backward, less its "
                   "communication.",
-                  study.about),
+                  study.about) +
+          kOnKnownSizes,
       formulas.sentence("memory and bytes") + " " + times.sentence()};
   page.tables = {table_of(study), formulas.table("memory and bytes"), times.table()};
   return page;

@@ -28,6 +28,7 @@ struct ShardingStudy {
   double compute_ms = 0;  ///< of an iteration at stage 0 less its communication: of a run that is no point of the sweep
   double update_ms = 0;   ///< of that, the optimizer's
   CostModel model;
+  std::vector<std::uint64_t> calibrated = {};  ///< sizes that the model's calibration measured
   std::vector<StagePoint> stages;
 };
 

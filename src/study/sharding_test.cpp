@@ -97,6 +97,15 @@ TEST(Sharding, HasAPageWithMemoryBytesAndTime) {
   EXPECT_EQ(page.tables.back().rows.back()[0], "all");
 }
 
+TEST(Sharding, AStageWithABucketOfASizeThatWasCalibratedWithCountsInNoErrorOfTimes) {
+  ShardingStudy known = study();
+  known.stages[3].buckets[1].bytes = 1 << 16;
+  known.calibrated = {1 << 14, 1 << 16};
+  EXPECT_THAT(text_of(page_of(known)),
+              AllOf(HasSubstr("The 16 predictions of memory and bytes have a median error of"),
+                    HasSubstr("The 6 predictions of times have a median error of"), HasSubstr("2 more are left out")));
+}
+
 TEST(Sharding, HasTheFormulasOfTheOptimizerAtHand) {
   ShardingStudy momentum = study();
   for (StagePoint& point : momentum.stages) {

@@ -33,19 +33,28 @@ ChildPlan Workbench::job(int ranks, const std::vector<std::string>& program, con
   return plan;
 }
 
+ChildPlan Workbench::training(const TrainingPlan& plan, const std::vector<std::string>& more,
+                              const ShapedNetwork* network) const {
+  std::vector<std::string> program{programs_.training, plan.training};
+  if (network == nullptr) program = {programs_.lockstep, "train", plan.training, "-n", std::to_string(plan.ranks)};
+  append(program, plan.flags);
+  append(program, more);
+  ChildPlan child = job(plan.ranks, program, network);
+  if (network == nullptr) child.command = std::move(program);
+  return child;
+}
+
+void Workbench::check(const TrainingPlan& plan) {
+  children_.output_of(training(plan, {"--out", (folder() / "run").string(), "--check"}, nullptr));
+}
+
 TrainingRun Workbench::train(const TrainingPlan& plan, const ShapedNetwork* network) {
   const fs::path out = folder() / "run", lines = folder() / "run.jsonl";
   fs::remove_all(out);
-  std::vector<std::string> program{programs_.training, plan.training};
-  append(program, plan.flags);
-  append(program, {"--iterations", std::to_string(kWarmup + plan.iterations), "--out", out.string(), "--jsonl",
-                   lines.string(), "--every", "1000000", "--log-sync"});
-  ChildPlan child = job(plan.ranks, program, network);
-  if (network == nullptr) {
-    child.command = {programs_.lockstep, "train", plan.training, "-n", std::to_string(plan.ranks)};
-    child.command.insert(child.command.end(), program.begin() + 2, program.end());
-  }
-  children_.output_of(child);
+  children_.output_of(training(plan,
+                               {"--iterations", std::to_string(kWarmup + plan.iterations), "--out", out.string(),
+                                "--jsonl", lines.string(), "--every", "1000000", "--log-sync"},
+                               network));
   const fs::path summary = out / "summary.json", trace = out / "trace.json";
   TrainingRun run = parse_summary(read_file(summary), summary.string());
   run.iterations = parse_iterations(read_file(lines), kWarmup + 1, lines.string());

@@ -49,6 +49,8 @@ class Workbench {
 
   /// `network`: over TCP, each rank with a card of its own; null: ranks share memory.
   TrainingRun train(const TrainingPlan& plan, const ShapedNetwork* network = nullptr);
+  /// Has the training read its input and do nothing else.
+  void check(const TrainingPlan& plan);
   /// All-reduces of float32. Of each size, in order.
   std::vector<CollectiveTime> measure(const CollectivePlan& plan, const ShapedNetwork* network = nullptr);
 
@@ -63,6 +65,9 @@ class Workbench {
   std::filesystem::path sample_text() const;
 
  private:
+  /// With further flags of the training.
+  ChildPlan training(const TrainingPlan& plan, const std::vector<std::string>& more,
+                     const ShapedNetwork* network) const;
   ChildPlan job(int ranks, const std::vector<std::string>& program, const ShapedNetwork* network) const;
 
   Programs programs_;

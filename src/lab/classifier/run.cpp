@@ -59,6 +59,7 @@ void run_classifier(const World& world, const std::string& command,
   const OutputOptions& output = task->options().output;
   check_algorithm(world, task->options().sharding.algorithm);
   ClassifierTraining training(world, *task);
+  if (output.check) return;
   std::optional<Journal> journal;
   together(world, [&] {
     make_folder(output);  // not before all input was read: wrong input leaves nothing behind

@@ -2,12 +2,17 @@
 #include "lab/sst2/task.h"
 
 #include "lab/sst2/test_sst2.h"
+#include "tests/processes/command.h"
 
 #include <gmock/gmock.h>
 #include <lockstep/safetensors.h>
 #include <lockstep/world.h>
 
+#include <algorithm>
+#include <cmath>
 #include <functional>
+#include <map>
+#include <sstream>
 
 namespace lockstep::lab {
 
@@ -108,6 +113,61 @@ TEST_F(Sst2TaskTest, SaysHowManySentencesAreCutAndWhy) {
   write("data/dev.tsv", "sentence\tlabel\n" + words + "\t1\n");
   EXPECT_THAT(said({"--max-tokens=20"}),
               HasSubstr("; 1 sentence cut to 16 tokens, all that the model has positions for"));
+}
+
+/// Prints of each sentence of argv[2] its tokens and what the model in argv[1] makes of it.
+constexpr const char* kLogits = R"(
+import sys
+import torch
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
+model = AutoModelForSequenceClassification.from_pretrained(sys.argv[1]).eval()
+tokenizer = AutoTokenizer.from_pretrained(sys.argv[1])
+for line in list(open(sys.argv[2]))[1:]:
+    tokens = tokenizer(line.split('\t')[0], return_tensors='pt')
+    with torch.no_grad():
+        logits = model(input_ids=tokens['input_ids'], attention_mask=tokens['attention_mask']).logits
+    print(*tokens['input_ids'][0].tolist(), '=', *['%.9g' % logit for logit in logits[0].tolist()])
+)";
+
+TEST_F(Sst2TaskTest, TransformersHasTheSameLogitsFromWhatWasKept) {
+  if (!testing_support::python_has("torch, transformers")) {
+    GTEST_SKIP() << "LOCKSTEP_PYTHON (or python3) has no packages torch and transformers";
+  }
+  std::map<std::string, std::pair<double, double>> ours;  // by tokens, as kLogits prints them
+  with_task({}, [&](Sst2Task& task) {
+    task.load_weights();
+    task.save(best_);
+    run_threads(1, [&](World& world) {
+      const torch::NoGradGuard no_grad;
+      const auto loader = task.evaluation_loader(world);
+      for (const Batch& batch : loader->epoch()) {
+        const torch::Tensor logits = task.logits(batch);
+        for (std::int64_t row = 0; row < batch.samples; ++row) {
+          std::string tokens;
+          for (std::int64_t i = 0; i < batch.lengths[row].item<std::int64_t>(); ++i) {
+            tokens += std::to_string(batch.data[row][i].item<std::int64_t>()) + " ";
+          }
+          ours[tokens] = {logits[row][0].item<double>(), logits[row][1].item<double>()};
+        }
+      }
+    });
+  });
+  const auto theirs = testing_support::run_command(
+      {testing_support::python(), "-c", kLogits, best_.string(), (folder_ / "data" / "dev.tsv").string()});
+  ASSERT_EQ(theirs.code, 0) << theirs.errors;
+  std::istringstream lines(theirs.output);
+  int rows = 0;
+  for (std::string line; std::getline(lines, line); ++rows) {
+    const std::string tokens = line.substr(0, line.find('='));
+    ASSERT_TRUE(ours.count(tokens)) << line << ": cut into other tokens";
+    const auto [negative, positive] = ours[tokens];
+    double their_negative = 0, their_positive = 0;
+    std::istringstream(line.substr(tokens.size() + 1)) >> their_negative >> their_positive;
+    const double largest = std::max(std::abs(their_negative), std::abs(their_positive));
+    EXPECT_NEAR(negative, their_negative, 1e-5 * largest) << line;
+    EXPECT_NEAR(positive, their_positive, 1e-5 * largest) << line;
+  }
+  EXPECT_EQ(rows, 21);
 }
 
 TEST_F(Sst2TaskTest, SaysWhatItsWeightsDidNotDecide) {

@@ -73,12 +73,13 @@ void run_text(const World& world, const std::vector<std::string>& arguments) {
   std::optional<Journal> journal;
   together(world, [&] {
     task = prepare_text(arguments);
-    if (world.rank() != 0) return;
+    if (world.rank() != 0 || task->options.output.check) return;
     const std::string command = fmt::format("lockstep-train text {}", fmt::join(arguments, " "));
     const bool goes_on = task->checkpoint.has_value();
     journal.emplace(task->options.output, describe_run(*task, world.size(), command), goes_on);
     announce(*task, *journal);
   });
+  if (task->options.output.check) return;
   TrainingTrace trace(world.rank());
   TextOutcome outcome = train_text(world, *task, trace, journal ? &*journal : nullptr);
   together(world, [&] { trace.write(task->options.output.folder()); });
