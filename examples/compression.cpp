@@ -1,6 +1,6 @@
 // Gradients in fewer bytes: a network learns which points of a square lie in a circle, and says how many bytes ranks
 // saved. Alone: ./compression. On four ranks: lockstep run -n 4 ./compression
-// Products of two thin matrices unless told otherwise: ./compression int8, or another name that is in hook_of
+// Products of two thin matrices unless told otherwise: ./compression int8, or another name that is in hook_of.h
 #include <lockstep/train.h>
 #include <torch/torch.h>
 
@@ -9,23 +9,7 @@
 
 #include "apart.h"
 #include "circle.h"
-
-lockstep::BucketHookPtr hook_of(const std::string& name, const lockstep::World& world) {
-  const auto dense = lockstep::all_reduce_hook(world);
-  // What is lost of one gradient is added to the next, where that is more than rounding.
-  const auto feedback = lockstep::error_feedback;
-  if (name == "bfloat16") return lockstep::cast_hook(torch::kBFloat16, dense);
-  if (name == "int8") return feedback(lockstep::int8_hook(world));
-  if (name == "sign") return feedback(lockstep::sign_hook(world, 64));
-  if (name == "qsgd") return lockstep::qsgd_hook(world, /*levels=*/7, /*seed=*/7);
-  if (name == "top_k") return feedback(lockstep::top_k_hook(world, 0.05));
-  if (name == "threshold") return feedback(lockstep::threshold_hook(world, 0.01));
-  if (name == "adaptive_threshold") return feedback(lockstep::adaptive_threshold_hook(world, 0.05));
-  if (name == "random_k")  // of which the values then go in 16 bits
-    return feedback(lockstep::random_k_hook(0.5, 7, lockstep::cast_hook(torch::kBFloat16, dense)));
-  if (name == "deep_gradient") return lockstep::deep_gradient_hook(world, {.fraction = 0.02, .warmup = 64});
-  return feedback(lockstep::power_sgd_hook(world, /*rank=*/1, 7));
-}
+#include "hook_of.h"
 
 int main(int argc, char** argv) {
   auto world = lockstep::World::from_env();

@@ -35,8 +35,9 @@ int main(int argc, char** argv) {
       ++iteration;
       if (world.rank() == 0)
         std::printf("iteration %lld loss %.4f %a\n", static_cast<long long>(iteration), loss, loss);
-      if (iteration == iterations) break;
+      if (iteration < iterations) continue;
+      checkpoints.save(iteration, state);  // inside the loop: when it is left the loader goes on to the next epoch
+      break;
     }
   }
-  checkpoints.save(iteration, state);
 }

@@ -1,16 +1,20 @@
 // Batches of 1,024 instead of 64, which begin as 256 and grow; LAMB, or LARS, with a learning rate that is scaled to
 // them, a warm-up and a decay.
 //   ./large_batch lars, or without a word for LAMB        on four ranks: lockstep run -n 4 ./large_batch
+//   ./large_batch cosine, or step, or without a word for a polynomial decay: with either optimizer
 #include <lockstep/train.h>
 #include <torch/torch.h>
 
 #include <cstdio>
 #include <memory>
+#include <set>
+#include <string>
 
 #include "apart.h"
 #include "circle.h"
 
-int main(int argc, char**) {
+int main(int argc, char** argv) {
+  const std::set<std::string> words(argv + 1, argv + argc);
   auto world = lockstep::World::from_env();
   torch::manual_seed(7);
   torch::nn::Sequential net(torch::nn::Linear(2, 64), torch::nn::ReLU(), torch::nn::Linear(64, 2));
@@ -20,10 +24,14 @@ int main(int argc, char**) {
   const lockstep::BatchWarmup parts{.first = 1, .last = 4, .iterations = 40};  // of which an update is made
   lockstep::LearningRate rate;
   rate.warmup = kIterations / 10;
-  rate.decay = lockstep::Decay::kPolynomial;
-  rate.end = kIterations;
+  rate.decay = words.contains("cosine") ? lockstep::Decay::kCosine
+               : words.contains("step") ? lockstep::Decay::kStep
+                                        : lockstep::Decay::kPolynomial;
+  rate.end = kIterations;       // cosine and polynomial
+  rate.milestones = {80, 120};  // step: the rate falls after these...
+  rate.factor = 0.1;            // ...to a tenth
   std::unique_ptr<torch::optim::Optimizer> optimizer;
-  if (argc > 1) {
+  if (words.contains("lars")) {
     rate.peak = lockstep::scaled_linearly(0.25, 64, kPart * parts.last);  // 0.25 is good for 64 samples
     optimizer = std::make_unique<lockstep::Lars>(net->parameters(), lockstep::LarsOptions(rate.peak).trust(0.01));
   } else {
@@ -50,8 +58,9 @@ int main(int argc, char**) {
         const double mean_loss = replica.mean(loss).item<double>();
         const double difference = apart(world, net->parameters());
         if (world.rank() == 0) {
-          std::printf("iteration %lld of %lld samples loss %.4f apart %g\n", static_cast<long long>(iteration),
-                      static_cast<long long>(part * kPart), mean_loss, difference);
+          std::printf("iteration %lld of %lld samples rate %.6f loss %.4f apart %g\n",
+                      static_cast<long long>(iteration), static_cast<long long>(part * kPart),
+                      optimizer->param_groups()[0].options().get_lr(), mean_loss, difference);
         }
       }
       part = 0;

@@ -1,6 +1,5 @@
 // Ranks that train by themselves and meet now and then: a network learns which points of a square lie in a circle.
-// Alone:
-// ./local_sgd. On four ranks: lockstep run -n 4 ./local_sgd. DiLoCo: ./local_sgd diloco
+// Alone: ./local_sgd. On four ranks: lockstep run -n 4 ./local_sgd. DiLoCo: ./local_sgd diloco
 #include <lockstep/train.h>
 #include <torch/torch.h>
 
@@ -8,6 +7,7 @@
 #include <memory>
 #include <string_view>
 
+#include "apart.h"
 #include "circle.h"
 
 int main(int argc, char** argv) {
@@ -37,8 +37,9 @@ int main(int argc, char** argv) {
     }
     replica.synchronise();
     const double loss = metrics.reduce()[0].second;
+    const double difference = apart(world, net->parameters());
     if (world.rank() == 0) {
-      std::printf("epoch %d loss %.4f fewer bytes %.1f\n", epoch, loss, replica.traffic().ratio());
+      std::printf("epoch %d loss %.4f apart %g fewer bytes %.1f\n", epoch, loss, difference, replica.traffic().ratio());
     }
   }
 }

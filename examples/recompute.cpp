@@ -1,11 +1,14 @@
 // Activation checkpointing: blocks forget what they computed, and compute it again when backward comes to them. Less
 // memory, more work, the same numbers. Alone: ./recompute. On four ranks: lockstep run -n 4 ./recompute. To compare,
 // with all that is computed kept: ./recompute keep
+// One block that is applied four times gets four gradients in a backward, each time that it is computed again: with a
+// static graph they are waited for. ./recompute tied, or ./recompute tied keep
 #include <lockstep/train.h>
 #include <malloc.h>
 #include <torch/torch.h>
 
 #include <cstdio>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -49,15 +52,18 @@ double allocated() {
   return static_cast<double>(info.uordblks + info.hblkhd) / (1 << 20);
 }
 
-int main(int argc, char**) {
+int main(int argc, char** argv) {
+  const std::set<std::string> words(argv + 1, argv + argc);
+  const bool keep = words.contains("keep"), tied = words.contains("tied");
   auto world = lockstep::World::from_env();
   torch::manual_seed(7);
   Net net;
-  for (int i = 0; i < 4; ++i) {
+  for (int i = 0; i < (tied ? 1 : 4); ++i) {
     const torch::nn::Sequential block(torch::nn::Linear(32, 256), torch::nn::GELU(), torch::nn::Linear(256, 32));
     net.blocks.push_back(net.register_module("block" + std::to_string(i), block));
   }
-  lockstep::DataParallel replica(world, net);
+  if (tied) net.blocks.resize(4, net.blocks[0]);
+  lockstep::DataParallel replica(world, net, {.static_graph = tied});
   torch::optim::SGD optimizer(net.parameters(), torch::optim::SGDOptions(0.05).momentum(0.9));
   lockstep::Metrics metrics(world, {"loss", "MiB"});
   auto loader = lockstep::make_loader(Circle(), world, {.global_batch = 256, .seed = 7});
@@ -65,7 +71,7 @@ int main(int argc, char**) {
     for (auto& batch : loader->epoch()) {
       optimizer.zero_grad();
       const double before = allocated();
-      const auto loss = torch::nn::functional::cross_entropy(net.forward(batch.data, argc > 1), batch.target);
+      const auto loss = torch::nn::functional::cross_entropy(net.forward(batch.data, keep), batch.target);
       metrics.add("MiB", allocated() - before, 1);
       loss.backward();
       optimizer.step();

@@ -1,11 +1,14 @@
 // A training that may be killed at any moment: started again, it goes on from its last checkpoint, on as many ranks as
 // it then has.
 //   lockstep run -n 3 ./resume out 200      and, after it was killed,      lockstep run -n 2 ./resume out 200
+// With dropout each rank draws random numbers of its own: ./resume out 200 dropout. On as many ranks as before it goes
+// on with the same bits, unless it forgets where they were with their random numbers: ./resume out 200 forgetful
 #include <lockstep/train.h>
 #include <torch/torch.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 
 /// Points of a square, and whether they lie in a circle. Point i depends on i only.
 struct Circle : torch::data::datasets::Dataset<Circle> {
@@ -16,12 +19,15 @@ struct Circle : torch::data::datasets::Dataset<Circle> {
   torch::optional<std::size_t> size() const override { return 1024; }
 };
 
-int main(int argc, char** argv) {
-  if (argc != 3) return std::fprintf(stderr, "usage: resume FOLDER ITERATIONS\n"), 2;
+int main(int argc, char** argv) try {
+  if (argc < 3) return std::fprintf(stderr, "usage: resume FOLDER ITERATIONS [dropout | forgetful]\n"), 2;
   const std::int64_t iterations = std::atoll(argv[2]);
+  const std::string random = argc > 3 ? argv[3] : "none";
   auto world = lockstep::World::from_env();
   torch::manual_seed(7);
-  torch::nn::Sequential net(torch::nn::Linear(2, 64), torch::nn::Tanh(), torch::nn::Linear(64, 2));
+  torch::nn::Sequential net(torch::nn::Linear(2, 64), torch::nn::Tanh(), torch::nn::Dropout(random == "none" ? 0 : 0.2),
+                            torch::nn::Linear(64, 2));
+  torch::manual_seed(7 + static_cast<std::uint64_t>(world.rank()));  // from here on, numbers of its own on each rank
   lockstep::DataParallel replica(world, *net);
   torch::optim::AdamW optimizer(net->parameters(), 1e-2);
   auto loader = lockstep::make_loader(Circle(), world, {.global_batch = 64, .seed = 7});
@@ -29,6 +35,7 @@ int main(int argc, char** argv) {
   lockstep::Checkpoints checkpoints(world, argv[1], {.keep = 2});
   lockstep::TrainingState state;  // all that has to come back
   state.module("model", *net).optimizer("optimizer", optimizer, *net).loader("loader", *loader);
+  if (random != "forgetful") state.random("random");
   std::int64_t iteration = checkpoints.load(state).value_or(0);
   if (world.rank() == 0)
     std::printf("from iteration %lld on %d ranks\n", static_cast<long long>(iteration), world.size());
@@ -51,7 +58,10 @@ int main(int argc, char** argv) {
   }
   checkpoints.wait();
   double sum = 0;  // of the squares of all parameters: one number that says whether two trainings ended at one place
-  for (const auto& parameter : net->parameters()) sum += parameter.detach().square().sum().item<double>();
-  if (world.rank() == 0)
-    std::printf("done: squares %.6f, saving stalled %.2f ms\n", sum, checkpoints.report().stall_ms);
+  for (const auto& parameter : net->parameters())
+    sum += parameter.detach().to(torch::kFloat64).square().sum().item<double>();
+  if (world.rank() == 0) std::printf("done: squares %a, saving stalled %.2f ms\n", sum, checkpoints.report().stall_ms);
+} catch (const lockstep::Error& error) {  // on every rank the same
+  std::fprintf(stderr, "%s\n", error.what());
+  return 1;
 }

@@ -1,6 +1,7 @@
 // A network whose parameters, gradients and optimizer state are shared out among the ranks (ZeRO, FSDP).
 // On four ranks, stage 2 instead of 3: lockstep run -n 4 ./train_sharded 2
-// More words say more: "lamb" the optimizer, "host" a copy on each host, "bf16" or "int8" what gathers carry.
+// More words say more: "lamb" the optimizer, "host" a copy on each host, "bf16" or "int8" what gathers carry, "keep"
+// that blocks stay whole from forward to backward.
 #include <lockstep/train.h>
 #include <torch/torch.h>
 
@@ -26,6 +27,8 @@ int main(int argc, char** argv) {
       options.gather_as = lockstep::GatherAs::kBfloat16;
     } else if (word == "int8") {
       options.gather_as = lockstep::GatherAs::kInt8Blocks;
+    } else if (word == "keep") {
+      options.reshard_after_forward = false;
     } else {
       options.stage = std::atoi(word.c_str());
     }
@@ -51,6 +54,15 @@ int main(int argc, char** argv) {
       shard.clip_grad_norm(1.0);  // by the norm of all pieces
       shard.step(*optimizer);     // updates this rank's piece and gathers the others'
     }
-    if (world.rank() == 0) std::printf("epoch %d loss %.4f\n", epoch, loss.item<double>());
+    int gathers = 0;  // in the last iteration
+    std::uint64_t bytes = 0;
+    for (const auto& operation : shard.report().buckets) {
+      if (operation.operation != "all_gather") continue;
+      ++gathers;
+      bytes += operation.wire_bytes;
+    }
+    if (world.rank() != 0) continue;
+    std::printf("epoch %d loss %.4f, gathers %d of %.1f KiB together\n", epoch, loss.item<double>(), gathers,
+                static_cast<double>(bytes) / 1024);
   }
 }

@@ -2,6 +2,7 @@
 // input.
 #include "report/tensorboard_for_tests.h"
 #include "tests/processes/command.h"
+#include "tests/processes/small_disk.h"
 #include "tests/processes/temporary_folder.h"
 
 #include <fmt/format.h>
@@ -218,18 +219,12 @@ TEST_F(TextTraining, GoesOnFromACheckpoint) {
 }
 
 TEST_F(TextTraining, AFullDiskIsAnErrorThatNamesTheFile) {
-  // A file system that the checkpoint fits into and the report does not; in a mount namespace, so that nothing stays
-  // mounted.
-  const std::string script =
-      fmt::format("mount -t tmpfs -o size=52k none {0} || exit 77; \"$@\"; code=$?; ls {0}; exit $code", out_.string());
   fs::create_directory(out_);
-  Arguments command = arguments(2, {"--iterations=2", "--layers=1", "--width=4", "--heads=1"});
-  command.insert(command.begin(), {"unshare", "--map-root-user", "--mount", "sh", "-c", script, "sh"});
-  if (start({"unshare", "--map-root-user", "--mount", "true"}).code != 0) {
-    GTEST_SKIP() << "no mount namespace can be made here, so no full disk";
-  }
-  const Result result = start(command);
-  if (result.code == 77) GTEST_SKIP() << "no file system can be mounted here, so no full disk";
+  // The checkpoint fits, and the report does not.
+  const Result result = start(
+      testing_support::on_a_small_disk(out_, "52k", fmt::format("\"$@\"; code=$?; ls {}; exit $code", out_.string()),
+                                       arguments(2, {"--iterations=2", "--layers=1", "--width=4", "--heads=1"})));
+  if (result.code == testing_support::kNoSmallDisk) GTEST_SKIP() << testing_support::kWhyNoSmallDisk;
   EXPECT_EQ(result.code, 1) << result.output;
   EXPECT_THAT(result.errors, HasSubstr("out/report.html"));
   EXPECT_THAT(result.errors, HasSubstr("No space left on device"));

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -118,9 +119,9 @@ struct Compressed {
 
 TEST(Example, CompressionLearnsWithEachHook) {
   for (const auto& [hook, least_ratio] :
-       {Compressed{"bfloat16", 1.9}, Compressed{"int8", 3.5}, Compressed{"sign", 15}, Compressed{"qsgd", 7},
-        Compressed{"top_k", 9}, Compressed{"threshold", 1.5}, Compressed{"adaptive_threshold", 7},
-        Compressed{"random_k", 3.9}, Compressed{"deep_gradient", 10}}) {
+       {Compressed{"bfloat16", 1.9}, Compressed{"float16", 1.9}, Compressed{"int8", 3.5}, Compressed{"sign", 15},
+        Compressed{"qsgd", 7}, Compressed{"top_k", 9}, Compressed{"threshold", 1.5},
+        Compressed{"adaptive_threshold", 7}, Compressed{"random_k", 3.9}, Compressed{"deep_gradient", 10}}) {
     const auto output = output_of("compression", 2, {hook});
     EXPECT_LT(last_value(" loss ", output), 0.3) << output;
     EXPECT_GT(last_value(" bytes ", output), least_ratio) << output;
@@ -159,6 +160,16 @@ TEST(Example, LocalSgdLearnsAloneAndOnTwoRanks) {
     const auto output = output_of("local_sgd", ranks);
     EXPECT_LT(values_after(" loss ", output).back(), 0.3) << output;
     EXPECT_GT(values_after(" bytes ", output).back(), ranks == 1 ? 0 : 7) << output;
+    EXPECT_THAT(values_after(" apart ", output), AllOf(SizeIs(5), Each(0))) << output;
+  }
+}
+
+TEST(Example, DilocoLearnsWithFewerBytes) {
+  for (const int ranks : {1, 2}) {
+    const auto output = output_of("local_sgd", ranks, {"diloco"});
+    EXPECT_LT(last_value(" loss ", output), 0.3) << output;
+    EXPECT_GT(last_value(" bytes ", output), ranks == 1 ? 0 : 15) << output;
+    EXPECT_THAT(values_after(" apart ", output), AllOf(SizeIs(5), Each(0))) << output;
   }
 }
 
@@ -203,11 +214,32 @@ TEST(Example, AnyModelLearnsAScriptAndAListOfTensors) {
   }
 }
 
+TEST(Example, ExpertsThatOnlySomeRanksUseLearnAsAlone) {
+  for (const auto& output : learn_alike("experts", 0.3, 1e-3)) {
+    EXPECT_THAT(output, HasSubstr("No rank's backward reached 4 parameters: outside.0.weight, outside.0.bias, "
+                                  "outside.2.weight and 1 more. Freeze what is not to be trained"));
+  }
+  EXPECT_LT(last_value("a rank used ", output_of("experts", 2)), 3.8) << "else the others show nothing";
+}
+
+TEST(Example, AutocastComputesInBfloat16AndKeepsFloat32) {
+  for (const auto& output : learn_alike("autocast", 0.3, 1e-2)) {
+    EXPECT_THAT(output, HasSubstr("scores of BFloat16, gradients of Float\n"));
+  }
+}
+
 TEST(Example, ClosuresDecideAlikeOnAllRanks) { learn_alike("closures", 0.11, 1e-6); }
 
 TEST(Example, RecomputeKeepsLessAndLearnsTheSame) {
   const auto outputs = learn_alike("recompute", 0.2, 1e-3);
   const auto keeping = output_of("recompute", 2, {"keep"});
+  EXPECT_NEAR(last_value(" loss ", keeping), last_value(" loss ", outputs[1]), 1e-4);
+  EXPECT_LT(last_value("backward: ", outputs[1]), last_value("backward: ", keeping) / 5);
+}
+
+TEST(Example, RecomputeOfOneBlockAppliedFourTimesIsAStaticGraph) {
+  const auto outputs = learn_alike("recompute", 0.2, 1e-3, {"tied"});
+  const auto keeping = output_of("recompute", 2, {"tied", "keep"});
   EXPECT_NEAR(last_value(" loss ", keeping), last_value(" loss ", outputs[1]), 1e-4);
   EXPECT_LT(last_value("backward: ", outputs[1]), last_value("backward: ", keeping) / 5);
 }
@@ -264,6 +296,21 @@ TEST(Example, LargeBatchGrowsAndLearnsWithLambAndLars) {
       EXPECT_THAT(values_after("of ", output), ElementsAre(768, 1024, 1024, 1024, 1024)) << output;
       EXPECT_THAT(output, HasSubstr("iteration 160 of "));
     }
+  }
+}
+
+TEST(Example, LargeBatchFollowsACosineOrSteps) {
+  const auto cosine = output_of("large_batch", 2, {"cosine"}), step = output_of("large_batch", 2, {"step"});
+  const auto rates = values_after(" rate ", cosine);  // at iteration 32, 64, ... of 160, of which 16 are warm-up
+  ASSERT_THAT(rates, SizeIs(5)) << cosine;
+  for (std::size_t i = 0; i < 5; ++i) {
+    const double progress = (32 * (static_cast<double>(i) + 1) - 1 - 16) / (160 - 16);
+    EXPECT_NEAR(rates[i], 0.02 * (1 + std::cos(std::acos(-1) * progress)), 1e-6) << cosine;
+  }
+  EXPECT_THAT(values_after(" rate ", step), ElementsAre(0.04, 0.04, 0.004, 0.0004, 0.0004)) << step;
+  for (const auto& output : {cosine, step}) {
+    EXPECT_LT(last_value(" loss ", output), 0.3) << output;
+    EXPECT_THAT(values_after(" apart ", output), AllOf(SizeIs(5), Each(0))) << output;
   }
 }
 

@@ -18,7 +18,7 @@ using testing_support::Command;
 using testing_support::values_after;
 
 class Replicas : public testing::TestWithParam<int> {};
-INSTANTIATE_TEST_SUITE_P(Ranks, Replicas, testing::Values(1, 2, 4));
+INSTANTIATE_TEST_SUITE_P(Ranks, Replicas, testing::Values(1, 2, 3, 4));
 
 TEST_P(Replicas, ProcessesTrainAsOneDoes) {
   Command command({LOCKSTEP_PROGRAM, "run", "-n", std::to_string(GetParam()), LOCKSTEP_REPLICA_PROGRAM});

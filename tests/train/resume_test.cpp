@@ -3,15 +3,20 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <iterator>
+#include <regex>
 #include <string>
 
 #include "tests/processes/command.h"
+#include "tests/processes/small_disk.h"
 #include "tests/processes/temporary_folder.h"
 
 namespace lockstep {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 using testing_support::Command;
 using testing_support::eventually;
 
@@ -23,13 +28,15 @@ double last_after(const std::string& word, const std::string& text) {
 
 class Resume : public testing_support::TemporaryFolder {
  protected:
-  std::vector<std::string> command(int ranks, const std::string& folder, const std::string& iterations) const {
+  std::vector<std::string> command(int ranks, const std::string& folder, const std::string& iterations,
+                                   const std::string& random = "none") const {
     return {
         LOCKSTEP_PROGRAM, "run", "-n", std::to_string(ranks), LOCKSTEP_EXAMPLES "resume", (folder_ / folder).string(),
-        iterations};
+        iterations,       random};
   }
-  std::string output_of(int ranks, const std::string& folder, const std::string& iterations) const {
-    Command run(command(ranks, folder, iterations));
+  std::string output_of(int ranks, const std::string& folder, const std::string& iterations,
+                        const std::string& random = "none") const {
+    Command run(command(ranks, folder, iterations, random));
     EXPECT_EQ(run.wait(), 0) << run.output() << run.errors();
     return run.output();
   }
@@ -52,13 +59,54 @@ TEST_F(Resume, AKilledTrainingEndsWhereOneEndsThatWasLeftAlone) {
   EXPECT_NEAR(last_after("squares ", output), expected, 1e-3 * expected);
 }
 
-TEST_F(Resume, OnTheSameNumberOfRanksItEndsWithTheSameDigits) {
+TEST_F(Resume, OnTheSameNumberOfRanksItEndsWithTheSameBits) {
   const std::string whole = output_of(2, "whole", "60");
   output_of(2, "halves", "30");
   const std::string halves = output_of(2, "halves", "60");
   EXPECT_THAT(halves, HasSubstr("from iteration 30 "));
   EXPECT_EQ(last_after("squares ", halves), last_after("squares ", whole));
   EXPECT_GT(last_after("stalled ", halves), 0);
+}
+
+TEST_F(Resume, RandomNumbersOfEachRankGoOnWhereTheyWere) {
+  const double whole = last_after("squares ", output_of(3, "whole", "40", "dropout"));
+  EXPECT_NE(last_after("squares ", output_of(3, "without", "40")), whole) << "none are drawn";
+  for (const std::string random : {"dropout", "forgetful"}) {
+    output_of(3, random, "20", random);
+    const std::string halves = output_of(3, random, "40", random);
+    EXPECT_THAT(halves, HasSubstr("from iteration 20 on 3 ranks"));
+    EXPECT_EQ(last_after("squares ", halves) == whole, random == "dropout") << random << ": " << halves;
+  }
+}
+
+TEST_F(Resume, ADiskThatFillsUpIsAnErrorOnAllRanksAndLeavesTheLastCheckpoint) {
+  // The third checkpoint finds 16 KiB, which no three ranks' files fit in; then there is room again.
+  const std::string disk = (folder_ / "disk").string();
+  const std::string script = "cd " + disk + R"( && "$@" 20 none || exit 1
+      head -c 16k /dev/zero > room; cat /dev/zero > full 2> /dev/null; rm room
+      "$@" 40 none; echo "ended with $?"; ls -R out; echo "that was all"
+      rm full; exec "$@" 40 none)";
+  std::filesystem::create_directory(disk);
+  // Ranks that lockstep does not stop, so that each has its say when another has failed.
+  const std::vector<std::string> training = {
+      LOCKSTEP_PROGRAM,           "run",        "-n", "3", "sh", "-c", "trap '' TERM; exec \"$0\" \"$@\"",
+      LOCKSTEP_EXAMPLES "resume", disk + "/out"};
+  Command run(testing_support::on_a_small_disk(disk, "4m", script, training));
+  const int code = run.wait();
+  if (code == testing_support::kNoSmallDisk) GTEST_SKIP() << testing_support::kWhyNoSmallDisk;
+  ASSERT_EQ(code, 0) << run.output() << run.errors();
+
+  const std::string errors = run.errors(), output = run.output();
+  const std::regex sentence(
+      "\\[rank [012]\\] Rank [012]: Writing \\S*/iteration-00000030.partial/shard-0000[012]-of-00003\\S* failed: "
+      "No space left on device");
+  EXPECT_EQ(std::distance(std::sregex_iterator(errors.begin(), errors.end(), sentence), {}), 3) << errors;
+  EXPECT_THAT(output, HasSubstr("ended with 1"));
+  const auto begin = output.find("ended with "), end = output.find("that was all");
+  EXPECT_THAT(output.substr(begin, end - begin),
+              AllOf(HasSubstr("iteration-00000020"), Not(HasSubstr("iteration-00000030")), Not(HasSubstr("partial"))));
+  EXPECT_THAT(output.substr(end), HasSubstr("from iteration 20 on 3 ranks"));
+  EXPECT_EQ(last_after("squares ", output), last_after("squares ", output_of(3, "whole", "40")));
 }
 
 class Invariant : public testing_support::TemporaryFolder {
@@ -79,7 +127,9 @@ TEST_F(Invariant, ItsBitsDoNotDependOnTheNumberOfRanks) {
 
 TEST_F(Invariant, ItGoesOnWithTheSameBitsOnOtherRanks) {
   const std::string whole = losses(1, "whole", 30);
-  const std::string parts = losses(4, "parts", 9) + losses(2, "parts", 20) + losses(8, "parts", 30);
+  std::string parts = losses(4, "parts", 9);
+  parts += losses(2, "parts", 20);
+  parts += losses(8, "parts", 30);
   EXPECT_EQ(parts, whole);
 }
 

@@ -1,6 +1,7 @@
-// A rank that trains the tests' network sharded, at the stage that is its argument, does the same without its peers,
-// and prints how much the two differ. With "host" it shards within hosts, and says whether that is what sharding over
-// the world gives; with "checkpoint FOLDER" it saves such a training and goes on with it over the world.
+// A rank that trains the tests' network sharded, at the stage that is its argument ("123": at one after the other),
+// does the same without its peers, and prints how much the two differ. With "host" it shards within hosts, and says
+// whether that is what sharding over the world gives; "apart" is the same with a mistake, hosts that hear nothing of
+// each other. With "checkpoint FOLDER" it saves such a training and goes on with it over the world.
 #include <lockstep/checkpoint.h>
 
 #include <cstdlib>
@@ -13,9 +14,10 @@ namespace {
 
 using namespace lockstep;
 
-void compare(World& world, int stage, Sharding sharding) {
-  const auto seed = static_cast<std::uint64_t>(1 + world.rank());
+void compare(World& world, int stage, Sharding sharding, bool apart) {
+  const auto seed = static_cast<std::uint64_t>(apart ? 1 : 1 + world.rank());
   test::ShardedTraining what{.optimizer = "AdamW", .sharding = sharding, .max_norm = 0.3};
+  if (apart) what.apart = world.split(world.hosts()[static_cast<std::size_t>(world.rank())]);
   const auto change = test::train_sharded(world, stage, seed, what);
   const auto expected = test::train_sharded(*test::make_net(1), World::alone(), nullptr, what);
   test::print_difference(world, change, expected);
@@ -94,7 +96,9 @@ int main(int argc, char** argv) try {
   if (what == "checkpoint") {
     resume(world, std::atoi(argv[1]), argv[3]);
   } else {
-    compare(world, std::atoi(argv[1]), what == "host" ? Sharding::kHost : Sharding::kWorld);
+    for (const char stage : std::string(argv[1])) {
+      compare(world, stage - '0', what == "host" ? Sharding::kHost : Sharding::kWorld, what == "apart");
+    }
   }
 } catch (const std::exception& error) {
   fmt::print(stderr, "{}\n", error.what());

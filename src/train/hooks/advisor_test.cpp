@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <lockstep/hooks.h>
+#include <lockstep/one_bit_adam.h>
 
 #include "train/test_model.h"
 
@@ -60,25 +61,49 @@ TEST(Advisor, PricesWhatAHookDid) {
 
 // --- several hooks on several links ---
 
+GradientBucket mebibyte() {
+  GradientBucket bucket;
+  bucket.flat = torch::sin(torch::arange(512 * 512, torch::kFloat32));
+  bucket.parameters = {"matrix"};
+  bucket.gradients = {bucket.flat.view({512, 512})};
+  bucket.last = true;
+  return bucket;
+}
+
 struct Priced {
-  const char* name;
-  std::function<BucketHookPtr(const Group&)> make;
+  std::string name;
+  std::function<HookTraffic(World&)> sent;  ///< on two ranks, of 1 MiB an iteration
   double seconds;  ///< that it takes of its own, given: a verdict is not to depend on the machine
 };
 
-/// What it sends of 1 MiB on two ranks.
+Priced priced(const std::string& name, const std::function<BucketHookPtr(const Group&)>& make, double seconds) {
+  const auto sent = [=](World& world) {
+    const auto hook = make(world);
+    EXPECT_EQ(hook->name(), name);
+    hook->reduce(mebibyte(), nullptr).wait();
+    return hook->traffic();
+  };
+  return {name, sent, seconds};
+}
+
+/// An iteration of its warm-up, and one of what comes after.
+HookTraffic sent_by_one_bit_adam(World& world) {
+  auto parameter = torch::zeros({512, 512});
+  OneBitAdam optimizer(world, {parameter}, torch::optim::AdamOptions(1e-3), {.warmup = 1});
+  for (int i = 0; i < 2; ++i) {
+    const auto bucket = mebibyte();
+    optimizer.communication_hook()(bucket).wait();
+    parameter.mutable_grad() = bucket.gradients[0];
+    optimizer.step();
+  }
+  return optimizer.traffic();
+}
+
 HookTraffic traffic_of(const Priced& hook) {
   HookTraffic traffic;
   test::on_ranks(2, [&](World& world) {
-    const auto made = hook.make(world);
-    EXPECT_EQ(made->name(), hook.name);
-    GradientBucket bucket;
-    bucket.flat = torch::sin(torch::arange(512 * 512, torch::kFloat32));
-    bucket.parameters = {"matrix"};
-    bucket.gradients = {bucket.flat.view({512, 512})};
-    bucket.last = true;
-    made->reduce(bucket, nullptr).wait();
-    if (world.rank() == 0) traffic = made->traffic();
+    const auto sent = hook.sent(world);
+    if (world.rank() == 0) traffic = sent;
   });
   EXPECT_GT(traffic.hook_seconds, 0);
   traffic.hook_seconds = hook.seconds;
@@ -88,24 +113,61 @@ HookTraffic traffic_of(const Priced& hook) {
 /// Bytes cost least through memory and most at 100 Mbit/s; where messages cost all, it is their number that counts.
 TEST(Advisor, SaysOfEachHookOnWhichLinksItPays) {
   const std::vector<Priced> hooks{
-      {"float16(all_reduce)", [](const Group& g) { return cast_hook(torch::kFloat16, all_reduce_hook(g)); }, 0.3e-3},
-      {"power_sgd(2)", [](const Group& g) { return power_sgd_hook(g, 2, 7); }, 2e-3},
-      {"error_feedback(top_k(0.01))", [](const Group& g) { return error_feedback(top_k_hook(g, 0.01)); }, 4e-3}};
+      priced(
+          "float16(all_reduce)", [](const Group& g) { return cast_hook(torch::kFloat16, all_reduce_hook(g)); }, 0.3e-3),
+      priced(
+          "power_sgd(2)", [](const Group& g) { return power_sgd_hook(g, 2, 7); }, 2e-3),
+      {"one_bit_adam", sent_by_one_bit_adam, 2.5e-3},
+      priced(
+          "error_feedback(top_k(0.01))", [](const Group& g) { return error_feedback(top_k_hook(g, 0.01)); }, 4e-3),
+      priced(
+          "deep_gradient(0.01, momentum 0.9)", [](const Group& g) { return deep_gradient_hook(g, {.fraction = 0.01}); },
+          5e-3)};
   const std::vector<std::pair<Link, std::vector<bool>>> links{
-      {{.alpha_s = 2e-6, .beta_s = 1e-10, .source = "memory"}, {false, false, false}},
-      {{.alpha_s = 5e-6, .beta_s = 1e-9, .source = "10 Gbit/s"}, {true, false, false}},
-      {{.alpha_s = 2e-5, .beta_s = 3e-9, .source = "3 Gbit/s"}, {true, true, false}},
-      {{.alpha_s = 1e-4, .beta_s = 8e-8, .source = "100 Mbit/s"}, {true, true, true}},
-      {{.alpha_s = 5e-2, .beta_s = 0, .source = "a satellite"}, {false, false, true}}};
+      {{.alpha_s = 2e-6, .beta_s = 1e-10, .source = "memory"}, {false, false, false, false, false}},
+      {{.alpha_s = 5e-6, .beta_s = 1e-9, .source = "10 Gbit/s"}, {true, false, false, false, false}},
+      {{.alpha_s = 2e-5, .beta_s = 3e-9, .source = "3 Gbit/s"}, {true, true, true, false, false}},
+      {{.alpha_s = 1e-4, .beta_s = 8e-8, .source = "100 Mbit/s"}, {true, true, true, true, true}},
+      {{.alpha_s = 5e-2, .beta_s = 0, .source = "a satellite"}, {false, false, false, true, true}}};
   for (std::size_t i = 0; i < hooks.size(); ++i) {
     const HookTraffic traffic = traffic_of(hooks[i]);
     for (const auto& [link, pays] : links) {
       const auto advice = advise(hooks[i].name, traffic, link);
       EXPECT_EQ(advice.pays, pays[i]) << advice.sentence;
-      EXPECT_THAT(advice.sentence, HasSubstr(std::string(hooks[i].name) +
-                                             (pays[i] ? " pays on this link" : " does not pay on this link")));
+      EXPECT_THAT(advice.sentence,
+                  HasSubstr(hooks[i].name + (pays[i] ? " pays on this link" : " does not pay on this link")));
     }
   }
+}
+
+/// Half the bytes in the quarter of values that its warm-up begins with, on two ranks; and then as many as it was told.
+TEST(Advisor, PricesDeepGradientsWarmUpAsWhatItSent) {
+  const Link slow{.beta_s = 8e-8, .source = "100 Mbit/s"};
+  test::on_ranks(2, [&](World& world) {
+    const auto hook = deep_gradient_hook(world, {.fraction = 0.0625, .warmup = 2});
+    hook->reduce(mebibyte(), nullptr).wait();
+    const auto first = advise(*hook, slow);
+    EXPECT_NEAR(first.dense_seconds / first.sent_seconds, 2, 0.01) << first.sentence;
+    hook->reduce(mebibyte(), nullptr).wait();
+    const auto both = advise(*hook, slow);
+    EXPECT_NEAR(first.sent_seconds / (both.sent_seconds - first.sent_seconds), 4, 0.01) << both.sentence;
+  });
+}
+
+/// What the warm-up sends is in its traffic as what it saved since.
+TEST(Advisor, PricesOneBitAdamsWarmUpAndWhatComesAfter) {
+  test::on_ranks(2, [](World& world) {
+    const auto traffic = sent_by_one_bit_adam(world);
+    EXPECT_EQ(traffic.dense_bytes, 2 << 20);
+    EXPECT_EQ(traffic.dense_messages, 4);
+    EXPECT_EQ(traffic.messages, 4) << "all-reduce is two, and so is all-to-all with all-gather";
+    EXPECT_NEAR(traffic.sent_bytes - (1 << 20), (1 << 20) / 31.0, 400);
+    const Link slow{.alpha_s = 1e-4, .beta_s = 8e-8, .source = "100 Mbit/s"};
+    const auto advice = advise("one_bit_adam", traffic, slow);
+    EXPECT_NEAR(advice.dense_seconds, 4 * slow.alpha_s + (2 << 20) * slow.beta_s, 1e-9);
+    EXPECT_NEAR(advice.sent_seconds, 4 * slow.alpha_s + (1 << 20) * slow.beta_s * (1 + 1 / 31.0), 1e-4);
+    EXPECT_GT(advice.hook_seconds, 0);
+  });
 }
 
 }  // namespace

@@ -1,12 +1,11 @@
-// Training on digits and on text with each hook ends where training without one does, within the bound that is stated
-// here.
+// Training on digits with each hook ends where training without one does, within the bound that is stated here; of
+// text, lab/text/compression_test.cpp says it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <lockstep/hooks.h>
 
 #include "train/hooks/test_epoch.h"
 #include "train/hooks/test_mnist.h"
-#include "train/hooks/test_text.h"
 
 namespace lockstep {
 namespace {
@@ -17,7 +16,6 @@ using test::mnist;
 
 using MakeHook = std::function<BucketHookPtr(const Group&)>;
 constexpr int kRanks = 2;
-constexpr double kTextRate = 0.3;
 
 struct Outcome {
   double accuracy = 0;
@@ -48,22 +46,6 @@ Outcome train(const std::filesystem::path& folder, const Recipe& recipe) {
   return outcome;
 }
 
-/// The loss on letters held back, after 400 batches of 64.
-double loss_on_text(const std::filesystem::path& file, const Recipe& recipe) {
-  const test::Letters training(file, 0, 25600);
-  const test::Letters held_back(file, 200000, 10000);
-  double loss = 0;
-  test::on_ranks(kRanks, [&](World& world) {
-    auto net = test::letter_net();
-    const auto hook = recipe.make(world);
-    const DataParallel replica(world, *net, {.communication_hook = use(hook)});
-    torch::optim::SGD optimizer(net->parameters(), torch::optim::SGDOptions(recipe.rate).momentum(recipe.momentum));
-    test::train_epoch(world, net, training, optimizer);
-    if (world.rank() == 0) loss = test::loss_on(net, held_back);
-  });
-  return loss;
-}
-
 BucketHookPtr all_reduce(const Group& group) { return all_reduce_hook(group); }
 
 /// Without compression; the same for all tests of a process, which is why they train it once.
@@ -71,15 +53,11 @@ const Outcome& dense_digits(const std::filesystem::path& folder) {
   static const Outcome outcome = train(folder, {all_reduce});
   return outcome;
 }
-double dense_loss_on_text(const std::filesystem::path& file) {
-  static const double loss = loss_on_text(file, {all_reduce, kTextRate});
-  return loss;
-}
 
 struct Case {
   const char* name;
   MakeHook make;
-  double bound;  ///< of accuracy lost against training without compression; ten times that many nats a letter of text
+  double bound;  ///< of accuracy lost against training without compression
 };
 
 void PrintTo(const Case& of, std::ostream* out) { *out << of.name; }
@@ -111,25 +89,6 @@ TEST_P(Convergence, DigitsAreLearntWithinTheBound) {
   EXPECT_GT(dense.accuracy, 0.9);
   EXPECT_GE(compressed.accuracy, dense.accuracy - GetParam().bound);
   EXPECT_GT(compressed.ratio, 1.9);
-}
-
-TEST_P(Convergence, TextIsLearntWithinTheBound) {
-  const auto file = test::shakespeare();
-  if (file.empty()) GTEST_SKIP() << "no tinyshakespeare: set LOCKSTEP_TEST_DATA";
-  const double dense = dense_loss_on_text(file);
-  const double compressed = loss_on_text(file, {GetParam().make, kTextRate});
-  std::printf("%s on text: loss %.4f, dense %.4f\n", GetParam().name, compressed, dense);
-  EXPECT_LT(dense, 2.8);
-  EXPECT_LE(compressed, dense + 10 * GetParam().bound);
-}
-
-/// A hook that loses everything but the largest gradients, and does not remember what it lost.
-TEST(Convergence, TextsBoundFailsWithoutErrorFeedback) {
-  const auto file = test::shakespeare();
-  if (file.empty()) GTEST_SKIP() << "no tinyshakespeare: set LOCKSTEP_TEST_DATA";
-  const auto top_k = [](const Group& g) { return top_k_hook(g, 0.001); };
-  const double forgetful = loss_on_text(file, {top_k, kTextRate});
-  EXPECT_GT(forgetful, dense_loss_on_text(file) + 0.1);
 }
 
 TEST(Convergence, BoundFailsWithoutErrorFeedback) {
@@ -164,38 +123,24 @@ TEST(Convergence, DeepGradientKeepsMomentumAndErrorFeedbackDoesNot) {
   if (folder.empty()) GTEST_SKIP() << "no MNIST: set LOCKSTEP_TEST_DATA";
   constexpr double kRate = 0.05;
   constexpr double kMomentum = 0.9;
-  constexpr double kFraction = 0.002;
   const auto dense = mean_over_orders(folder, {all_reduce, kRate, kMomentum});
-  const auto deep = [](const Group& g) { return deep_gradient_hook(g, {kMomentum, kFraction, 100}); };
-  const auto compressed = mean_over_orders(folder, {deep, kRate});
-  const auto fed = [](const Group& g) { return error_feedback(top_k_hook(g, kFraction)); };
-  const auto late = mean_over_orders(folder, {fed, kRate, kMomentum});
-  std::printf(
-      "momentum %.1f: dense %.4f, deep_gradient(%.3f) %.4f with %.1f times fewer bytes, top_k with error "
-      "feedback %.4f\n",
-      kMomentum, dense.accuracy, kFraction, compressed.accuracy, compressed.ratio, late.accuracy);
   EXPECT_GT(dense.accuracy, 0.9);
-  EXPECT_GE(compressed.accuracy, dense.accuracy - 0.01);
-  EXPECT_GT(compressed.ratio, 20);  // the warm-up sends more
-  EXPECT_LT(late.accuracy, dense.accuracy - 0.02);
-}
-
-TEST(Convergence, DeepGradientLearnsTextAsMomentumDoes) {
-  const auto file = test::shakespeare();
-  if (file.empty()) GTEST_SKIP() << "no tinyshakespeare: set LOCKSTEP_TEST_DATA";
-  constexpr double kRate = 0.03;
-  constexpr double kMomentum = 0.9;
-  const double dense = loss_on_text(file, {all_reduce, kRate, kMomentum});
-  const auto deep = [](const Group& g) { return deep_gradient_hook(g, {kMomentum, 0.01, 100}); };
-  const double compressed = loss_on_text(file, {deep, kRate});
-  const auto fed = [](const Group& g) { return error_feedback(top_k_hook(g, 0.01)); };
-  const double without = loss_on_text(file, {fed, kRate});
-  std::printf("text with momentum %.1f: loss %.4f dense, %.4f deep_gradient(0.01), %.4f top_k without momentum\n",
-              kMomentum, dense, compressed, without);
-  EXPECT_LT(dense, 2.8);
-  constexpr double kBound = 0.2;  // nats; of 400 iterations 100 are the warm-up
-  EXPECT_LE(compressed, dense + kBound);
-  EXPECT_GT(without, dense + 2 * kBound) << "the bound sees a momentum that is missing";
+  // The authors send 0.001, which is 25 values here.
+  for (const auto& of : {std::pair(0.002, 0.01), std::pair(0.001, 0.02)}) {
+    const double fraction = of.first;
+    const double bound = of.second;
+    const auto deep = [&](const Group& g) { return deep_gradient_hook(g, {kMomentum, fraction, 100}); };
+    const auto compressed = mean_over_orders(folder, {deep, kRate});
+    const auto fed = [&](const Group& g) { return error_feedback(top_k_hook(g, fraction)); };
+    const auto late = mean_over_orders(folder, {fed, kRate, kMomentum});
+    std::printf(
+        "momentum %.1f: dense %.4f, deep_gradient(%.3f) %.4f with %.1f times fewer bytes, top_k with error "
+        "feedback %.4f\n",
+        kMomentum, dense.accuracy, fraction, compressed.accuracy, compressed.ratio, late.accuracy);
+    EXPECT_GE(compressed.accuracy, dense.accuracy - bound);
+    EXPECT_GT(compressed.ratio, 20);  // the warm-up sends more
+    EXPECT_LT(late.accuracy, dense.accuracy - 0.02);
+  }
 }
 
 }  // namespace

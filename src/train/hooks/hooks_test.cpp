@@ -217,6 +217,27 @@ TEST(PowerSgd, FindsAMatrixOfItsRank) {
   });
 }
 
+/// Each call is a step of the power iteration from where the last one ended. With factors drawn anew it would stay
+/// where the first one is.
+TEST(PowerSgd, ComesNearTheBestOfItsRankCallByCall) {
+  const auto matrix = torch::sin(torch::arange(48 * 32, torch::kFloat64).square()).view({48, 32}).to(torch::kFloat32) *
+                      torch::pow(0.8, torch::arange(32));
+  const double best = torch::linalg_svdvals(matrix).slice(0, 2).norm().item<double>();
+  on_ranks(2, [&](World& world) {
+    const auto hook = power_sgd_hook(world, 2, 7);
+    std::vector<double> errors;
+    for (int call = 0; call < 20; ++call) {
+      auto bucket = bucket_of_one((matrix * (0.5 + world.rank())).flatten());
+      bucket.gradients = {bucket.flat.view({48, 32})};
+      hook->reduce(bucket, nullptr).wait();
+      errors.push_back((bucket.gradients[0] - matrix).norm().item<double>() / best);
+    }
+    EXPECT_LE(errors.back(), 1.001);
+    EXPECT_GE(errors.back(), 1 - 1e-5);
+    EXPECT_GT(errors.front(), 1.02);
+  });
+}
+
 TEST(ErrorFeedback, StartsAnewWhenBucketsAreLaidOutAnew) {
   on_ranks(2, [](World& world) {
     Model model;

@@ -7,7 +7,6 @@
 
 #include "train/hooks/test_epoch.h"
 #include "train/hooks/test_mnist.h"
-#include "train/hooks/test_text.h"
 #include "train/test_parity.h"
 
 namespace lockstep {
@@ -182,33 +181,6 @@ TEST(OneBitAdam, LearnsDigitsAsAdamDoes) {
   EXPECT_GT(adam.accuracy, 0.9);
   EXPECT_GE(compressed.accuracy, adam.accuracy - 0.01);
   EXPECT_GT(compressed.traffic.ratio(), 4);  // of 400 iterations 80 are dense
-}
-
-/// 800 iterations on Shakespeare: nats a letter of text held back.
-double loss_on_text(const std::filesystem::path& file, std::int64_t warmup) {
-  const test::Letters training(file, 0, 51200);
-  const test::Letters held_back(file, 200000, 10000);
-  double loss = 0;
-  test::on_ranks(2, [&](World& world) {
-    auto net = test::letter_net();
-    OneBitAdam optimizer(world, net->parameters(), AdamOptions(2e-3), {.warmup = warmup});
-    const DataParallel replica(world, *net, {.communication_hook = optimizer.communication_hook()});
-    test::train_epoch(world, net, training, optimizer);
-    if (world.rank() == 0) loss = test::loss_on(net, held_back);
-  });
-  return loss;
-}
-
-TEST(OneBitAdam, LearnsTextAsAdamDoes) {
-  const auto file = test::shakespeare();
-  if (file.empty()) GTEST_SKIP() << "no tinyshakespeare: set LOCKSTEP_TEST_DATA";
-  const double adam = loss_on_text(file, 1000);
-  const double compressed = loss_on_text(file, 160);
-  const double at_once = loss_on_text(file, 1);
-  std::printf("one_bit_adam on text: loss %.4f, Adam %.4f, without a warm-up %.4f\n", compressed, adam, at_once);
-  EXPECT_LT(adam, 2.5);
-  EXPECT_LE(compressed, adam + 0.1);
-  EXPECT_GT(at_once, adam + 0.1) << "the bound sees a variance that was frozen too early";
 }
 
 TEST(OneBitAdam, RefusesWhatMakesNoSense) {
