@@ -132,6 +132,11 @@ std::vector<Cell> measure_size(const Section& section, std::size_t bytes, const 
     const std::vector<double> seconds = silent ? std::vector<double>() : runner.seconds;
     cells.push_back({runner.subject->label, bytes, bench::median(seconds) * 1e6, bench::percentile(seconds, 0.99) * 1e6,
                      runner.wrong, seconds.size()});
+    if (silent) {
+      fmt::print("{:>8} {:>10} {:<22} {}\n", section.name, format_bytes(bytes), runner.subject->label,
+                 runner.world->failure());
+      continue;
+    }
     fmt::print("{:>8} {:>10} {:<22} {:>12.2f} us {:>12.2f} us{}\n", section.name, format_bytes(bytes),
                runner.subject->label, cells.back().median_us, cells.back().p99_us, runner.wrong > 0 ? "  WRONG" : "");
   }

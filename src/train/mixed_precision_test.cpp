@@ -164,8 +164,9 @@ torch::Tensor train_autocast(const Side& side) {
   return test::flat_parameters(*net) - start;
 }
 
-/// A linear model in float16, whose gradients would vanish without the scale: they are about 1e-8.
-torch::Tensor train_half(const Side& side, double scale) {
+/// A linear model in float16, whose gradients would vanish without the scale: they are about 1e-8. In iteration
+/// `overflowing`, if there is one, those of the last rank (or the one process) are too large.
+torch::Tensor train_half(const Side& side, double scale, int overflowing = -1) {
   auto weight = test::seeded(side.seed, [] { return torch::randn({36, 3}); }).to(torch::kFloat16).requires_grad_();
   const auto replica = side.replicate(NamedTensors{{"weight", weight}});
   MasterWeights masters({weight});
@@ -173,11 +174,14 @@ torch::Tensor train_half(const Side& side, double scale) {
   torch::optim::SGD optimizer(masters.parameters(), 1e6);
   LossScaler scaler({.scale = scale});
   const auto loader = make_loader(test::spots(), side.group, test::spots_options());
+  int iteration = 0;
   for (int epoch = 0; epoch < 3; ++epoch) {
     for (auto& batch : loader->epoch()) {
       weight.mutable_grad() = torch::Tensor();
       const auto scores = torch::matmul(batch.data.flatten(1), weight.to(torch::kFloat32));
-      scaler.scale(torch::nn::functional::cross_entropy(scores, batch.target) * 1e-8).backward();
+      const bool overflows = iteration++ == overflowing && side.group.rank() == side.group.size() - 1;
+      const double factor = overflows ? 1 : 1e-8;
+      scaler.scale(torch::nn::functional::cross_entropy(scores, batch.target) * factor).backward();
       masters.take_gradients();
       scaler.step(optimizer);
       masters.give_values();
@@ -194,7 +198,9 @@ struct Mode {
 class MixedPrecisionOn : public ::testing::TestWithParam<Mode> {};
 INSTANTIATE_TEST_SUITE_P(Modes, MixedPrecisionOn,
                          ::testing::Values(Mode{"Bfloat16", train_autocast},
-                                           Mode{"Float16", [](const Side& side) { return train_half(side, 1 << 24); }}),
+                                           Mode{"Float16", [](const Side& side) { return train_half(side, 1 << 24); }},
+                                           Mode{"Float16Overflowing",
+                                                [](const Side& side) { return train_half(side, 1 << 24, 5); }}),
                          [](const auto& test) { return test.param.name; });
 
 TEST_P(MixedPrecisionOn, AnyNumberOfRanksTrainAsOneProcess) {
@@ -204,6 +210,11 @@ TEST_P(MixedPrecisionOn, AnyNumberOfRanksTrainAsOneProcess) {
     EXPECT_TRUE(result.bits_equal) << ranks;
   }
   EXPECT_GT(parity_of(GetParam().train, 3, {}, test::dropping_the_last_rank()).difference, 10 * kHalfTolerance);
+}
+
+TEST(MixedPrecision, ParitySeesAnUpdateThatIsNotSkipped) {
+  const auto overflowing = [](const Side& side) { return train_half(side, 1 << 24, side.options ? -1 : 5); };
+  EXPECT_GT(parity_of(overflowing, 3).difference, 10 * kHalfTolerance);
 }
 
 TEST(LossScaler, WithoutItFloat16GradientsVanish) {

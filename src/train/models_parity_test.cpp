@@ -35,7 +35,8 @@ torch::Tensor flat(const std::vector<torch::Tensor>& tensors) {
   return torch::cat(parts);
 }
 
-/// Trains `parameters` by `loss_of(batch)`: `passes` backwards an iteration. Returns their change.
+/// Trains `parameters` by `loss_of(batch)`: `passes` backwards an iteration. Returns their change. Gradients are zero
+/// before one iteration and not there before the next: what a replica holds of the last one must not come back.
 template <class Loss>
 torch::Tensor train(const Group& group, const std::vector<torch::Tensor>& parameters, const Loss& loss_of,
                     int passes = 1) {
@@ -44,7 +45,11 @@ torch::Tensor train(const Group& group, const std::vector<torch::Tensor>& parame
   const auto loader = make_loader(Circle(), group, test::spots_options());
   for (int iteration = 0; iteration < kIterations;) {
     for (auto& batch : loader->epoch()) {
-      optimizer.zero_grad();
+      if (iteration % 2 == 0) {
+        optimizer.zero_grad();
+      } else {
+        for (const auto& parameter : parameters) parameter.mutable_grad() = torch::Tensor();
+      }
       for (int pass = 0; pass < passes; ++pass) loss_of(batch).backward();
       optimizer.step();
       if (++iteration == kIterations) break;
@@ -109,6 +114,31 @@ torch::Tensor train_twice_an_iteration(const Side& side) {
   const auto replica = side.replicate(*net);
   const auto loss = [&](const Batch& batch) { return torch::mse_loss(net->forward(batch.data), batch.target); };
   return train(side.group, net->parameters(), loss, 2);
+}
+
+/// Each sample goes one of two ways, so that ranks differ in what they use; the third is never gone.
+torch::Tensor train_forked(const Side& side) {
+  auto ways =
+      test::seeded(side.seed, [] { return torch::nn::ModuleList(perceptron(2), perceptron(2), perceptron(2)); });
+  const auto replica = side.replicate(*ways);
+  int not_gone = 0;
+  const auto change = train(side.group, ways->parameters(), [&](const Batch& batch) {
+    const auto turns = batch.data.select(1, 0).gt(0);
+    auto loss = torch::zeros({});
+    for (const bool turn : {false, true}) {
+      const auto here = turns.eq(turn);
+      if (!here.any().item<bool>()) {
+        ++not_gone;
+        continue;
+      }
+      const auto output = ways->at<torch::nn::SequentialImpl>(turn ? 1 : 0).forward(batch.data.index({here}));
+      loss = loss + torch::mse_loss(output, batch.target.index({here}), at::Reduction::Sum);
+    }
+    return loss / batch.data.size(0);
+  });
+  EXPECT_TRUE(not_gone > 0 || side.group.rank() == 0) << "every batch of this rank went both ways";
+  EXPECT_FALSE(ways[2]->parameters()[0].grad().defined());
+  return change;
 }
 
 // --- programs around it ---
@@ -248,7 +278,8 @@ struct Program {
 class ModelsOn : public ::testing::TestWithParam<Program> {};
 INSTANTIATE_TEST_SUITE_P(Programs, ModelsOn,
                          ::testing::Values(Program{"TorchScript", train_script}, Program{"TensorList", train_list},
-                                           Program{"TwoPasses", train_twice_an_iteration}, Program{"Gan", train_gan},
+                                           Program{"TwoPasses", train_twice_an_iteration},
+                                           Program{"Forked", train_forked}, Program{"Gan", train_gan},
                                            Program{"Checkpointed", train_checkpointed_but_the_first},
                                            Program{"AllCheckpointed", train_all_checkpointed},
                                            Program{"CheckpointedTwice", train_one_layer_checkpointed_twice},

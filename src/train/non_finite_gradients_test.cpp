@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "train/test_model.h"
+#include "train/test_parity.h"
 
 namespace lockstep {
 
@@ -82,6 +82,51 @@ TEST_P(NonFiniteOn, AllRanksStopAndNameParameterAndRank) {
     model.loss({"a", "b", "c"}, 4).backward();  // whoever catches it can go on
     EXPECT_THAT(model.gradient("b"), Optional(4.0));
   });
+}
+
+/// One sample, and so one batch of each epoch and one rank's share of it, gives gradients that are no numbers.
+class Spoilt : public torch::data::datasets::Dataset<Spoilt> {
+ public:
+  torch::data::Example<> get(std::size_t index) override {
+    auto example = test::spots().get(index);
+    if (index == 17) example.data.fill_(kNotANumber);
+    return example;
+  }
+  torch::optional<std::size_t> size() const override { return test::spots().size(); }
+};
+
+/// The one process leaves out each batch with that sample, and ranks nothing.
+torch::Tensor train_spoilt(const test::Side& side) {
+  const auto net = test::make_net(side.seed);
+  const auto replica = side.replicate(*net);
+  const auto start = test::flat_parameters(*net);
+  torch::optim::SGD optimizer(net->parameters(), torch::optim::SGDOptions(0.1).momentum(0.9));
+  const auto loader = make_loader(Spoilt(), side.group, test::spots_options());
+  for (int epoch = 0; epoch < 5; ++epoch) {
+    for (auto& batch : loader->epoch()) {
+      const auto loss = torch::nn::functional::cross_entropy(net->forward(batch.data), batch.target);
+      if (!replica && !loss.isfinite().item<bool>()) continue;
+      optimizer.zero_grad();
+      loss.backward();
+      optimizer.step();
+    }
+  }
+  return test::flat_parameters(*net) - start;
+}
+
+TEST_P(NonFiniteOn, SkippedUpdatesAreThoseThatOneProcessLeavesOut) {
+  const auto result = test::parity_of(train_spoilt, GetParam(), {.non_finite = NonFinite::kSkip});
+  EXPECT_LE(result.difference, test::kParityTolerance);
+  EXPECT_TRUE(result.bits_equal);
+}
+
+TEST(NonFiniteGradients, ParityFailsWhenTheyAreIgnoredOrTheRankAloneIsLeftOut) {
+  EXPECT_FALSE(test::parity_of(train_spoilt, 3).difference <= 100 * test::kParityTolerance) << "no number, or large";
+  const auto left_out = test::tampering([](int, torch::Tensor& flat) { flat.nan_to_num_(0); });
+  EXPECT_GT(test::parity_of(train_spoilt, 3, {}, left_out).difference, 100 * test::kParityTolerance);
+  EXPECT_GT(
+      test::parity_of(train_spoilt, 3, {.non_finite = NonFinite::kSkip}, test::dropping_the_last_rank()).difference,
+      100 * test::kParityTolerance);
 }
 
 TEST(NonFiniteGradients, OfSeveralRanksTheHighestIsNamed) {

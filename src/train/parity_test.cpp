@@ -79,13 +79,16 @@ TEST(Parity, FailsWhenOneRankKeepsItsOwnGradients) {
   });
 }
 
-/// Two backward passes an update, of ragged micro-batches.
-torch::Tensor train_accumulating(test::SmallNet& net, const Group& group, DataParallel* replica) {
-  const auto start = test::flat_parameters(net);
-  torch::optim::SGD optimizer(net.parameters(), torch::optim::SGDOptions(0.1).momentum(0.9));
-  const auto loader = make_loader(test::spots(), group, test::spots_options());
+/// Two backward passes an update, of ragged micro-batches. Ranks may forget what they computed under pause: a planted
+/// mistake.
+torch::Tensor train_accumulating(const test::Side& side, bool forgets) {
+  const auto net = make_net(side.seed);
+  auto replica = side.replicate(*net);
+  const auto start = test::flat_parameters(*net);
+  torch::optim::SGD optimizer(net->parameters(), torch::optim::SGDOptions(0.1).momentum(0.9));
+  const auto loader = make_loader(test::spots(), side.group, test::spots_options());
   const auto backward = [&net](Batch& batch) {
-    torch::nn::functional::cross_entropy(net.forward(batch.data), batch.target).backward();
+    torch::nn::functional::cross_entropy(net->forward(batch.data), batch.target).backward();
   };
   for (int epoch = 0; epoch < 5; ++epoch) {
     int micro_batch = 0;
@@ -95,6 +98,7 @@ torch::Tensor train_accumulating(test::SmallNet& net, const Group& group, DataPa
         if (replica) {
           const auto quiet = replica->pause();
           backward(batch);
+          if (forgets) optimizer.zero_grad();
         } else {
           backward(batch);
         }
@@ -104,18 +108,23 @@ torch::Tensor train_accumulating(test::SmallNet& net, const Group& group, DataPa
       }
     }
   }
-  return test::flat_parameters(net) - start;
+  return test::flat_parameters(*net) - start;
+}
+
+test::Parity accumulating_parity(int ranks, bool forgets = false, const test::MakeHook& make_hook = nullptr) {
+  const auto train = [forgets](const test::Side& side) { return train_accumulating(side, forgets); };
+  return test::parity_of(train, ranks, {}, make_hook);
 }
 
 TEST_P(ParityOn, SameWhenAccumulatingUnderPause) {
-  at::set_num_threads(1);
-  const auto expected = train_accumulating(*make_net(1), World::alone(), nullptr);
-  test::on_ranks(GetParam(), [&](World& world) {
-    const auto net = make_net(static_cast<std::uint64_t>(1 + world.rank()));
-    DataParallel replica(world, *net);
-    const auto change = train_accumulating(*net, world, &replica);
-    EXPECT_LE(((change - expected).norm() / expected.norm()).item<double>(), test::kParityTolerance);
-  });
+  const auto result = accumulating_parity(GetParam());
+  EXPECT_LE(result.difference, test::kParityTolerance);
+  EXPECT_TRUE(result.bits_equal);
+}
+
+TEST(Parity, WhenAccumulatingFailsWhenAGradientIsDropped) {
+  EXPECT_GT(accumulating_parity(3, false, test::dropping_the_last_rank()).difference, 100 * test::kParityTolerance);
+  EXPECT_GT(accumulating_parity(3, /*forgets=*/true).difference, 100 * test::kParityTolerance);
 }
 
 }  // namespace

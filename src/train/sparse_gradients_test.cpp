@@ -93,11 +93,13 @@ TEST_P(SparseOn, SameWhenAccumulating) {
 }
 
 TEST(Sparse, FailsWhenARankKeepsHalfOfItsRows) {
-  const auto result = parity(2, false, [](int rank, Words& words) {
-    if (rank == 0) words.table->weight.mutable_grad() = words.table->weight.grad() * 0.5;
-  });
-  EXPECT_GT(result.difference, 100 * test::kParityTolerance);
-  EXPECT_FALSE(result.bits_equal);
+  for (const bool accumulate : {false, true}) {
+    const auto result = parity(2, accumulate, [](int rank, Words& words) {
+      if (rank == 0) words.table->weight.mutable_grad() = words.table->weight.grad() * 0.5;
+    });
+    EXPECT_GT(result.difference, 100 * test::kParityTolerance) << accumulate;
+    EXPECT_FALSE(result.bits_equal) << accumulate;
+  }
 }
 
 TEST(Sparse, RowsOfAllRanksMeet) {

@@ -21,11 +21,12 @@ class ShardedCheckpoint : public testing_support::TemporaryFolder {
   struct Setting {
     int stage;
     int ranks;
-    bool pieces = false;  ///< of which none is ever gathered for the checkpoint
+    bool pieces = false;    ///< of which none is ever gathered for the checkpoint
+    std::string without{};  ///< a planted mistake: a part that is not loaded
   };
 
   /// The parameters after kAll iterations: saved after kSaved by a run from the start, or loaded and gone on with.
-  torch::Tensor train(Setting setting, bool load) const {
+  torch::Tensor train(const Setting& setting, bool load) const {
     torch::Tensor result;
     test::on_ranks(setting.ranks, [&](World& world) {
       const auto net = test::make_net(load ? 77 : 1);
@@ -45,14 +46,16 @@ class ShardedCheckpoint : public testing_support::TemporaryFolder {
   }
 
   template <class Net>
-  torch::Tensor train(Net& net, Sharded& shard, World& world, Setting setting, bool load) const {
+  torch::Tensor train(Net& net, Sharded& shard, World& world, const Setting& setting, bool load) const {
     torch::optim::AdamW optimizer(net.parameters(), 1e-2);
     const auto loader = make_loader(test::spots(), world, test::spots_options());
     Checkpoints checkpoints(world, folder_);
     TrainingState state;
     std::int64_t iteration = 0;
     setting.pieces ? state.module("model", net, shard) : state.module("model", net);
-    state.optimizer("optimizer", optimizer, shard).loader("loader", *loader).counter("iteration", iteration);
+    if (setting.without != "optimizer") state.optimizer("optimizer", optimizer, shard);
+    if (setting.without != "loader") state.loader("loader", *loader);
+    state.counter("iteration", iteration);
     const auto whole_if_needed = [&] {
       return setting.pieces ? std::nullopt : std::optional<Sharded::Whole>(shard.gather());
     };
@@ -79,7 +82,7 @@ class ShardedCheckpoint : public testing_support::TemporaryFolder {
 
 TEST_F(ShardedCheckpoint, LoadsAtAnyStageAndNumberOfRanks) {
   const torch::Tensor start = test::flat_parameters(*test::make_net(1));
-  for (const Setting from : {Setting{0, 2}, Setting{1, 3}, Setting{2, 4}, Setting{3, 2}}) {
+  for (const Setting& from : {Setting{0, 2}, Setting{1, 3}, Setting{2, 4}, Setting{3, 2}}) {
     const torch::Tensor whole = train(from, false);
     for (const int stage : {0, 1, 2, 3}) {
       for (const int ranks : {1, 3}) {
@@ -94,15 +97,27 @@ TEST_F(ShardedCheckpoint, LoadsAtAnyStageAndNumberOfRanks) {
 
 TEST_F(ShardedCheckpoint, OfPiecesLoadsAtAnyStageAndNumberOfRanksInPiecesAndWhole) {
   const torch::Tensor start = test::flat_parameters(*test::make_net(1));
-  for (const Setting from : {Setting{3, 2, true}, Setting{1, 3, true}, Setting{3, 4, false}}) {
+  for (const Setting& from : {Setting{3, 2, true}, Setting{1, 3, true}, Setting{3, 4, false}}) {
     const torch::Tensor whole = train(from, false);
-    for (const Setting to : {Setting{0, 2, true}, Setting{1, 2, true}, Setting{2, 4, true}, Setting{3, 1, true},
-                             Setting{3, 3, true}, Setting{3, 3, false}, Setting{0, 1, false}}) {
+    for (const Setting& to : {Setting{0, 2, true}, Setting{1, 2, true}, Setting{2, 4, true}, Setting{3, 1, true},
+                              Setting{3, 3, true}, Setting{3, 3, false}, Setting{0, 1, false}}) {
       EXPECT_LE(((train(to, true) - whole).norm() / (whole - start).norm()).item<double>(), 1e-4)
           << "from stage " << from.stage << " on " << from.ranks << " to stage " << to.stage << " on " << to.ranks;
     }
     for (const bool pieces : {false, true}) {
       EXPECT_TRUE(torch::equal(train({from.stage, from.ranks, pieces}, true), whole)) << "the same bits";
+    }
+  }
+}
+
+TEST_F(ShardedCheckpoint, WithoutItsOptimizerOrItsPlaceInTheDataItGoesElsewhere) {
+  const torch::Tensor start = test::flat_parameters(*test::make_net(1));
+  const torch::Tensor whole = train({3, 2}, false);
+  for (const char* without : {"optimizer", "loader"}) {
+    for (const Setting& to :
+         {Setting{0, 1, false, without}, Setting{1, 3, false, without}, Setting{3, 3, true, without}}) {
+      EXPECT_GT(((train(to, true) - whole).norm() / (whole - start).norm()).item<double>(), 1e-2)
+          << "without the " << without << " at stage " << to.stage << " on " << to.ranks;
     }
   }
 }

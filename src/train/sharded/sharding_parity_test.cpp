@@ -111,16 +111,14 @@ INSTANTIATE_TEST_SUITE_P(Stage, ShardingFault, ::testing::Values(1, 2, 3));
 using Fault = std::function<void(int rank, const std::vector<torch::Tensor>& parameters)>;
 
 /// Lets ranks do something wrong before each step.
-double with_fault(int stage, const Fault& fault, bool scaled = false) {
+double with_fault(int stage, const Fault& fault, const ShardedTraining& what = {.optimizer = "SGD"}) {
   std::vector<torch::Tensor> changes(3);
   test::on_ranks(3, [&](World& world) {
-    const ShardedTraining what{
-        .optimizer = "SGD", .scaled = scaled, .tamper = [&](const std::vector<torch::Tensor>& parameters) {
-          fault(world.rank(), parameters);
-        }};
-    changes[static_cast<std::size_t>(world.rank())] = train_sharded(world, stage, 1, what);
+    auto faulty = what;
+    faulty.tamper = [&](const std::vector<torch::Tensor>& parameters) { fault(world.rank(), parameters); };
+    changes[static_cast<std::size_t>(world.rank())] = train_sharded(world, stage, 1, faulty);
   });
-  return difference(changes[0], alone({.optimizer = "SGD", .scaled = scaled}));
+  return difference(changes[0], alone(what));
 }
 
 Fault scaled(int faulty_rank, double factor) {
@@ -138,8 +136,15 @@ TEST_P(ShardingFault, ShowsWhenARankLosesItsPieceOfTheGradient) {
 }
 
 TEST_P(ShardingFault, ShowsWhenARankLosesItsPieceOfAScaledGradient) {
-  EXPECT_LE(with_fault(GetParam(), scaled(1, 1), /*scaled=*/true), kFloat16Tolerance);
-  EXPECT_GT(with_fault(GetParam(), scaled(1, 0), /*scaled=*/true), 10 * kFloat16Tolerance);
+  const ShardedTraining what{.optimizer = "SGD", .scaled = true};
+  EXPECT_LE(with_fault(GetParam(), scaled(1, 1), what), kFloat16Tolerance);
+  EXPECT_GT(with_fault(GetParam(), scaled(1, 0), what), 10 * kFloat16Tolerance);
+}
+
+TEST_P(ShardingFault, ShowsWhenARankLosesItsPieceOfWhatItAccumulated) {
+  const ShardedTraining what{.optimizer = "SGD", .accumulate = true};
+  EXPECT_LE(with_fault(GetParam(), scaled(1, 1), what), kTolerance);
+  EXPECT_GT(with_fault(GetParam(), scaled(1, 0), what), 100 * kTolerance);
 }
 
 TEST_P(ShardingFault, ShowsWhenARankWeighsTwice) { EXPECT_GT(with_fault(GetParam(), scaled(2, 2)), 100 * kTolerance); }

@@ -95,6 +95,8 @@ struct ShardedTraining {
   std::string optimizer = "Adam";
   bool disguised = false;  ///< a planted mistake
   Sharding sharding = Sharding::kWorld;
+  /// A planted mistake: the group that is sharded over, whose ranks hear nothing of the others.
+  std::optional<Group> apart;
   GatherAs gather_as = GatherAs::kFloat32;
   double max_norm = 0;      ///< clips if above 0
   bool accumulate = false;  ///< two batches an update, the first of them under pause()
@@ -156,6 +158,7 @@ torch::Tensor train_sharded(Net& net, const Group& group, Sharded* shard, const 
   if (!shard && what.gather_as == GatherAs::kBfloat16) rounded.emplace(net);
   while (iteration < kIterations) {
     for (auto& batch : loader->epoch()) {
+      if (shard && what.apart) shard->samples(batch.samples);  // which the loader told the whole group only
       const bool first = !what.accumulate || batches % 2 == 0;
       ++batches;
       if (first) optimizer->zero_grad();
@@ -184,11 +187,11 @@ torch::Tensor train_sharded(Net& net, const Group& group, Sharded* shard, const 
 /// parameter, and trains it.
 inline torch::Tensor train_sharded(const Group& group, int stage, std::uint64_t seed, const ShardedTraining& what) {
   const auto net = make_net(seed);
-  Sharded shard(group, {.stage = stage,
-                        .sharding = what.sharding,
-                        .gather_as = what.gather_as,
-                        .first_bucket_bytes = 1024,
-                        .bucket_bytes = 4096});
+  Sharded shard(what.apart.value_or(group), {.stage = stage,
+                                             .sharding = what.sharding,
+                                             .gather_as = what.gather_as,
+                                             .first_bucket_bytes = 1024,
+                                             .bucket_bytes = 4096});
   if (stage < 3) {
     shard.attach(*net);
     return train_sharded(*net, group, &shard, what);
