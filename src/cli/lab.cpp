@@ -69,6 +69,9 @@ study::StudyOptions parse(const LabOptions& typed, const std::vector<std::string
     bad_usage(fmt::format("'{}' is no flag of the training {}; `lockstep train {} --help` shows them.", flags.front(),
                           typed.training, typed.training));
   }
+  if (std::find(flags.begin(), flags.end(), "--check") != flags.end()) {
+    bad_usage("A study checks its training's flags and input by itself; leave out --check.");
+  }
   study::StudyOptions options{.command = fmt::format("lockstep {}", fmt::join(program.words, " ")),
                               .training = typed.training,
                               .flags = flags,

@@ -106,10 +106,13 @@ void require_calibrated(int ranks, const PricedNetwork& network) {
 
 PriceRequest request_of(const PriceOptions& options, const PricedNetwork& network) {
   PriceRequest request;
-  if (options.bytes.empty()) bad_usage("--bytes says how much is moved, as in: --bytes 8MiB");
-  request.bytes = static_cast<double>(parse_bytes(options.bytes));
-  request.segments = parse_segments(options.segments);
   if (!options.collective.empty()) request.collective = parse_collective(options.collective);
+  if (!options.bytes.empty()) {
+    request.bytes = static_cast<double>(parse_bytes(options.bytes));
+  } else if (request.collective != Collective::kBarrier) {
+    bad_usage("--bytes says how much is moved, as in: --bytes 8MiB");
+  }
+  request.segments = parse_segments(options.segments);
   if (!options.ranks.empty()) {
     request.ranks = parse_ranks(options.ranks);
   } else if (network.description) {
@@ -149,12 +152,12 @@ PriceReport report_on_file(const PriceOptions& options) {
   PricedNetwork network = network_of(options);
   PriceOptions filled = options;
   if (filled.ranks.empty()) filled.ranks = std::to_string(schedule.ranks);
-  PriceRequest request = request_of(filled, network);
+  filled.collective = to_string(schedule.collective);
+  const PriceRequest request = request_of(filled, network);
   if (request.ranks != schedule.ranks) {
     bad_usage(fmt::format("'{}' is a schedule for {} ranks, not {}; leave out -n.", options.what.front(),
                           schedule.ranks, request.ranks));
   }
-  request.collective = schedule.collective;
   Price price = price_schedule(in_segments(schedule, options.segments), request.bytes, network);
   return {request, std::move(network), {std::move(price)}, {}};
 }

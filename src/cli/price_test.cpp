@@ -72,6 +72,7 @@ TEST_F(CliPrice, AnswersBadUsageInOneSentence) {
   expect_usage_error({"price"}, "An algorithm, all, or a file with a schedule is needed");
   expect_usage_error({"price", "rign", "-n", "4", "--bytes", "1MiB"}, "Did you mean 'ring'?");
   expect_usage_error({"price", "ring", "-n", "4"}, "--bytes says how much is moved");
+  EXPECT_EQ(lockstep_with({"price", "star", "--collective", "barrier", "-n", "4"}).code, 0) << "moves none";
   expect_usage_error({"price", "ring", "--bytes", "1MiB"}, "needs a number of ranks");
   expect_usage_error({"price", "ring", "-n", "4", "--bytes", "much"}, "'much' is not a size");
   expect_usage_error({"price", "ring", "-n", "9999999", "--bytes", "1"}, "at most 1,048,576 ranks");

@@ -3,9 +3,7 @@
 #include "algorithms/catalog.h"
 #include "base/units.h"
 #include "cli/command.h"
-#include "cli/ranks.h"
 #include "cli/schedule_argument.h"
-#include "planner/price.h"
 #include "schedule/promise.h"
 
 #include <fmt/format.h>
@@ -39,15 +37,6 @@ std::string admitted(const Schedule& schedule, const std::vector<int>& hosts) {
                      fmt::join(in_16_bits, ", "));
 }
 
-/// As --local-size places them; empty without it.
-std::vector<int> hosts_by_local_size(const CLI::App& command, int ranks) {
-  const CLI::Option* const local_size = command.get_option("--local-size");
-  if (local_size->empty()) return {};
-  const PricedNetwork network{
-      .flat = {}, .description = {}, .local_size = parse_local_size(local_size->as<std::string>(), ranks)};
-  return network.hosts_of(ranks);
-}
-
 std::string report(const Schedule& schedule, const Proof& proof, const std::vector<int>& hosts) {
   std::size_t transfers = 0;
   for (const Step& step : schedule.steps) transfers += step.size();
@@ -78,10 +67,10 @@ void add_prove(Program& program) {
   auto options = std::make_shared<ScheduleArgument>();
   options->add_to(*command);
   command->footer("Exit code 0: proved. 1: refused, with the step, chunk and rank, and why.");
-  command->callback([&program, command, options] {
+  command->callback([&program, options] {
     const Schedule schedule = options->load();
     const Proof proof = prove(schedule);
-    if (proof.proved()) return write_output("", report(schedule, proof, hosts_by_local_size(*command, schedule.ranks)));
+    if (proof.proved()) return write_output("", report(schedule, proof, options->hosts(schedule.ranks)));
     fmt::print(stderr, "lockstep: The schedule '{}' is refused: {}\n", schedule.name, describe(*proof.refusal));
     program.exit_code = 1;
   });

@@ -25,6 +25,8 @@ TEST(CliAdmitted, OnSeveralHostsCompositionsAreAmongThem) {
       "and float16: naive, star, direct.\n");
   EXPECT_EQ(admitted_for({"direct", "-n", "6", "--local-size", "3"}), admitted_for({"direct", "-n", "6"}))
       << "the tree sums ranks 2 and 3, which are on different hosts";
+  EXPECT_EQ(admitted_for({"direct", "-n", "4", "--local-size", "1"}), admitted_for({"direct", "-n", "4"}))
+      << "nothing is to be composed of hosts with a rank each";
 }
 
 TEST(CliAdmitted, OfManyRanksItSaysWhyNoneIsListed) {

@@ -59,14 +59,6 @@ int parse_root(const std::string& text, int ranks) {
   bad_usage(fmt::format("--root takes a rank from 0 to {}; '{}' is not one.", ranks - 1, text));
 }
 
-/// The host of each rank, with `local_size` neighbours on each; the last may have fewer.
-std::vector<int> hosts_of(const std::string& local_size, int ranks) {
-  const int ranks_a_host = parse_local_size(local_size, ranks);
-  std::vector<int> hosts(static_cast<std::size_t>(ranks));
-  for (int rank = 0; rank < ranks; ++rank) hosts[static_cast<std::size_t>(rank)] = rank / ranks_a_host;
-  return hosts;
-}
-
 }  // namespace
 
 void ScheduleArgument::add_to(CLI::App& command) {
@@ -87,6 +79,15 @@ void ScheduleArgument::add_to(CLI::App& command) {
       .add_option("--segments", segments_,
                   "Slices of each chunk, which follow each other through the steps (default: 1)")
       ->type_name("K");
+}
+
+/// With that many neighbours on each; the last may have fewer.
+std::vector<int> ScheduleArgument::hosts(int ranks) const {
+  if (local_size_.empty()) return {};
+  const int ranks_a_host = parse_local_size(local_size_, ranks);
+  std::vector<int> of_ranks(static_cast<std::size_t>(ranks));
+  for (int rank = 0; rank < ranks; ++rank) of_ranks[static_cast<std::size_t>(rank)] = rank / ranks_a_host;
+  return of_ranks;
 }
 
 Schedule ScheduleArgument::load() const {
@@ -111,7 +112,7 @@ Schedule ScheduleArgument::build() const {
     }
     request.root = parse_root(root_, request.ranks);
   }
-  if (!local_size_.empty()) request.hosts = hosts_of(local_size_, request.ranks);
+  request.hosts = hosts(request.ranks);
   const Algorithm algorithm = find_algorithm(what_);
   if (algorithm.name.find(':') != std::string::npos && request.hosts.empty()) {
     bad_usage(fmt::format("'{}' needs to know which ranks share a host, as in: lockstep show {} -n 8 --local-size 4",

@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace lockstep::cli {
 
@@ -19,6 +20,9 @@ class ScheduleArgument {
   /// proved here. Throws Error: kInvalidArgument for bad usage (no such algorithm or file, no -n), kRefused for a file
   /// that is no schedule.
   Schedule load() const;
+
+  /// The host of each of so many ranks, as --local-size places them; empty without it. Throws Error (kInvalidArgument).
+  std::vector<int> hosts(int ranks) const;
 
  private:
   Schedule load_file() const;

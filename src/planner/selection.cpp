@@ -160,10 +160,14 @@ constexpr const char* kBuiltInOverMessages =
     "broadcast: 0-64KiB tree, 64KiB- ring; reduce: 0-64KiB tree, 64KiB- ring; gather: star; scatter: star; "
     "all_to_all: pairwise; barrier: recursive_doubling";
 
-/// On one host bytes go nowhere: the cores that all ranks share copy them, so that fewer messages win, as long as
-/// caches hold what is copied. Of two ranks with much to copy one had better send while the other receives.
-constexpr const char* kBuiltInOverLoopback = "all_gather: recursive_doubling";
-constexpr const char* kBuiltInOverLoopbackOfFour =
+/// On one host bytes go nowhere: the cores that all ranks share copy them, so that fewer messages win. Ranks that take
+/// turns have little on its way at a time (transport/tcp/send_buffer.h); beyond what caches hold, who sends to
+/// neighbours then has less to wait for. Of two ranks with much to copy one had better send while the other receives.
+constexpr const char* kBuiltInOverLoopback =
+    "all_reduce: 0-64KiB recursive_doubling, 64KiB- halving_doubling; all_gather: recursive_doubling";
+constexpr const char* kBuiltInOverLoopbackInTurns =
+    "all_reduce: 0-64KiB recursive_doubling, 64KiB-1MiB halving_doubling, 1MiB- ring";
+constexpr const char* kBuiltInOverLoopbackOfFourInTurns =
     "all_reduce: 0-64KiB recursive_doubling, 64KiB-4MiB halving_doubling, 4MiB- circulant";
 constexpr const char* kBuiltInOverLoopbackOfTwo =
     "all_reduce: 0-256KiB recursive_doubling, 256KiB-24MiB halving_doubling, 24MiB- star";
@@ -211,11 +215,11 @@ Selection built_in_on_one_host(int ranks, Medium medium, const char* source) {
   if (medium == Medium::kSharedMemory) return Selection::parse(built_in_over_memory(ranks), source);
   Selection selection = Selection::parse(kBuiltInOverMessages, source);
   const bool power_of_two = std::has_single_bit(static_cast<unsigned>(ranks));
+  if (medium != Medium::kTcp || ranks < 2 || !power_of_two) return selection;
   const auto prefer = [&](const char* text) { selection.override_with(Selection::parse(text, source)); };
-  if (medium != Medium::kTcp) return selection;
-  if (ranks == 2) prefer(kBuiltInOverLoopbackOfTwo);
-  if (ranks == 4) prefer(kBuiltInOverLoopbackOfFour);
-  if (ranks > 2 && power_of_two) prefer(kBuiltInOverLoopback);
+  const bool in_turns = ranks > cpus_within_quota();
+  prefer(ranks == 2 ? kBuiltInOverLoopbackOfTwo : kBuiltInOverLoopback);
+  if (ranks > 2 && in_turns) prefer(ranks == 4 ? kBuiltInOverLoopbackOfFourInTurns : kBuiltInOverLoopbackInTurns);
   return selection;
 }
 

@@ -174,6 +174,7 @@ TEST_F(LabCommand, SaysInOneSentenceWhatIsWrongAndWritesNothing) {
   EXPECT_THAT(refused({"buckets", "--rate", "fast"}), HasSubstr("fast"));
   EXPECT_THAT(refused({"buckets", "--no-link", "--layers", "0"}), HasSubstr("--layers must be at least 1"));
   EXPECT_THAT(refused({"scaling", "--algorithms", "rind"}), HasSubstr("Did you mean 'ring'?"));
+  EXPECT_THAT(refused({"buckets", "--check"}), HasSubstr("leave out --check"));
   EXPECT_THAT(refused({"sharding"}), HasSubstr("--data is needed"));
   EXPECT_THAT(refused({"sharding", "--training", "text"}),
               AllOf(HasSubstr("text has no --stage to sweep"), HasSubstr("--training sst2 or digits")));

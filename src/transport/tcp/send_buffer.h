@@ -14,9 +14,9 @@ namespace lockstep::tcp {
 /// counts as unknown.
 std::optional<int> send_buffer_bytes(const std::string& wmem_max, const std::string& tcp_wmem);
 
-/// Of this system, read once. `takes_turns`: ranks that share cores send to themselves over loopback. They work in
-/// turns, so that nothing is gained by what is in flight beyond what a core has nearest: an all-reduce of 64 MiB by 4
-/// ranks on 2 cores takes 10 to 17 % less with that.
+/// The bytes to ask this system for, whose text is read once. `takes_turns`: ranks that share cores send to each other
+/// over loopback. They work in turns, so that nothing is gained by what is on its way beyond what a core has nearest
+/// (docs/design/tcp.md has what that is worth).
 std::optional<int> send_buffer_bytes(bool takes_turns);
 
 }  // namespace lockstep::tcp

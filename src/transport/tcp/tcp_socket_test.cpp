@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <lockstep/error.h>
+#include <sys/socket.h>
 
 #include "transport/tcp/deadline_for_tests.h"
+#include "transport/tcp/send_buffer.h"
 
 namespace lockstep::tcp {
 
@@ -55,6 +57,26 @@ TEST(TcpSocket, SaysWhetherAllMoved) {
   EXPECT_EQ(receive_all(other, &got, sizeof got, in(std::chrono::milliseconds(10))), Moved::kTimeout);
   other.reset();
   EXPECT_EQ(receive_all(one, &got, sizeof got, in(std::chrono::seconds(5))), Moved::kClosed);
+}
+
+TEST(TcpSocket, RanksThatTakeTurnsHaveLessOnItsWay) {
+  const FileDescriptor listener = listen_on(Address::resolve("127.0.0.1", 0));
+  const auto send_buffer_for = [&](int ranks_here) {
+    const FileDescriptor socket = connect_to(Address::of(listener), in(std::chrono::seconds(5)));
+    const int asked = 64 << 10;
+    EXPECT_EQ(::setsockopt(socket.get(), SOL_SOCKET, SO_SNDBUF, &asked, sizeof asked), 0);
+    prepare(socket, ranks_here);
+    int bytes = 0;
+    socklen_t size = sizeof bytes;
+    EXPECT_EQ(::getsockopt(socket.get(), SOL_SOCKET, SO_SNDBUF, &bytes, &size), 0);
+    return bytes;
+  };
+  constexpr int kMoreThanCores = 1 << 20;
+  const int in_turns = send_buffer_for(kMoreThanCores);
+  EXPECT_GT(in_turns, 128 << 10) << "asked for anew";
+  EXPECT_LE(in_turns, 1 << 20);
+  const auto as_large_as_may_be = send_buffer_bytes(false);
+  EXPECT_EQ(send_buffer_for(1), as_large_as_may_be ? 2 * *as_large_as_may_be : 128 << 10) << "the system doubles it";
 }
 
 }  // namespace lockstep::tcp
