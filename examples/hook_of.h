@@ -3,9 +3,11 @@
 #include <lockstep/hooks.h>
 
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <string>
 
-/// A hook by its name; products of two thin matrices by any other. `warmup` is deep_gradient's.
+/// A hook by its name; another name ends the program. `warmup` is deep_gradient's.
 inline lockstep::BucketHookPtr hook_of(const std::string& name, const lockstep::Group& group,
                                        std::int64_t warmup = 64) {
   const auto dense = lockstep::all_reduce_hook(group);
@@ -22,5 +24,10 @@ inline lockstep::BucketHookPtr hook_of(const std::string& name, const lockstep::
   if (name == "random_k")  // of which the values then go in 16 bits
     return feedback(lockstep::random_k_hook(0.5, 7, lockstep::cast_hook(torch::kBFloat16, dense)));
   if (name == "deep_gradient") return lockstep::deep_gradient_hook(group, {.fraction = 0.02, .warmup = warmup});
-  return feedback(lockstep::power_sgd_hook(group, /*rank=*/1, 7));
+  if (name == "power_sgd") return feedback(lockstep::power_sgd_hook(group, /*rank=*/1, 7));  // of two thin matrices
+  std::fprintf(stderr,
+               "There is no hook '%s'; there are bfloat16, float16, int8, sign, qsgd, top_k, threshold, "
+               "adaptive_threshold, random_k, deep_gradient and power_sgd.\n",
+               name.c_str());
+  std::exit(2);
 }

@@ -5,6 +5,7 @@
 #include <lockstep/train.h>
 #include <torch/torch.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <set>
@@ -14,7 +15,9 @@
 #include "circle.h"
 
 int main(int argc, char** argv) {
-  const std::set<std::string> words(argv + 1, argv + argc);
+  const std::set<std::string> words(argv + 1, argv + argc), known = {"cosine", "lars", "step"};
+  if (!std::includes(known.begin(), known.end(), words.begin(), words.end()))
+    return std::fprintf(stderr, "usage: large_batch [lars] [cosine | step]\n"), 2;
   auto world = lockstep::World::from_env();
   torch::manual_seed(7);
   torch::nn::Sequential net(torch::nn::Linear(2, 64), torch::nn::ReLU(), torch::nn::Linear(64, 2));

@@ -7,6 +7,7 @@
 #include <malloc.h>
 #include <torch/torch.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <set>
 #include <string>
@@ -53,7 +54,9 @@ double allocated() {
 }
 
 int main(int argc, char** argv) {
-  const std::set<std::string> words(argv + 1, argv + argc);
+  const std::set<std::string> words(argv + 1, argv + argc), known = {"keep", "tied"};
+  if (!std::includes(known.begin(), known.end(), words.begin(), words.end()))
+    return std::fprintf(stderr, "usage: recompute [tied] [keep]\n"), 2;
   const bool keep = words.contains("keep"), tied = words.contains("tied");
   auto world = lockstep::World::from_env();
   torch::manual_seed(7);

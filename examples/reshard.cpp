@@ -27,6 +27,11 @@ int main(int argc, char** argv) {
   lockstep::TrainingState state;  // with the Sharded's name each rank saves and loads its pieces, of whatever size
   state.module("model", *net, shard).optimizer("optimizer", optimizer, shard).loader("loader", *loader);
   const std::int64_t first = checkpoints.load(state).value_or(0);
+  if (first >= iterations) {
+    if (world.rank() == 0)
+      std::printf("nothing to do: there are %lld iterations already\n", static_cast<long long>(first));
+    return 0;
+  }
 
   lockstep::Metrics metrics(world, {"loss"});
   std::int64_t iteration = first;

@@ -20,9 +20,10 @@ struct Circle : torch::data::datasets::Dataset<Circle> {
 };
 
 int main(int argc, char** argv) try {
-  if (argc < 3) return std::fprintf(stderr, "usage: resume FOLDER ITERATIONS [dropout | forgetful]\n"), 2;
-  const std::int64_t iterations = std::atoll(argv[2]);
   const std::string random = argc > 3 ? argv[3] : "none";
+  if (argc < 3 || argc > 4 || (random != "none" && random != "dropout" && random != "forgetful"))
+    return std::fprintf(stderr, "usage: resume FOLDER ITERATIONS [none | dropout | forgetful]\n"), 2;
+  const std::int64_t iterations = std::atoll(argv[2]);
   auto world = lockstep::World::from_env();
   torch::manual_seed(7);
   torch::nn::Sequential net(torch::nn::Linear(2, 64), torch::nn::Tanh(), torch::nn::Dropout(random == "none" ? 0 : 0.2),

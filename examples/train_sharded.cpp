@@ -6,15 +6,12 @@
 #include <torch/torch.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <string>
 
 #include "circle.h"
 
 int main(int argc, char** argv) {
-  auto world = lockstep::World::from_env();
-  torch::manual_seed(7);
   lockstep::ShardedOptions options;
   bool lamb = false;
   for (int i = 1; i < argc; ++i) {
@@ -29,10 +26,14 @@ int main(int argc, char** argv) {
       options.gather_as = lockstep::GatherAs::kInt8Blocks;
     } else if (word == "keep") {
       options.reshard_after_forward = false;
+    } else if (word.size() == 1 && word >= "0" && word <= "3") {
+      options.stage = std::stoi(word);
     } else {
-      options.stage = std::atoi(word.c_str());
+      return std::fprintf(stderr, "usage: train_sharded [0 | 1 | 2 | 3] [lamb] [host] [bf16 | int8] [keep]\n"), 2;
     }
   }
+  auto world = lockstep::World::from_env();
+  torch::manual_seed(7);
   lockstep::Sharded shard(world, options);
   torch::nn::Sequential net(shard.wrap(torch::nn::Linear(2, 64)), torch::nn::ReLU(),  // whole only while they run
                             shard.wrap(torch::nn::Linear(64, 64)), torch::nn::ReLU(),

@@ -32,7 +32,8 @@ void add_output_flags(CLI::Option_group& group, OutputOptions& options) {
   group.add_option("--jsonl", options.jsonl, "File for one JSON object an iteration");
   group.add_option("--tensorboard", options.tensorboard, "Folder for TensorBoard's event files");
   group.add_flag("--log-sync", options.log_sync, "Print every bucket: parameters, bytes, algorithm, time");
-  group.add_flag("--check", options.check, "Read flags and input, say what is wrong with them, and train nothing");
+  group.add_flag("--check", options.check,
+                 "Read flags and input, say what is wrong with them, train nothing and write nothing");
 }
 
 void validate(const OutputOptions& options) { require_at_least(0, options.every, "--every"); }

@@ -235,8 +235,8 @@ constexpr std::string_view kRootAndAll = "2(p-1)(alpha + n/p beta)";
 constexpr std::string_view kExchangeBoth = "2(p-1)(alpha + n/p beta) + (p-1)/p n gamma";
 
 constexpr std::string_view kDoubled =
-    "H alpha + (p-1)/p n beta, H = floor(log2 p); unless p = 2^H, 2 alpha + n beta more, and at most q/p n beta, q = "
-    "2^H";
+    "H alpha + (p-1)/p n beta, H = floor(log2 p); unless p = 2^H, 2 alpha + n beta more, and up to q/p n beta on "
+    "top of that, q = 2^H";
 
 }  // namespace
 
@@ -287,7 +287,7 @@ const std::vector<ClosedForm>& closed_forms() {
       {"halving_doubling", Collective::kAllGather, kDoubled, kRabenseifner, halving_doubling_all_gather},
       {"halving_doubling", Collective::kReduceScatter,
        "H alpha + (p-1)/p n (beta + gamma), H = floor(log2 p); unless p = 2^H, 2 alpha + (1 + 1/p) n beta + n gamma "
-       "more, and at most q/p n (beta + gamma), q = 2^H",
+       "more, and up to q/p n (beta + gamma) on top of that, q = 2^H",
        kRabenseifner, halving_doubling_reduce_scatter},
       {"naive", Collective::kBarrier, "(p-1) alpha", kThakur, barrier<naive>},
       {"star", Collective::kBarrier, "2(p-1) alpha", kChan, barrier<star>},

@@ -14,7 +14,8 @@ BucketStudy measure_buckets(Workbench& workbench, const StudyOptions& options);
 ScalingStudy measure_scaling(Workbench& workbench, const StudyOptions& options);
 ShardingStudy measure_sharding(Workbench& workbench, const StudyOptions& options);
 
-/// Throws Error (kInvalidArgument) with what is wrong with the training's flags or input, before anything is measured.
+/// Throws Error with what is wrong with the training's flags or input, before anything is measured: kInvalidArgument,
+/// or kUnsupported where the training ends in another way than by refusing them; and what else Workbench throws.
 void check_input(Workbench& workbench, const StudyOptions& options);
 
 /// The flags of the training that a study runs: what was asked for, after what suits a study.

@@ -24,10 +24,10 @@ std::vector<Case> small_cases(const Facts& facts, int ranks, bool has_registered
 std::vector<Case> large_cases(const Facts& facts, int ranks, bool has_registered);
 /// Both.
 std::vector<Case> all_cases(const Facts& facts, int ranks, bool has_registered);
-/// Of all_reduces those whose order shows, of values that are rounded on the way; large ones in a type that is summed
-/// in itself and one that is not.
+/// Of all_reduces those whose order shows, of sums that are rounded on the way and of any bits in turn; large ones in a
+/// type that is summed in itself and one that is not.
 std::vector<Case> rounding_cases(int ranks, bool has_registered);
-/// Canonical reductions of such values, small ones, admitted or not.
+/// Canonical reductions of both kinds of values, small ones, admitted or not.
 std::vector<Case> canonical_cases(int ranks, bool has_registered);
 
 }  // namespace lockstep::conformance

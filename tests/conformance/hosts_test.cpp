@@ -35,6 +35,7 @@ std::vector<std::string> names_to_try(Collective collective) {
 
 /// Of the cases, those by these algorithms.
 std::vector<Case> of_those_to_try(const std::vector<Case>& cases) {
+  if (cases.empty()) return {};
   const std::vector<std::string> names = names_to_try(cases.front().collective);
   std::vector<Case> tried;
   for (const Case& one : cases) {

@@ -18,7 +18,7 @@ class OnEverySetting : public testing::TestWithParam<Setting> {
   }
   /// Whether operations on registered memory differ from those on other memory.
   static bool has_registered() { return GetParam().medium == Medium::kSharedMemory; }
-  /// Each case, on a new world of this kind, gives what its collective promises.
+  /// All cases, one after the other in one new world of this kind, give what their collectives promise.
   static void expect_conforming(const std::vector<Case>& cases);
   /// Each gives every rank the same bytes, whatever the ranks bring, and however it is rounded on the way.
   static void expect_same_bytes(const std::vector<Case>& cases);

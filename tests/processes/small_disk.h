@@ -5,8 +5,9 @@
 
 namespace lockstep::testing_support {
 
-/// `script` of a shell, whose "$@" is `command`, beside a file system of `size` at `folder`: in a mount namespace of
-/// its own, so that nothing stays mounted. Exits kNoSmallDisk where none can be mounted.
+/// Runs the shell `script`, with `command` as its "$@", where a file system of `size` (as mount's size=, e.g. 4m) is
+/// mounted at `folder`: in a mount namespace of its own, so that nothing stays mounted. Exits kNoSmallDisk where none
+/// can be mounted.
 inline std::vector<std::string> on_a_small_disk(const std::string& folder, const std::string& size,
                                                 const std::string& script, const std::vector<std::string>& command) {
   // An `unshare` that fails exits as a command does that fails, so it is tried first.

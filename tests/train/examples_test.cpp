@@ -19,9 +19,11 @@ using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Lt;
+using testing::MatchesRegex;
 using testing::Not;
 using testing::SizeIs;
 using testing_support::Command;
+using testing_support::last_value;
 using testing_support::values_after;
 
 using Words = std::vector<std::string>;
@@ -37,13 +39,6 @@ std::string output_of(const std::string& example, int ranks, const Words& words 
   Command command(example_command(example, ranks, words));
   EXPECT_EQ(command.wait(), 0) << command.output() << command.errors();
   return command.output();
-}
-
-/// The last number behind `word`; -1 if there is none.
-double last_value(const std::string& word, const std::string& text) {
-  const auto values = values_after(word, text);
-  EXPECT_FALSE(values.empty()) << "no '" << word << "' in: " << text;
-  return values.empty() ? -1 : values.back();
 }
 
 /// Runs an example alone and on two ranks, whose parameters must be the same at any time: both learn, and the same, to
@@ -74,16 +69,16 @@ TEST(Example, MirroredLearnsAloneAndInThreads) {
   for (const std::string replicas : {"1", "2"}) {
     Command command({LOCKSTEP_EXAMPLES + std::string("mirrored"), replicas});
     ASSERT_EQ(command.wait(), 0) << command.output() << command.errors();
-    EXPECT_LT(values_after(" loss ", command.output()).back(), 0.3);
-    EXPECT_GT(values_after("accuracy ", command.output()).back(), 0.9);
+    EXPECT_LT(last_value(" loss ", command.output()), 0.3);
+    EXPECT_GT(last_value("accuracy ", command.output()), 0.9);
   }
 }
 
 TEST(Example, MixedPrecisionLearnsAloneAndOnTwoRanks) {
   for (const int ranks : {1, 2}) {
     const auto output = output_of("mixed_precision", ranks);
-    EXPECT_GT(values_after(" accuracy ", output).back(), 0.9) << output;
-    EXPECT_LT(values_after(" loss ", output).back(), 0.3) << output;
+    EXPECT_GT(last_value(" accuracy ", output), 0.9) << output;
+    EXPECT_LT(last_value(" loss ", output), 0.3) << output;
   }
 }
 
@@ -91,8 +86,8 @@ TEST(Example, BatchNormLearnsTheSameAloneAndOnTwoRanks) {
   std::vector<double> losses;
   for (const int ranks : {1, 2}) {
     const auto output = output_of("batch_norm", ranks);
-    EXPECT_GT(values_after(" accuracy ", output).back(), 0.9) << output;
-    losses.push_back(values_after(" loss ", output).back());
+    EXPECT_GT(last_value(" accuracy ", output), 0.9) << output;
+    losses.push_back(last_value(" loss ", output));
   }
   EXPECT_NEAR(losses[0], losses[1], 1e-3);
 }
@@ -108,8 +103,8 @@ TEST(Example, BatchNormStatisticsAreBroughtTogether) {
 
 TEST(Example, CompressionLearnsWithFewerBytes) {
   const auto output = output_of("compression", 2);
-  EXPECT_LT(values_after(" loss ", output).back(), 0.3) << output;
-  EXPECT_GT(values_after(" bytes ", output).back(), 5) << output;
+  EXPECT_LT(last_value(" loss ", output), 0.3) << output;
+  EXPECT_GT(last_value(" bytes ", output), 5) << output;
 }
 
 struct Compressed {
@@ -133,8 +128,8 @@ TEST(Example, CompressionLearnsWithEachHook) {
 TEST(Example, OneBitAdamLearnsAloneAndOnTwoRanks) {
   for (const int ranks : {1, 2}) {
     const auto output = output_of("one_bit_adam", ranks);
-    EXPECT_LT(values_after(" loss ", output).back(), 0.3) << output;
-    EXPECT_GT(values_after(" bytes ", output).back(), ranks == 1 ? 0 : 3) << output;
+    EXPECT_LT(last_value(" loss ", output), 0.3) << output;
+    EXPECT_GT(last_value(" bytes ", output), ranks == 1 ? 0 : 3) << output;
   }
 }
 
@@ -142,9 +137,9 @@ TEST(Example, SentencesInUnequalSharesLearnTheSameAloneAndOnThreeRanks) {
   std::vector<double> losses;
   for (const int ranks : {1, 3}) {
     const auto output = output_of("sentences", ranks);
-    EXPECT_LT(values_after(" loss ", output).back(), 0.3) << output;
-    EXPECT_LT(values_after(" padding ", output).back(), 0.15) << output;
-    losses.push_back(values_after(" loss ", output).back());
+    EXPECT_LT(last_value(" loss ", output), 0.3) << output;
+    EXPECT_LT(last_value(" padding ", output), 0.15) << output;
+    losses.push_back(last_value(" loss ", output));
   }
   EXPECT_NEAR(losses[0], losses[1], 1e-3);
 }
@@ -158,8 +153,8 @@ TEST(Example, SentencesInSharesByHandLearnTheSameAsAlone) {
 TEST(Example, LocalSgdLearnsAloneAndOnTwoRanks) {
   for (const int ranks : {1, 2}) {
     const auto output = output_of("local_sgd", ranks);
-    EXPECT_LT(values_after(" loss ", output).back(), 0.3) << output;
-    EXPECT_GT(values_after(" bytes ", output).back(), ranks == 1 ? 0 : 7) << output;
+    EXPECT_LT(last_value(" loss ", output), 0.3) << output;
+    EXPECT_GT(last_value(" bytes ", output), ranks == 1 ? 0 : 7) << output;
     EXPECT_THAT(values_after(" apart ", output), AllOf(SizeIs(5), Each(0))) << output;
   }
 }
@@ -176,7 +171,7 @@ TEST(Example, DilocoLearnsWithFewerBytes) {
 TEST(Example, UnevenGoesOnUntilTheLastRankHasRunOut) {
   const auto output = output_of("uneven", 3);
   EXPECT_THAT(values_after(": ", output), Each(32)) << "batches of rank 2; rank 0 has 16";
-  EXPECT_LT(values_after(" loss ", output).back(), 0.3) << output;
+  EXPECT_LT(last_value(" loss ", output), 0.3) << output;
 }
 
 TEST(Example, UnevenStopsAllRanksWhereThatIsAskedFor) {
@@ -202,8 +197,8 @@ TEST(Example, BottleneckSaysWhatLimitsIt) {
 TEST(Example, GanFindsTheWholeCircleAloneAndOnTwoRanks) {
   for (const int ranks : {1, 2}) {
     const auto output = output_of("gan", ranks);
-    EXPECT_NEAR(values_after(" radius ", output).back(), 1, 0.15) << output;
-    EXPECT_NEAR(values_after(" spread ", output).back(), 1, 0.15) << output;
+    EXPECT_NEAR(last_value(" radius ", output), 1, 0.15) << output;
+    EXPECT_NEAR(last_value(" spread ", output), 1, 0.15) << output;
   }
 }
 
@@ -311,6 +306,26 @@ TEST(Example, LargeBatchFollowsACosineOrSteps) {
   for (const auto& output : {cosine, step}) {
     EXPECT_LT(last_value(" loss ", output), 0.3) << output;
     EXPECT_THAT(values_after(" apart ", output), AllOf(SizeIs(5), Each(0))) << output;
+  }
+}
+
+TEST(Example, AWordThatItDoesNotKnowEndsItWithThoseThatItDoes) {
+  struct Typo {
+    Words command;
+    const char* known;
+  };
+  for (const auto& [command, known] :
+       {Typo{{"resume", "none/of/it", "10", "dropuot"}, "usage: resume FOLDER ITERATIONS [none | dropout | forgetful]"},
+        Typo{{"compression", "int9"}, "There is no hook 'int9'; there are bfloat16, float16, int8, "},
+        Typo{{"large_batch", "lars", "cosin"}, "usage: large_batch [lars] [cosine | step]"},
+        Typo{{"recompute", "tide"}, "usage: recompute [tied] [keep]"},
+        Typo{{"train_sharded", "3", "lmab"}, "usage: train_sharded [0 | 1 | 2 | 3] [lamb] "}}) {
+    Words words = command;
+    words[0] = LOCKSTEP_EXAMPLES + words[0];
+    Command run(words);
+    EXPECT_EQ(run.wait(), 2) << words[0];
+    EXPECT_THAT(run.errors(), AllOf(HasSubstr(known), MatchesRegex("[^\n]*\n"))) << words[0];
+    EXPECT_EQ(run.output(), "");
   }
 }
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 
 #include "tests/processes/command.h"
@@ -47,6 +48,13 @@ TEST_F(Reshard, GoesOnAtAnyStageAndNumberOfRanks) {
   EXPECT_THAT(output_of("parts", 2, 1, 40), HasSubstr("from iteration 20 at stage 1 on 2 ranks"));
   EXPECT_THAT(output_of("parts", 4, 2, 60), HasSubstr("from iteration 40 at stage 2 on 4 ranks"));
   EXPECT_NEAR(squares(output_of("parts", 2, 3, 80)), alone, 1e-4 * alone);
+}
+
+TEST_F(Reshard, HasNothingToDoWhereTheIterationsAreReached) {
+  EXPECT_THAT(output_of("out", 2, 3, 0), HasSubstr("nothing to do: there are 0 iterations already"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "out" / "model.safetensors"));
+  output_of("out", 2, 3, 20);
+  EXPECT_EQ(output_of("out", 1, 1, 20), "[rank 0] nothing to do: there are 20 iterations already\n");
 }
 
 TEST_F(Reshard, OnAsManyRanksAtTheSameStageItEndsWithTheSameBits) {

@@ -21,6 +21,7 @@ using testing::Le;
 using testing::Matcher;
 using testing::SizeIs;
 using testing_support::Command;
+using testing_support::last_value;
 using testing_support::values_after;
 
 using Case = std::tuple<std::string, int, int>;
@@ -148,7 +149,7 @@ std::string sharded_example(const std::vector<std::string>& words) {
 
 TEST(ShardedExample, GathersFewerBytesInBfloat16AndInt8) {
   const std::string whole = sharded_example({});
-  const double bytes = values_after(" of ", whole).back();
+  const double bytes = last_value(" of ", whole);
   EXPECT_GT(bytes, 0) << whole;
   struct Gathered {
     const char* as;
@@ -156,8 +157,8 @@ TEST(ShardedExample, GathersFewerBytesInBfloat16AndInt8) {
   };
   for (const auto& [as, part, most_loss] : {Gathered{"bf16", 0.5, 0.3}, Gathered{"int8", 0.27, 0.4}}) {
     const std::string output = sharded_example({as});
-    EXPECT_NEAR(values_after(" of ", output).back(), part * bytes, 0.03 * bytes) << whole << output;
-    EXPECT_LT(values_after(" loss ", output).back(), most_loss) << output;
+    EXPECT_NEAR(last_value(" of ", output), part * bytes, 0.03 * bytes) << whole << output;
+    EXPECT_LT(last_value(" loss ", output), most_loss) << output;
   }
 }
 

@@ -66,7 +66,7 @@ TextTask prepare_text(const std::vector<std::string>& arguments) {
   options.settings.model.vocabulary = vocabulary.size();
   TextData data(vocabulary.encode(text), options.settings.model.context);
   auto prompt = encode_prompt(vocabulary, options.prompt);
-  options.output.check ? require_writable(options.output) : make_folder(options.output);
+  require_writable(options.output);
   return {std::move(options), std::move(vocabulary), std::move(data), std::move(prompt), std::move(checkpoint)};
 }
 

@@ -24,7 +24,7 @@ TEST_F(Prepare, ReadsAllThatATrainingNeeds) {
   EXPECT_EQ(task.options.settings.model.vocabulary, 28);
   EXPECT_EQ(task.data.training.size() + task.data.validation.size(), 40U * 44U);
   EXPECT_EQ(task.vocabulary.decode(task.prompt), "fox");
-  EXPECT_TRUE(std::filesystem::is_directory(folder_ / "out"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "out")) << "nothing is written before all ranks have read their input";
   EXPECT_FALSE(task.checkpoint);
 }
 
@@ -51,7 +51,6 @@ TEST_F(Prepare, RefusesAFolderThatCannotBeMade) {
   const std::string file = (folder_ / "text.txt").string();
   EXPECT_THAT(refused({"--out", file}), HasSubstr("--out " + file + " cannot be written: Not a directory"));
   EXPECT_THAT(refused({"--out", file + "/below"}), HasSubstr("Not a directory"));
-  EXPECT_THAT(refused({"--out", "/proc/lockstep"}), HasSubstr("cannot be written"));
 }
 
 TEST_F(Prepare, RefusesWhatNoTrainingCanBe) { EXPECT_THAT(refused({"--heads", "3"}), HasSubstr("does not divide")); }

@@ -2,6 +2,7 @@
 
 #include "base/units.h"
 #include "lab/settings_file.h"
+#include "lab/steps.h"
 #include "lab/summary.h"
 #include "lab/text/sample.h"
 #include "lab/text/settings_json.h"
@@ -71,15 +72,17 @@ void tell_ending(const TextTask& task, TextOutcome& outcome, const TrainingTrace
 void run_text(const World& world, const std::vector<std::string>& arguments) {
   std::optional<TextTask> task;
   std::optional<Journal> journal;
+  together(world, [&] { task = prepare_text(arguments); });
+  check_algorithm(world, task->options.algorithm);
+  if (task->options.output.check) return;
   together(world, [&] {
-    task = prepare_text(arguments);
-    if (world.rank() != 0 || task->options.output.check) return;
+    make_folder(task->options.output);  // not before all input was read: wrong input leaves nothing behind
+    if (world.rank() != 0) return;
     const std::string command = fmt::format("lockstep-train text {}", fmt::join(arguments, " "));
     const bool goes_on = task->checkpoint.has_value();
     journal.emplace(task->options.output, describe_run(*task, world.size(), command), goes_on);
     announce(*task, *journal);
   });
-  if (task->options.output.check) return;
   TrainingTrace trace(world.rank());
   TextOutcome outcome = train_text(world, *task, trace, journal ? &*journal : nullptr);
   together(world, [&] { trace.write(task->options.output.folder()); });

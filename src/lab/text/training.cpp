@@ -75,7 +75,6 @@ TextOutcome train_text(const Group& group, TextTask& task, TrainingTrace& trace,
   const auto tokens = static_cast<double>(settings.batch * settings.model.context);
   const std::int64_t done = task.checkpoint ? task.checkpoint->iteration() : 0;
 
-  check_algorithm(group, options.algorithm);
   Gpt model = make_model(group, settings);
   auto optimizer = make_optimizer(*model, settings.weight_decay);
   if (task.checkpoint) resume(group, *task.checkpoint, model, optimizer);

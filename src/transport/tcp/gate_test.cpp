@@ -1,6 +1,7 @@
 // What a gate lets in, and that strangers disturb nobody.
 #include "transport/tcp/gate.h"
 
+#include "transport/tcp/crowd_for_tests.h"
 #include "transport/tcp/deadline_for_tests.h"
 #include "transport/tcp/hmac_for_tests.h"
 
@@ -108,17 +109,10 @@ TEST_F(GateTest, ARankGetsInPastSilentBabblingAndSlowStrangers) {
 
 TEST_F(GateTest, AThousandConnectionsKeepNobodyOut) {
   std::atomic<int> came = 0;
-  std::jthread crowd([&](const std::stop_token& stop) {
-    std::vector<FileDescriptor> strangers;
-    while (!stop.stop_requested()) {
-      strangers.push_back(connect());
-      ++came;
-      if (strangers.size() >= 200) strangers.clear();
-    }
-  });
+  std::jthread crowd = crowd_at(address_, {0}, came);
   std::string said;
   std::jthread guest([&] {
-    while (came < 1000) std::this_thread::yield();
+    while (came < 1000) std::this_thread::sleep_for(milliseconds(1));
     // As joining ranks do: a full house is no reason to give up.
     do said = come(credentials_);
     while (said == "out");

@@ -1,5 +1,6 @@
 #include "transport/tcp/join.h"
 
+#include "transport/tcp/crowd_for_tests.h"
 #include "transport/tcp/hmac.h"
 #include "transport/tcp/tcp_socket.h"
 
@@ -155,23 +156,12 @@ TEST_F(JoinTest, AWrongSecretIsRefusedAndTheJobGoesOn) {
 /// Silent ones, some that say a byte, and some that babble: before the others come to rank 0, and while all join.
 TEST_F(JoinTest, AThousandStrangersKeepNoRankOut) {
   std::atomic<int> came = 0;
-  std::jthread crowd([&](const std::stop_token& stop) {
-    const std::string garbage(1000, 'x');
-    const Address address = Address::resolve("127.0.0.1", port_);
-    std::vector<FileDescriptor> strangers;
-    while (!stop.stop_requested()) {
-      const Deadline soon = std::chrono::steady_clock::now() + milliseconds(100);
-      FileDescriptor stranger = connect_to(address, soon);
-      if (!stranger) continue;  // rank 0 does not listen yet, or no more
-      (void)send_all(stranger, garbage.data(), std::array<std::size_t, 3>{0, 1, 1000}[strangers.size() % 3], soon);
-      strangers.push_back(std::move(stranger));
-      ++came;
-      if (strangers.size() >= 200) strangers.clear();
-    }
-  });
-  const Deadline late = std::chrono::steady_clock::now() + milliseconds(10'000);
-  const auto errors = join(world(3), [&] {
-    while (came < 1000 && std::chrono::steady_clock::now() < late) std::this_thread::yield();
+  std::jthread crowd = crowd_at(Address::resolve("127.0.0.1", port_), {0, 1, 1000}, came);
+  auto requests = world(3);
+  for (JoinRequest& request : requests) request.timeout = milliseconds(120'000);
+  const Deadline late = in(milliseconds(60'000));
+  const auto errors = join(requests, [&] {
+    while (came < 1000 && std::chrono::steady_clock::now() < late) std::this_thread::sleep_for(milliseconds(1));
   });
   crowd.request_stop();
   EXPECT_GE(came, 1000);
