@@ -20,6 +20,7 @@ class Training : public TextTest {
     std::vector<TextOutcome> outcomes(static_cast<std::size_t>(ranks));
     run_threads(ranks, [&](World& world) {
       TextTask task = prepare_text(arguments(more));
+      make_folder(task.options.output);
       TrainingTrace trace(world.rank());
       outcomes.at(static_cast<std::size_t>(world.rank())) = train_text(world, task, trace, nullptr);
     });
