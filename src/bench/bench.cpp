@@ -22,7 +22,7 @@ namespace lockstep::bench {
 namespace {
 
 /// Algorithms take turns in so many rounds, so that a disturbance hits all alike.
-constexpr std::size_t kRounds = 6;
+constexpr std::size_t kRounds = 12;
 constexpr double kFewestIterations = 10;
 constexpr double kMostIterations = 20'000;
 
@@ -183,10 +183,10 @@ Row make_row(const World& world, const Options& options, const Shape& shape, con
           .wrong = sum(world, candidate.wrong),
           .iterations = seconds.size(),
           .batch = candidate.batch};
-  const std::size_t in_a_round = seconds.size() / kRounds;
-  std::array<std::vector<double>, 2> halves;
-  for (std::size_t i = 0; i < seconds.size(); ++i) halves[i / in_a_round % 2].push_back(seconds[i]);
-  row.half_median_us = {median(halves[0]) * 1e6, median(halves[1]) * 1e6};
+  const auto in_a_round = static_cast<std::ptrdiff_t>(seconds.size() / kRounds);
+  for (auto start = seconds.begin(); start != seconds.end(); start += in_a_round) {
+    row.round_median_us.push_back(median({start, start + in_a_round}) * 1e6);
+  }
   row.algbw_gb_per_s = static_cast<double>(row.bytes) / row.median_us / 1e3;
   row.busbw_gb_per_s = row.algbw_gb_per_s * facts_of(options.collective).bus_factor(world.size());
   return row;

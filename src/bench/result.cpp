@@ -1,10 +1,13 @@
 #include "bench/result.h"
 
+#include "bench/statistics.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 namespace lockstep::bench {
 
@@ -19,6 +22,18 @@ const Row* best_beside(const std::vector<Row>& rows, const Row& one, bool Row::*
     if (best == nullptr || measure(row) < measure(*best)) best = &row;
   }
   return best;
+}
+
+/// The values with even places, from `first` = 0, or with odd ones, from 1.
+std::vector<double> every_second(const std::vector<double>& values, std::size_t first) {
+  std::vector<double> result;
+  for (std::size_t i = first; i < values.size(); i += 2) result.push_back(values[i]);
+  return result;
+}
+
+double median_ratio(std::vector<double> above, const std::vector<double>& below) {
+  for (std::size_t i = 0; i < above.size(); ++i) above[i] /= below[i];
+  return median(std::move(above));
 }
 
 /// " on 2 hosts (3, 1)", by the ranks of each; nothing for one.
@@ -39,8 +54,12 @@ std::vector<Regret> regrets_of(bool Row::*mark, const std::vector<Row>& rows) {
     if (best == nullptr) continue;
     double share = 0;
     for (const std::size_t half : {0U, 1U}) {
-      const Row* const chosen = best_beside(rows, one, mark, [&](const Row& row) { return row.half_median_us[half]; });
-      share += (one.half_median_us[1 - half] / chosen->half_median_us[1 - half] - 1) / 2;
+      const Row* const chosen =
+          best_beside(rows, one, mark, [&](const Row& row) { return median(every_second(row.round_median_us, half)); });
+      share +=
+          (median_ratio(every_second(one.round_median_us, 1 - half), every_second(chosen->round_median_us, 1 - half)) -
+           1) /
+          2;
     }
     result.push_back({one.bytes, one.algorithm, best->algorithm, share});
   }

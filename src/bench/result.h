@@ -2,7 +2,6 @@
 
 #include "bench/options.h"
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -23,8 +22,8 @@ struct Row {
   double busbw_gb_per_s = 0;  ///< that times nccl-tests' factor for the collective
   std::uint64_t wrong = 0;    ///< elements, over all ranks and iterations
   std::size_t iterations = 0;
-  /// Of the rounds with even numbers, and of the others.
-  std::array<double, 2> half_median_us{};
+  /// Of each round. All rows of a size have as many, and their n-th rounds ran one after the other.
+  std::vector<double> round_median_us{};
   std::size_t batch = 1;  ///< operations in an iteration, without a barrier between
 };
 
@@ -44,7 +43,8 @@ struct Result {
 };
 
 /// How much longer than the best algorithm "auto" took at one size. The best of many is partly the luckiest: so it is
-/// chosen by half of the rounds and compared in the other half, both ways round.
+/// chosen by half of the rounds and compared in the other half, both ways round; and a machine that others share is
+/// slower in some rounds: so the two are compared round by round, and the median of these ratios counts.
 struct Regret {
   std::size_t bytes;
   std::string picked;

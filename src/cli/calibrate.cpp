@@ -41,8 +41,9 @@ bench::CalibrationPlan plan_of(const CalibrateOptions& options) {
 
 std::string describe_errors(std::string_view transport, const std::vector<Sample>& samples,
                             const PredictionError& held_back) {
-  return fmt::format("{}, {} measurements: predicted from others, a median error of {:.0f} %, at worst {:.0f} %\n",
-                     transport, samples.size(), 100 * held_back.median, 100 * held_back.worst);
+  return fmt::format(
+      "{}, {} measurements: those held back are predicted with a median error of {:.0f} %, at worst {:.0f} %\n",
+      transport, samples.size(), 100 * held_back.median, 100 * held_back.worst);
 }
 
 std::string describe_auto(int ranks, Medium medium, std::string_view transport) {

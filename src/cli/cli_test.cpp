@@ -353,8 +353,12 @@ TEST_F(Cli, CalibrationIsStoredAndUsed) {
   // machine may not be, and never passed over in silence.
   const std::string info = lockstep_with({"info"}, {cache}).output;
   EXPECT_THAT(info, AnyOf(HasSubstr("(calibrated here;"), HasSubstr("since the calibration here is")));
-  EXPECT_THAT(result.output, HasSubstr("; all_reduce and all_gather as measured here on 2 ranks)"));
-  EXPECT_THAT(result.output, HasSubstr("\n(built in; all_reduce and all_gather as measured here on 2 ranks)\n"));
+  const std::string measured =
+      "as measured here on 2 ranks: all_reduce, reduce_scatter, all_gather, broadcast, reduce, gather, scatter, "
+      "all_to_all)\n";
+  EXPECT_THAT(result.output, HasSubstr("; " + measured + "auto on 2 ranks over tcp"));
+  EXPECT_THAT(result.output, HasSubstr("\n(built in; " + measured));
+  EXPECT_THAT(result.output, HasSubstr("; reduce plain: 0-"));
   EXPECT_EQ(lockstep_with({"calibrate", "-n", "1"}, {cache}).code, 2);
   const std::string file = write("file", "", kPlainFile);
   const Result nowhere = lockstep_with({"calibrate", "-n", "2", "--fast"}, {"XDG_CACHE_HOME=" + file});

@@ -17,7 +17,7 @@ namespace lockstep {
 
 namespace {
 
-constexpr int kVersion = 5;
+constexpr int kVersion = 6;
 
 /// One algorithm's schedule is built once for all sizes.
 struct Candidate {
@@ -44,6 +44,7 @@ nlohmann::json json_of(const std::vector<Sample>& samples) {
                     {"algorithm", sample.algorithm},
                     {"ranks", sample.ranks},
                     {"bytes", sample.bytes},
+                    {"plain", sample.memory == MemoryKind::kPlain},
                     {"seconds", sample.seconds}});
   }
   return json;
@@ -56,6 +57,7 @@ std::vector<Sample> samples_from(const nlohmann::json& json) {
                        .algorithm = sample.at("algorithm"),
                        .ranks = sample.at("ranks"),
                        .bytes = sample.at("bytes"),
+                       .memory = sample.at("plain") ? MemoryKind::kPlain : MemoryKind::kRegistered,
                        .seconds = sample.at("seconds"),
                        .job = {}});
   }

@@ -10,9 +10,9 @@ namespace {
 /// Of the first level, which is about as large on all processors. A ramp begins where some of a working set is lost.
 constexpr double kFirstFrom = 32 << 10;
 constexpr double kFirstTo = 96 << 10;
-/// What another core wrote just now is still in its first cache.
-constexpr double kWrittenFrom = 24 << 10;
-constexpr double kWrittenTo = 48 << 10;
+/// What another core wrote just now is still in its first cache, or on its way from there.
+constexpr double kWrittenFrom = 40 << 10;
+constexpr double kWrittenTo = 96 << 10;
 
 /// From 0 to 1 between two logarithms.
 double ramp(double at, double from, double to) { return std::clamp((at - from) / (to - from), 0.0, 1.0); }
@@ -61,7 +61,7 @@ void HostCaches::bring(int core, std::size_t block, HostCosts& costs) {
   if (is_own) return add_own(distance, 1, costs);
   // What the writer's own cache no longer holds comes from where everybody's data is.
   const double at = std::log(std::max(1.0, distance));
-  const double lost = ramp(at, std::log(own_bytes_ / 2), std::log(2 * own_bytes_));
+  const double lost = ramp(at, std::log(own_bytes_ / 2), std::log(own_bytes_));
   costs[HostCosts::kFetchedByte] += block_bytes_ * (1 - lost);
   costs[HostCosts::kJustWrittenByte] += block_bytes_ * (1 - ramp(at, std::log(kWrittenFrom), std::log(kWrittenTo)));
   if (lost > 0) add_own(distance, lost, costs);

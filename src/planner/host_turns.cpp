@@ -42,6 +42,8 @@ int HostTurns::ranks_on(int core) const {
   return (static_cast<int>(ranks_.size()) - core + host_.cores - 1) / host_.cores;
 }
 
+bool HostTurns::is_within_step(int rank) const { return ranks_[at(rank)].move > 0 || ranks_[at(rank)].part > 0; }
+
 void HostTurns::spend(Core& core, HostCosts::Cost cost, double amount) {
   core.now.spent[cost] += amount;
   core.now.seconds += amount * seconds_[cost];
@@ -78,6 +80,7 @@ std::optional<HostTurns::Moment> HostTurns::ready(int rank) const {
 
 std::optional<HostTurns::Next> HostTurns::next_of(int number) const {
   const Core& core = cores_[at(number)];
+  if (is_within_step(core.current)) return Next{core.now.seconds, core.current, 0, {}};
   const int ranks = ranks_on(number);
   std::optional<Next> earliest;
   double now = core.now.seconds;
@@ -106,9 +109,10 @@ void HostTurns::go_on(int number, const MoveCosts& move_costs) {
     spend(core, HostCosts::kSwitch, next.visits);
   }
   core.current = next.rank;
-  look(number, next.rank);
-  act(next.rank, move_costs);
   core.is_stale = true;
+  if (!is_within_step(next.rank)) look(number, next.rank);
+  act(next.rank, move_costs);
+  if (is_within_step(next.rank)) return;  // nothing new to see for anybody
   for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) {
     for (const Plan::Wait& wait : *waiting_of(rank).waits) {
       if (wait.peer == next.rank) cores_[at(core_of(rank))].is_stale = true;
@@ -139,23 +143,30 @@ void HostTurns::act(int number, const MoveCosts& move_costs) {
   if (!rank.in_piece) {
     enter_piece(number);
   } else if (rank.position < plan.steps.size()) {
-    run_step(number, plan.steps[rank.position], move_costs);
+    run_part(number, plan.steps[rank.position], move_costs);
   } else {
     leave_piece(number);
   }
 }
 
-void HostTurns::run_step(int number, const Plan::Step& step, const MoveCosts& move_costs) {
+/// A part of the step's next move; after the last one the step is done, which is shown.
+void HostTurns::run_part(int number, const Plan::Step& step, const MoveCosts& move_costs) {
   Rank& rank = ranks_[at(number)];
   Core& core = cores_[at(core_of(number))];
   HostCosts costs;
   const std::size_t slot = (rank.slots_taken + StagingRing::kSlots - 1) % StagingRing::kSlots;
-  for (const Plan::Move& move : step.moves) move_costs(move, {number, rank.operation, rank.piece, slot}, costs);
+  if (!step.moves.empty()) {
+    move_costs(step.moves[rank.move], {number, rank.operation, rank.piece, slot, rank.part}, costs);
+    rank.part = (rank.part + 1) % host_.parts;
+    if (rank.part == 0) ++rank.move;
+  }
   for (std::size_t i = 0; i < HostCosts::kCount; ++i) core.now.spent[i] += costs[i];
   core.now.seconds += costs * seconds_;
   if (rank.operation >= length_.starting && rank.operation < length_.starting + length_.counted) {
     for (std::size_t i = 0; i < HostCosts::kCount; ++i) of_all_cores_[i] += costs[i] / length_.counted;
   }
+  if (rank.part > 0 || rank.move < step.moves.size()) return;
+  rank.move = 0;
   show(number, ++rank.position);
 }
 

@@ -20,6 +20,7 @@ class HostTurns {
   struct Host {
     bool is_staged = false;
     int pieces = 1;
+    int parts = 1;  ///< of a move, one after the other: what other cores do meanwhile comes between
     int cores = 1;  ///< no more than ranks, which are dealt to them in turn
   };
   /// Operations that follow each other: until all ranks have fallen into step, and those that are counted.
@@ -27,14 +28,16 @@ class HostTurns {
     int starting;
     int counted;
   };
-  /// Of which rank a move is, in which operation and piece, and through which slot of the staging area that passes.
+  /// Of which rank a move is, in which operation and piece, and through which slot of the staging area that passes;
+  /// and which part of the move.
   struct Where {
     int rank;
     int operation;
     int piece;
     std::size_t slot;
+    int part;
   };
-  /// Adds what a move costs.
+  /// Adds what a part of a move costs.
   using MoveCosts = std::function<void(const Plan::Move& move, const Where& where, HostCosts& costs)>;
 
   /// `plans`, by rank, outlive it. `seconds`: what each cost takes.
@@ -66,6 +69,8 @@ class HostTurns {
     int piece = 0;
     bool in_piece = false;
     std::size_t position = 0;  ///< in the plan's steps
+    std::size_t move = 0;      ///< in the step
+    int part = 0;              ///< of the move
     std::size_t slots_taken = 0;
     std::array<std::optional<Progress>, 2> slot_users;  ///< when the piece began that used a slot last
   };
@@ -90,6 +95,7 @@ class HostTurns {
 
   int core_of(int rank) const { return rank % host_.cores; }
   int ranks_on(int core) const;
+  bool is_within_step(int rank) const;
   void spend(Core& core, HostCosts::Cost cost, double amount);
 
   Waiting waiting_of(int rank) const;
@@ -98,7 +104,7 @@ class HostTurns {
   void go_on(int core, const MoveCosts& move_costs);
   void look(int core, int rank);
   void act(int rank, const MoveCosts& move_costs);
-  void run_step(int rank, const Plan::Step& step, const MoveCosts& move_costs);
+  void run_part(int rank, const Plan::Step& step, const MoveCosts& move_costs);
   void enter_piece(int rank);
   void leave_piece(int rank);
   void show(int rank, std::size_t position);

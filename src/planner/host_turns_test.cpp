@@ -59,6 +59,21 @@ TEST(HostTurns, TheLongestChainCountsAndNotTheSumOfAll) {
   EXPECT_EQ(run("ring", 4, 1, by_hand(0, 0, 1))[HostCosts::kMove], 20);
 }
 
+TEST(HostTurns, WhatAnotherCoreDoesMeanwhileComesBetweenThePartsOfAMove) {
+  const Schedule schedule = find_algorithm("direct").build({.ranks = 2});
+  const std::vector<Plan> plans{make_in_place_plan(schedule, 0), make_in_place_plan(schedule, 1)};
+  const HostCosts seconds = by_hand(0, 0, 1);
+  HostTurns turns(plans, {.is_staged = false, .pieces = 1, .parts = 3, .cores = 2}, seconds);
+  std::vector<std::pair<int, int>> order;  // rank, part
+  const HostCosts costs = turns.run({1, 1}, [&](const Plan::Move&, const HostTurns::Where& where, HostCosts& spent) {
+    ++spent[HostCosts::kMove];
+    if (where.operation == 1) order.emplace_back(where.rank, where.part);
+  });
+  const std::vector<std::pair<int, int>> expected{{0, 0}, {1, 0}, {0, 1}, {1, 1}, {0, 2}, {1, 2}};
+  EXPECT_EQ(order, expected);
+  EXPECT_EQ(costs[HostCosts::kMove], 3) << "one move on each, at the same time";
+}
+
 TEST(HostTurns, AllCoresTogetherDoWhatTheScheduleSays) {
   const Schedule schedule = find_algorithm("ring").build({.ranks = 4});
   std::vector<Plan> plans;

@@ -60,20 +60,18 @@ class Memory {
     int& operation = operations_[at(where.rank)];
     if (operation != where.operation) caches_.touch_others(where.rank % cores_, touched_between_);
     operation = where.operation;
-    for (int part = 0; part < cut_.blocks; ++part) {
-      accesses_.clear();
-      const auto access = [&](const Plan::Place& place) -> HostCaches::Access& {
-        const std::size_t block = block_of(place, move.chunk, where, part);
-        costs[HostCosts::kByte] += cut_.block_bytes;
-        for (HostCaches::Access& one : accesses_) {
-          if (one.block == block) return one;
-        }
-        return accesses_.emplace_back(HostCaches::Access{.block = block});
-      };
-      for (const Plan::Place& place : move.operands) access(place).reads = true;
-      for (const Plan::Place& place : move.targets) access(place).writes = true;
-      caches_.pass(where.rank % cores_, accesses_, past_caches, costs);
-    }
+    accesses_.clear();
+    const auto access = [&](const Plan::Place& place) -> HostCaches::Access& {
+      const std::size_t block = block_of(place, move.chunk, where);
+      costs[HostCosts::kByte] += cut_.block_bytes;
+      for (HostCaches::Access& one : accesses_) {
+        if (one.block == block) return one;
+      }
+      return accesses_.emplace_back(HostCaches::Access{.block = block});
+    };
+    for (const Plan::Place& place : move.operands) access(place).reads = true;
+    for (const Plan::Place& place : move.targets) access(place).writes = true;
+    caches_.pass(where.rank % cores_, accesses_, past_caches, costs);
   }
 
  private:
@@ -84,7 +82,7 @@ class Memory {
   }
   std::size_t blocks_a_rank() const { return at(places_a_rank_) * at(cut_.blocks); }
 
-  std::size_t block_of(const Plan::Place& place, int chunk, const HostTurns::Where& where, int part) const {
+  std::size_t block_of(const Plan::Place& place, int chunk, const HostTurns::Where& where) const {
     int index = 0;
     if (place.memory == Plan::Memory::kStaging) {
       const int versions = job_.plans.front().staging_versions;
@@ -94,7 +92,7 @@ class Memory {
       const int buffer = keeps_input_ && place.memory == Plan::Memory::kInput ? 1 : 0;
       index = (buffer * cut_.pieces + where.piece) * chunks_ + chunk;
     }
-    return at(place.rank) * blocks_a_rank() + at(index) * at(cut_.blocks) + at(part);
+    return at(place.rank) * blocks_a_rank() + at(index) * at(cut_.blocks) + at(where.part);
   }
 
   const HostJob& job_;
@@ -166,11 +164,12 @@ HostCosts work_of(const HostJob& job, const HostOperation& operation, const Mach
   const Cut cut = cut_of(job, bytes);
   const bool is_large = bytes * ranks > static_cast<double>(SharedMemoryOperation::kStreamingBytes);
   Memory memory(job, cut, machine, cores, operation.touched_between);
-  HostTurns turns(job.plans, {.is_staged = job.is_staged, .pieces = cut.pieces, .cores = cores}, seconds);
+  const HostTurns::Host host{.is_staged = job.is_staged, .pieces = cut.pieces, .parts = cut.blocks, .cores = cores};
+  HostTurns turns(job.plans, host, seconds);
   HostCosts costs =
       turns.run(length_of(cut, bytes), [&](const Plan::Move& move, const HostTurns::Where& where, HostCosts& spent) {
         const bool past_caches = is_large && SharedMemoryOperation::is_seldom_read(move, job.is_staged);
-        ++spent[HostCosts::kMove];
+        if (where.part == 0) ++spent[HostCosts::kMove];
         memory.move(move, where, past_caches, spent);
       });
   const HostCosts& all = turns.of_all_cores();

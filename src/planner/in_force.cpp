@@ -26,7 +26,7 @@ void take_over(const Selection& measured, int ranks, SelectionInForce& result) {
   std::vector<std::string_view> names;
   for (const Collective collective : measured.collectives()) names.push_back(to_string(collective));
   result.selection.override_with(measured);
-  result.source += fmt::format("; {} as measured here on {} ranks", fmt::join(names, " and "), ranks);
+  result.source += fmt::format("; as measured here on {} ranks: {}", ranks, fmt::join(names, ", "));
 }
 
 /// Of ranks that share memory.

@@ -83,7 +83,7 @@ TEST_F(InForce, WhatWasMeasuredHereIsUsedHere) {
   calibration.samples.push_back(
       {.collective = Collective::kAllReduce, .algorithm = "tree", .ranks = 4, .bytes = 4, .seconds = 1, .job = {}});
   write_file_atomically(file(), to_json(calibration));
-  EXPECT_EQ(selection_in_force(4).source, "calibrated here; all_reduce as measured here on 4 ranks");
+  EXPECT_EQ(selection_in_force(4).source, "calibrated here; as measured here on 4 ranks: all_reduce");
   EXPECT_EQ(select(selection_in_force(4).selection, Collective::kAllReduce, 1 << 20), "tree");
   EXPECT_EQ(select(selection_in_force(4).selection, Collective::kAllReduce, 1 << 20, MemoryKind::kPlain), "direct")
       << "it is registered memory that is measured";
@@ -106,7 +106,7 @@ TEST_F(InForce, OverTcpWhatWasMeasuredOnThisHostIsUsedOnOneHost) {
       {.collective = Collective::kAllReduce, .algorithm = "tree", .ranks = 4, .bytes = 4, .seconds = 1, .job = {}});
   write_file_atomically(file(), to_json(calibration));
   const SelectionInForce found = selection_in_force(4, Medium::kTcp);
-  EXPECT_EQ(found.source, "built in; all_reduce as measured here on 4 ranks");
+  EXPECT_EQ(found.source, "built in; as measured here on 4 ranks: all_reduce");
   EXPECT_EQ(select(found.selection, Collective::kAllReduce, 1 << 20), "tree");
   for (const auto& [ranks, medium, hosts] :
        {std::tuple{4, Medium::kSharedMemory, std::vector<int>{}}, std::tuple{4, Medium::kMpi, std::vector<int>{}},

@@ -23,10 +23,10 @@ double loss_of_a_change(Medium medium) { return medium == Medium::kSharedMemory 
 /// Seconds by bytes and algorithm.
 using Times = std::map<double, std::map<std::string, double>>;
 
-Times times_of(const std::vector<Sample>& samples, Collective collective, int ranks) {
+Times times_of(const std::vector<Sample>& samples, Collective collective, int ranks, MemoryKind memory) {
   Times times;
   for (const Sample& sample : samples) {
-    if (sample.collective == collective && sample.ranks == ranks)
+    if (sample.collective == collective && sample.ranks == ranks && sample.memory == memory)
       times[sample.bytes][sample.algorithm] = sample.seconds;
   }
   return times;
@@ -115,9 +115,12 @@ Selection measured_selection(const std::vector<Sample>& samples, int ranks, Medi
   const Selection built_in = built_in_selection(ranks, medium);
   Selection selection;
   for (const Collective collective : kCollectives) {
-    const Times times = times_of(samples, collective, ranks);
-    if (times.empty()) continue;
-    selection.set(collective, ranges_of(times, select(built_in, collective, 0), loss_of_a_change(medium)));
+    for (const MemoryKind memory : {MemoryKind::kRegistered, MemoryKind::kPlain}) {
+      const Times times = times_of(samples, collective, ranks, memory);
+      if (times.empty()) continue;
+      const std::string first = select(built_in, collective, 0, memory);
+      selection.set(collective, ranges_of(times, first, loss_of_a_change(medium)), memory);
+    }
   }
   return selection;
 }

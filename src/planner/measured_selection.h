@@ -7,8 +7,8 @@
 
 namespace lockstep {
 
-/// What was the fastest where it was measured: for the collectives of which there are samples with exactly so many
-/// ranks. Nothing is said of the others.
+/// What was the fastest where it was measured: for the collectives and kinds of memory of which there are samples with
+/// exactly so many ranks. Nothing is said of the others.
 ///
 /// Chosen are the ranges that lose least in all; one more has to win 3 % over all its sizes (10 % over
 /// sockets), so that noise makes none.

@@ -54,6 +54,15 @@ TEST(MeasuredSelection, OverSocketsMoreIsNoise) {
   EXPECT_EQ(measured_selection(samples, 3, Medium::kTcp).to_text(), "all_reduce: 0- direct");
 }
 
+TEST(MeasuredSelection, PlainMemoryHasRangesOfItsOwn) {
+  std::vector<Sample> samples = with({{1024, 1, 2}});
+  for (Sample sample : with({{1024, 2, 1}})) {
+    sample.memory = MemoryKind::kPlain;
+    samples.push_back(sample);
+  }
+  EXPECT_EQ(measured_selection(samples, 3).to_text(), "all_reduce: 0- direct; all_reduce plain: 0- ring");
+}
+
 TEST(MeasuredSelection, SaysNothingOfWhatWasNotMeasured) {
   const std::vector<Sample> samples = with({{1024, 1, 2}});
   EXPECT_EQ(measured_selection(samples, 3).select(Collective::kAllGather, 1), "");

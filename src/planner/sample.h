@@ -1,6 +1,7 @@
 #pragma once
 
 #include "planner/host_work.h"
+#include "planner/selection.h"
 
 #include <lockstep/types.h>
 
@@ -17,6 +18,7 @@ struct Sample {
   std::string algorithm;
   int ranks = 0;
   double bytes = 0;  ///< of the whole buffer
+  MemoryKind memory = MemoryKind::kRegistered;
   double seconds = 0;
   std::shared_ptr<const HostJob> job;  ///< its schedule and plans; none where the sample was read from a file
 };

@@ -206,9 +206,11 @@ std::string built_in_over_memory(int ranks) {
           ? "0-1064 naive, 1064-12KiB star, 12KiB- direct"
           : fmt::format("0-{0} naive, {0}-256KiB star, 256KiB- direct",
                         exact_bytes(std::bit_floor(std::max(kLine, kReadAtOnce / static_cast<std::uint64_t>(ranks)))));
+  const std::string reduce = fmt::format("0-{0} star, {0}- direct", own_core ? "8KiB" : "32KiB");
+  const std::string plain_reduce = ranks <= 2 ? "star" : "0-64KiB star, 64KiB- double_tree";
   return "all_reduce: " + all_reduce + plain_all_reduce(ranks, own_core) +
-         "; reduce_scatter: direct; all_gather: direct; broadcast: 0-64KiB tree, 64KiB- direct; reduce: direct; "
-         "gather: star; scatter: star; all_to_all: direct; barrier: naive";
+         "; reduce_scatter: direct; all_gather: direct; broadcast: 0-64KiB tree, 64KiB- direct; reduce: " + reduce +
+         "; reduce plain: " + plain_reduce + "; gather: star; scatter: star; all_to_all: direct; barrier: naive";
 }
 
 Selection built_in_on_one_host(int ranks, Medium medium, const char* source) {

@@ -27,7 +27,12 @@ std::vector<Sample> samples_over_tcp(std::initializer_list<int> ranks, double fi
         const auto job = job_of(algorithm, n, collective);
         for (double bytes = first_bytes; bytes < 1e8; bytes *= 8) {
           const double seconds = kTruthOverTcp.predict(job->schedule, bytes);
-          all.push_back({collective, algorithm, n, bytes, seconds, job});
+          all.push_back({.collective = collective,
+                         .algorithm = algorithm,
+                         .ranks = n,
+                         .bytes = bytes,
+                         .seconds = seconds,
+                         .job = job});
         }
       }
     }
