@@ -70,7 +70,7 @@ SelectionInForce selection_in_force(int ranks, Medium medium, const std::vector<
       take_over(measured_selection(samples, ranks, medium), ranks, result);
     }
   }
-  // Registered memory is what is measured.
+  // Of plain memory, where it was not measured.
   result.selection.take_plain_from(built_in_selection(ranks, medium, hosts));
   if (const auto text = environment(kAlgorithmsVariable)) {
     result.selection.override_with(Selection::parse(*text, kAlgorithmsVariable));
