@@ -39,6 +39,13 @@ TEST(Bars, APeerThatGaveNoAnswerIsNoBar) {
   EXPECT_EQ(times_as_fast(result, bars_of(result).front(), kMiB), std::nullopt);
 }
 
+TEST(Bars, OursWithoutAnAnswerFallsShort) {
+  SectionResult result = shared(0, 40);
+  EXPECT_THAT(shortfalls({result}), testing::ElementsAre("shm-2, 1 MiB: Lockstep, registered gave no answer."));
+  result.cold = true;
+  EXPECT_THAT(shortfalls({result}), testing::ElementsAre(HasSubstr("gave no answer")));
+}
+
 TEST(Bars, ColdIsHeldAgainstTheMemory) {
   SectionResult result = shared(100, 0);
   result.cold = true;

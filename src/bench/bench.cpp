@@ -3,6 +3,7 @@
 #include "algorithms/catalog.h"
 #include "base/environment.h"
 #include "bench/cache.h"
+#include "bench/group_subject.h"
 #include "bench/memory.h"
 #include "bench/rounds.h"
 #include "bench/statistics.h"
@@ -25,21 +26,6 @@ namespace {
 constexpr std::size_t kRounds = 12;
 constexpr double kFewestIterations = 10;
 constexpr double kMostIterations = 20'000;
-
-/// Our own collective as a subject.
-class GroupSubject final : public Subject {
- public:
-  GroupSubject(const Group& group, const Options& options, const std::string& algorithm)
-      : group_(group), start_(facts_of(options.collective).start), op_(options.op), choices_{.algorithm = algorithm} {}
-  void barrier() override { group_.barrier().wait(); }
-  void run(const Buffer& buffer) override { start_(group_, buffer, op_, choices_).wait(); }
-
- private:
-  Group group_;
-  decltype(CollectiveFacts::start) start_;
-  ReduceOp op_;
-  OperationOptions choices_;
-};
 
 /// One algorithm in the running.
 struct Candidate {
@@ -142,7 +128,7 @@ std::vector<Candidate> make_candidates(const World& world, const Options& option
         {.ran = world.algorithm_for(options.collective, bytes, {.algorithm = name}, DataType::kFloat32, !options.plain),
          .picked = name == "auto",
          .from_file = name == file,
-         .subject = std::make_unique<GroupSubject>(world, options, name)});
+         .subject = std::make_unique<GroupSubject>(world, options.collective, options.op, name)});
   }
   return candidates;
 }
@@ -225,11 +211,9 @@ void check(const Options& options) {
 
 std::vector<std::size_t> sizes(const Options& options, int ranks) {
   if (options.collective == Collective::kBarrier) return {0};
-  const std::size_t unit =
-      size_of(options.dtype) * (facts_of(options.collective).in_blocks ? static_cast<std::size_t>(ranks) : 1);
   std::vector<std::size_t> result;
   for (std::uint64_t bytes = options.min_bytes; bytes <= options.max_bytes; bytes *= options.factor) {
-    const std::size_t whole = std::max<std::size_t>(bytes / unit, 1) * unit;
+    const std::size_t whole = whole_bytes(options.collective, bytes, options.dtype, ranks);
     if (result.empty() || result.back() != whole) result.push_back(whole);
     if (bytes > options.max_bytes / options.factor) break;
   }

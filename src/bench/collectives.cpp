@@ -79,4 +79,9 @@ const CollectiveFacts& facts_of(Collective collective) {
                        [&](const CollectiveFacts& facts) { return facts.collective == collective; });
 }
 
+std::size_t whole_bytes(Collective collective, std::size_t bytes, DataType dtype, int ranks) {
+  const std::size_t unit = size_of(dtype) * (facts_of(collective).in_blocks ? static_cast<std::size_t>(ranks) : 1);
+  return std::max<std::size_t>(bytes / unit, 1) * unit;
+}
+
 }  // namespace lockstep::bench

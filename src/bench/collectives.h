@@ -40,4 +40,7 @@ struct CollectiveFacts {
 
 const CollectiveFacts& facts_of(Collective collective);
 
+/// The most that is no more than `bytes` and whole elements, of which each rank's block has as many; at least one each.
+std::size_t whole_bytes(Collective collective, std::size_t bytes, DataType dtype, int ranks);
+
 }  // namespace lockstep::bench

@@ -54,12 +54,10 @@ std::vector<Regret> regrets_of(bool Row::*mark, const std::vector<Row>& rows) {
     if (best == nullptr) continue;
     double share = 0;
     for (const std::size_t half : {0U, 1U}) {
-      const Row* const chosen =
-          best_beside(rows, one, mark, [&](const Row& row) { return median(every_second(row.round_median_us, half)); });
-      share +=
-          (median_ratio(every_second(one.round_median_us, 1 - half), every_second(chosen->round_median_us, 1 - half)) -
-           1) /
-          2;
+      const auto here = [&](const Row& row) { return every_second(row.round_median_us, half); };
+      const auto elsewhere = [&](const Row& row) { return every_second(row.round_median_us, 1 - half); };
+      const Row* const chosen = best_beside(rows, one, mark, [&](const Row& row) { return median(here(row)); });
+      share += (median_ratio(elsewhere(one), elsewhere(*chosen)) - 1) / 2;
     }
     result.push_back({one.bytes, one.algorithm, best->algorithm, share});
   }

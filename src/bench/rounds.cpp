@@ -8,14 +8,14 @@
 
 namespace lockstep::bench {
 
-void run_round(Subject& subject, Workload& workload, const Round& round, std::vector<double>& seconds) {
+void run_round(Subject& subject, Operands& operands, const Round& round, std::vector<double>& seconds) {
   // Ranks that share cores have to fall into step first: an iteration of short operations, not counted.
   const std::size_t uncounted = round.batch > 1 ? 1 : 0;
   for (std::size_t iteration = 0; iteration < round.iterations + uncounted; ++iteration) {
-    workload.prepare(round.batch);
+    operands.prepare(round.batch);
     subject.barrier();
     const auto start = Clock::now();
-    for (std::size_t i = 0; i < round.batch; ++i) subject.run(workload.next());
+    for (std::size_t i = 0; i < round.batch; ++i) subject.run(operands.next());
     const std::chrono::duration<double> taken = Clock::now() - start;
     // Who shares this core reads its clock before this rank checks and fills its buffer.
     subject.barrier();

@@ -24,8 +24,8 @@ struct Round {
 };
 
 /// Appends this rank's seconds for an operation, one number an iteration: from after a barrier to after the last
-/// operation of the batch, over the batch. Filling and checking buffers is not in it. docs/design/bench.md says why so.
-void run_round(Subject& subject, Workload& workload, const Round& round, std::vector<double>& seconds);
+/// operation of the batch, over the batch. Preparing the operands is not in it. docs/design/bench.md says why so.
+void run_round(Subject& subject, Operands& operands, const Round& round, std::vector<double>& seconds);
 
 /// Operations an iteration, so that what a barrier adds (ranks leave it one after the other) is little beside them.
 std::size_t choose_batch(double seconds_an_operation);

@@ -1,8 +1,8 @@
 #include "bench/samples.h"
 
 #include "algorithms/catalog.h"
-#include "base/clock.h"
 #include "bench/collectives.h"
+#include "bench/group_subject.h"
 #include "bench/memory.h"
 #include "bench/rounds.h"
 #include "bench/statistics.h"
@@ -25,106 +25,81 @@ namespace lockstep::bench {
 
 namespace {
 
-double seconds_since(Clock::time_point start) { return milliseconds_since(start) / 1000; }
-
 Shape shape_of(const Point& point, const World& world) {
-  const auto unit = static_cast<std::size_t>(facts_of(point.collective).in_blocks ? world.size() : 1);
+  const DataType dtype = DataType::kFloat32;
   return {.collective = point.collective,
+          .dtype = dtype,
           .rank = world.rank(),
           .ranks = world.size(),
-          .count = std::max<std::size_t>(point.bytes / sizeof(float) / unit, 1) * unit};
+          .count = whole_bytes(point.collective, point.bytes, dtype, world.size()) / size_of(dtype)};
 }
 
-/// Where the operations of a point work, as in `lockstep bench`: in turn on some buffers if what comes out cannot go in
-/// again.
-struct Slots {
-  unsigned char* memory = nullptr;
-  Shape shape;
-  Layout layout;
+Layout layout_of(const Shape& shape) { return make_layout(Pattern(shape), false, 0); }
 
-  Buffer of(int operation) const {
-    const std::size_t slot = static_cast<std::size_t>(operation) % layout.slots;
-    return {memory + slot * layout.stride, shape.count, shape.dtype};
-  }
-  /// As a program does with what is to be reduced or scattered: nobody else has it in a cache then.
-  void write() const {
-    if (layout.uses == 1) std::memset(memory, 0, layout.bytes());
-  }
-};
-
-/// Zeros for the largest of the points, of each kind of memory that they have.
-class Buffers {
+/// Zeros, laid out as in `lockstep bench`.
+class Zeros final : public Operands {
  public:
-  Buffers(const World& world, const std::vector<Point>& points)
-      : world_(world),
-        registered_(world.allocate(bytes_for(MemoryKind::kRegistered, points))),
-        plain_(allocate_plain(bytes_for(MemoryKind::kPlain, points))) {
-    std::memset(registered_.data(), 0, registered_.bytes());
-    std::memset(plain_.get(), 0, bytes_for(MemoryKind::kPlain, points));
+  Zeros(void* memory, const Shape& shape)
+      : memory_(static_cast<unsigned char*>(memory)), shape_(shape), layout_(layout_of(shape)) {}
+
+  const Layout& layout() const { return layout_; }
+  /// Writes what cannot go in again, as a program does before it is reduced or scattered: no other rank has it cached.
+  void prepare(std::size_t) override {
+    used_ = 0;
+    if (layout_.uses == 1) std::memset(memory_, 0, layout_.bytes());
   }
-  Slots of(const Point& point) const {
-    void* const memory = point.memory == MemoryKind::kPlain ? plain_.get() : registered_.data();
-    return {static_cast<unsigned char*>(memory), shape_of(point, world_), layout_of(point)};
-  }
+  Buffer next() override { return {memory_ + used_++ % layout_.slots * layout_.stride, shape_.count, shape_.dtype}; }
 
  private:
-  Layout layout_of(const Point& point) const { return make_layout(Pattern(shape_of(point, world_)), false, 0); }
-  std::size_t bytes_for(MemoryKind memory, const std::vector<Point>& points) const {
+  unsigned char* memory_;
+  Shape shape_;
+  Layout layout_;
+  std::size_t used_ = 0;
+};
+
+/// Room for the largest of the points, of each kind of memory that they have.
+class Room {
+ public:
+  Room(const World& world, const std::vector<Point>& points)
+      : registered_(world.allocate(bytes_for(MemoryKind::kRegistered, world, points))),
+        plain_(allocate_plain(bytes_for(MemoryKind::kPlain, world, points))) {
+    std::memset(registered_.data(), 0, registered_.bytes());
+    std::memset(plain_.get(), 0, bytes_for(MemoryKind::kPlain, world, points));
+  }
+  void* of(MemoryKind memory) const { return memory == MemoryKind::kPlain ? plain_.get() : registered_.data(); }
+
+ private:
+  static std::size_t bytes_for(MemoryKind memory, const World& world, const std::vector<Point>& points) {
     std::size_t most = sizeof(float);
     for (const Point& point : points) {
-      if (point.memory == memory) most = std::max(most, layout_of(point).bytes());
+      if (point.memory == memory) most = std::max(most, layout_of(shape_of(point, world)).bytes());
     }
     return most;
   }
 
-  const World& world_;
   RegisteredMemory registered_;
   PlainMemory plain_;
 };
 
-/// The seconds that so many operations take after one another.
-double run_batch(const World& world, const Slots& slots, const Point& point, int operations) {
-  const OperationOptions options{.algorithm = point.algorithm, .purpose = {}};
-  const auto operation = facts_of(point.collective).start;
-  const auto start = Clock::now();
-  for (int i = 0; i < operations; ++i) operation(world, slots.of(i), ReduceOp::kSum, options).wait();
-  return seconds_since(start);
-}
-
-struct IterationSize {
-  int iterations = 0;
-  int batch = 1;
-};
-
-/// As many as fit into the time, the same on all ranks.
-IterationSize agreed_size(const World& world, const Slots& slots, const Point& point, double seconds) {
-  constexpr int kProbes = 4;
-  constexpr double kFewest = 3;
-  constexpr double kMost = 1000;
-  (void)run_batch(world, slots, point, 1);
-  double once_s = run_batch(world, slots, point, 1);
-  world.all_reduce(buffer_of(&once_s, 1), ReduceOp::kMax).wait();
-  if (once_s < seconds) {
-    once_s = std::max(run_batch(world, slots, point, kProbes) / kProbes, 1e-7);
-    world.all_reduce(buffer_of(&once_s, 1), ReduceOp::kMax).wait();
-  }
-  const auto batch = static_cast<int>(choose_batch(once_s, slots.layout));
-  return {static_cast<int>(std::clamp(seconds / (once_s * batch), kFewest, kMost)), batch};
-}
-
-double median_of_slowest(const World& world, const Slots& slots, const Point& point, const IterationSize& size) {
+/// The median of the iterations, of each the slowest rank's seconds for an operation.
+double median_of_slowest(const World& world, GroupSubject& subject, Zeros& zeros, const Round& round) {
   std::vector<double> seconds;
-  // As in `lockstep bench` (bench/rounds.cpp): ranks that share cores have to fall into step first.
-  const int uncounted = size.batch > 1 ? 1 : 0;
-  for (int iteration = 0; iteration < size.iterations + uncounted; ++iteration) {
-    slots.write();
-    world.barrier().wait();
-    const double mine = run_batch(world, slots, point, size.batch) / size.batch;
-    world.barrier().wait();
-    if (iteration >= uncounted) seconds.push_back(mine);
-  }
+  run_round(subject, zeros, round, seconds);
   world.all_reduce(buffer_of(seconds), ReduceOp::kMax).wait();
   return median(seconds);
+}
+
+/// As many iterations and operations as fit into the time, the same on all ranks.
+Round agreed_round(const World& world, GroupSubject& subject, Zeros& zeros, double seconds) {
+  constexpr std::size_t kProbes = 4;
+  constexpr double kFewest = 3;
+  constexpr double kMost = 1000;
+  (void)median_of_slowest(world, subject, zeros, {});  // plans are made
+  double once_s = median_of_slowest(world, subject, zeros, {});
+  if (once_s < seconds) once_s = std::max(median_of_slowest(world, subject, zeros, {.batch = kProbes}), 1e-7);
+  const std::size_t batch = choose_batch(once_s, zeros.layout());
+  const double wanted = seconds / (once_s * static_cast<double>(batch));
+  return {.iterations = static_cast<std::size_t>(std::clamp(wanted, kFewest, kMost)), .batch = batch};
 }
 
 /// Whether the rounds with even numbers and those with odd ones tell the same time of a point.
@@ -141,15 +116,16 @@ bool agree(const std::vector<double>& seconds) {
 /// What one rank of the job does; of each point the seconds by round, which are the same on all ranks.
 std::vector<std::vector<double>> measure_on(World& world, const Sampling& sampling, const std::vector<Point>& points) {
   bind_thread(world.rank(), world.size());
-  const Buffers buffers(world, points);
-  std::vector<IterationSize> sizes(points.size());
+  const Room room(world, points);
+  std::vector<Round> agreed(points.size());
   std::vector<std::vector<double>> seconds(points.size());
   for (int round = 0; round < sampling.rounds + sampling.more_rounds; ++round) {
     for (std::size_t i = 0; i < points.size(); ++i) {
       if (round >= sampling.rounds && agree(seconds[i])) continue;
-      const Slots slots = buffers.of(points[i]);
-      if (round == 0) sizes[i] = agreed_size(world, slots, points[i], sampling.seconds_a_round);
-      seconds[i].push_back(median_of_slowest(world, slots, points[i], sizes[i]));
+      GroupSubject subject(world, points[i].collective, ReduceOp::kSum, points[i].algorithm);
+      Zeros zeros(room.of(points[i].memory), shape_of(points[i], world));
+      if (round == 0) agreed[i] = agreed_round(world, subject, zeros, sampling.seconds_a_round);
+      seconds[i].push_back(median_of_slowest(world, subject, zeros, agreed[i]));
     }
   }
   return seconds;

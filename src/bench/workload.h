@@ -22,8 +22,18 @@ struct Layout {
 /// one, twice the cache's size of others went by.
 Layout make_layout(const Pattern& pattern, bool cold, std::size_t cache_bytes);
 
-/// The buffers that operations of one size work on, in turn, filled and checked outside of what is timed.
-class Workload {
+/// The buffers that operations of one size work on, in turn.
+class Operands {
+ public:
+  virtual ~Operands() = default;
+  /// Before a batch of so many operations, outside of what is timed.
+  virtual void prepare(std::size_t operations) = 0;
+  /// The buffer for the next operation.
+  virtual Buffer next() = 0;
+};
+
+/// Operands that are filled and checked.
+class Workload final : public Operands {
  public:
   /// `memory` holds layout.bytes() and outlives this.
   Workload(Pattern pattern, const Layout& layout, void* memory);
@@ -31,9 +41,8 @@ class Workload {
   const Layout& layout() const { return layout_; }
   /// Makes sure that the next `operations` buffers are filled; checks what came of those before. At most
   /// layout().operations().
-  void prepare(std::size_t operations);
-  /// The buffer for the next operation.
-  Buffer next();
+  void prepare(std::size_t operations) override;
+  Buffer next() override;
   /// Checks what was not checked yet; elements that were wrong since the last call.
   std::uint64_t take_wrong();
 
