@@ -1,7 +1,9 @@
 // How fast the kernels of local memory are: the cost of a small call, the traffic of 2 to 8 operands warm and cold, and
-// where streaming begins to win when two ranks reduce each other's buffers at once.
-// `build/release/bin/kernels_speed [calls|traffic|pair]...`, alone on the machine. Rates are what the kernel reads and
-// writes, not what the caches make of it.
+// where streaming begins to win when two ranks reduce each other's buffers at once, and what becomes of a copy whose
+// target begins just behind its source within a page.
+// `build/release/bin/kernels_speed [calls|traffic|pair|copies]...`, alone on the machine. Rates are what the kernel
+// reads and writes, not what the caches make of it.
+#include "kernels/copy.h"
 #include "kernels/reduce.h"
 #include "kernels/stream.h"
 
@@ -210,11 +212,27 @@ void print_pair() {
   fmt::print("limit: {:.1f} GB/s of two streaming threads\n", 4e-9 * static_cast<double>(bytes) / limit);
 }
 
+void print_distances() {
+  const Buffer memory(512 * kKi);
+  fmt::print("Copies in a core's caches, by how far the target begins behind the source within a page: GB/s\n");
+  for (const std::size_t bytes : {kKi, 4 * kKi, 64 * kKi}) {
+    for (const std::size_t behind : {0U, 1U, 8U, 15U, 16U, 64U, 2048U}) {
+      void* const to = memory.at(256 * kKi + behind);
+      const auto rate = [&](const std::function<void()>& call) {
+        return 1e-9 * static_cast<double>(bytes) / seconds_of(call);
+      };
+      fmt::print("  {:2} KiB, {:4} B behind: memcpy {:.1f}, copy {:.1f}\n", bytes / kKi, behind,
+                 rate([&] { std::memcpy(to, memory.at(0), bytes); }),
+                 rate([&] { kernels::copy(to, memory.at(0), bytes, false); }));
+    }
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   std::vector<std::string_view> parts(argv + 1, argv + argc);
-  if (parts.empty()) parts = {"calls", "traffic", "pair"};
+  if (parts.empty()) parts = {"calls", "traffic", "pair", "copies"};
   for (const std::string_view part : parts) {
     pin(0);
     if (part == "calls")
@@ -223,8 +241,10 @@ int main(int argc, char** argv) {
       print_traffic();
     else if (part == "pair")
       print_pair();
+    else if (part == "copies")
+      print_distances();
     else {
-      fmt::print(stderr, "There is no part '{}'; the parts are calls, traffic and pair.\n", part);
+      fmt::print(stderr, "There is no part '{}'; the parts are calls, traffic, pair and copies.\n", part);
       return 2;
     }
   }

@@ -3,13 +3,13 @@
 #include "base/clock.h"
 #include "base/environment.h"
 #include "group/canonical.h"
+#include "kernels/copy.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <lockstep/error.h>
 
 #include <algorithm>
-#include <cstring>
 
 namespace lockstep::detail {
 
@@ -19,8 +19,8 @@ namespace {
 void copy_own_block(const Task& task, const Identity& identity) {
   const OwnBlock block = own_block(task, identity.rank, identity.size);
   if (block.bytes == 0) return;
-  std::memcpy(static_cast<std::byte*>(task.buffer.data) + block.output_offset,
-              static_cast<const std::byte*>(task.input) + block.input_offset, block.bytes);
+  kernels::copy(static_cast<std::byte*>(task.buffer.data) + block.output_offset,
+                static_cast<const std::byte*>(task.input) + block.input_offset, block.bytes, false);
 }
 
 /// As long as a link of 4 Gbit/s takes for what this rank sends in a step: what comes meanwhile stands in the kernel's

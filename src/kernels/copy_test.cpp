@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -19,6 +21,20 @@ TEST(Copy, WritesTheBytesAskedForAndNoOthers) {
         for (std::size_t i = 0; i < bytes; ++i) expected[begin + i] = source[3 + i];
         ASSERT_EQ(target, expected) << bytes << " bytes to " << begin << (streaming ? " streaming" : "");
       }
+    }
+  }
+}
+
+TEST(Copy, IsRightWhereTheTargetBeginsJustBehindTheSourceWithinAPage) {
+  constexpr std::size_t kPage = 4096;
+  alignas(64) static std::array<std::uint8_t, 4 * kPage> memory;
+  for (const std::size_t behind : {0U, 1U, 8U, 15U, 16U}) {
+    for (const std::size_t bytes : {2047U, 2048U, 3001U, 4000U}) {
+      for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = static_cast<std::uint8_t>(i * 5 + 3);
+      auto expected = memory;
+      std::copy_n(memory.begin(), bytes, expected.begin() + 2 * kPage + behind);
+      copy(memory.data() + 2 * kPage + behind, memory.data(), bytes, false);
+      ASSERT_EQ(memory, expected) << bytes << " bytes, " << behind << " behind";
     }
   }
 }
