@@ -4,12 +4,16 @@
 #include "bench/cache.h"
 #include "bench/memory.h"
 #include "bench/samples.h"
+#include "planner/predicted_selection.h"
+#include "planner/residual_curve.h"
 #include "schedule/promise.h"
 
 #include <lockstep/error.h>
 #include <lockstep/world.h>
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <set>
 #include <utility>
 #include <vector>
@@ -18,14 +22,20 @@ namespace lockstep::bench {
 
 namespace {
 
-// Fitted on sizes of which the ones that are held back have none.
-const std::vector<std::size_t>& fitted_sizes() {
-  static const std::vector<std::size_t> kSizes{4, 1 << 10, 1 << 14, 1 << 17, 1 << 20, 1 << 22, 1 << 24, 1 << 26};
+/// Predictions are made from these sizes; those that are held back, from 512 B on, lie between them.
+const std::vector<std::size_t>& known_sizes() {
+  static const std::vector<std::size_t> kSizes{4,       64,      1 << 8,  1 << 10, 1 << 12, 1 << 14,
+                                               1 << 16, 1 << 18, 1 << 20, 1 << 22, 1 << 24, 1 << 26};
   return kSizes;
 }
-const std::vector<std::size_t>& held_back_sizes() {
-  static const std::vector<std::size_t> kSizes{256, 1 << 12, 1 << 16, 1 << 19, 1 << 21, 1 << 23, 1 << 25};
-  return kSizes;
+bool is_known(double bytes) {
+  return std::find(known_sizes().begin(), known_sizes().end(), static_cast<std::size_t>(bytes)) != known_sizes().end();
+}
+std::vector<std::size_t> all_sizes() {
+  std::vector<std::size_t> sizes = known_sizes();
+  for (std::size_t bytes = 1 << 9; bytes < known_sizes().back(); bytes *= 4) sizes.push_back(bytes);
+  std::sort(sizes.begin(), sizes.end());
+  return sizes;
 }
 
 void append(std::vector<Sample>& all, const std::vector<Sample>& more) {
@@ -38,25 +48,25 @@ const std::vector<Collective>& fitted_collectives() {
   return kFitted;
 }
 
-/// What is fitted and what is held back, of which a third has other numbers of ranks too; and what is only measured,
-/// since what is measured needs no prediction (planner/measured_selection.h).
+/// What predictions are made from, what is held back, and what is only measured.
 struct Measured {
   std::vector<Sample> known;
-  std::vector<Sample> unknown;
-  std::vector<Sample> others;
+  std::vector<Sample> other_sizes;
+  std::vector<Sample> other_ranks;
+  std::vector<Sample> other_collectives;
 
   std::vector<Sample> all() const {
     std::vector<Sample> samples = known;
-    append(samples, unknown);
-    append(samples, others);
+    append(samples, other_sizes);
+    append(samples, other_ranks);
+    append(samples, other_collectives);
     return samples;
   }
 };
 
-/// The other collectives at all sizes, and where ranks share memory all of them on plain memory.
+/// The other collectives, and where ranks share memory all of them on plain memory.
 std::vector<Point> other_points(Medium medium, int ranks) {
-  std::vector<std::size_t> sizes = fitted_sizes();
-  sizes.insert(sizes.end(), held_back_sizes().begin(), held_back_sizes().end());
+  const std::vector<std::size_t>& sizes = known_sizes();
   std::vector<Collective> others;
   for (const Collective collective : kCollectives) {
     const std::vector<Collective>& fitted = fitted_collectives();
@@ -73,19 +83,44 @@ std::vector<Point> other_points(Medium medium, int ranks) {
 Measured measure_all(const Sampling& sampling, bool fast, int most) {
   Sampling of_others = sampling;
   if (fast) of_others.rounds = 1;
-  const auto measure = [](Sampling how, int ranks, const std::vector<Point>& points, std::vector<Sample>& samples) {
+  const auto measure = [](Sampling how, int ranks, const std::vector<Point>& points) {
     how.ranks = ranks;
-    append(samples, take_samples(how, points));
+    return take_samples(how, points);
   };
   Measured measured;
-  for (const int ranks : std::set<int>{2, std::max(2, most / 2), most}) {
-    measure(sampling, ranks, points_at(fitted_collectives(), fitted_sizes(), ranks), measured.known);
-    measure(of_others, ranks, other_points(sampling.medium, ranks), measured.others);
+  std::set<int> numbers{2, std::max(2, most / 2), most};
+  for (const int ranks : numbers) {
+    // In the same rounds, so that what comes and goes on the machine does not tell the one from the other.
+    for (const Sample& sample : measure(sampling, ranks, points_at(fitted_collectives(), all_sizes(), ranks))) {
+      (is_known(sample.bytes) ? measured.known : measured.other_sizes).push_back(sample);
+    }
+    append(measured.other_collectives, measure(of_others, ranks, other_points(sampling.medium, ranks)));
   }
-  for (const int ranks : std::set<int>{2, most == 2 ? 2 : 3, std::max(2, most - 1), most}) {
-    measure(sampling, ranks, points_at(fitted_collectives(), held_back_sizes(), ranks), measured.unknown);
+  for (const int ranks : {3, most - 1}) {
+    if (ranks < 3 || ranks >= most || !numbers.insert(ranks).second) continue;
+    append(measured.other_ranks, measure(sampling, ranks, points_at(fitted_collectives(), all_sizes(), ranks)));
   }
   return measured;
+}
+
+/// Of every sample on registered memory what the model that was fitted to the known ones says.
+void predict(Measured& measured, const std::function<double(const Sample&)>& model) {
+  for (auto* samples : {&measured.known, &measured.other_sizes, &measured.other_ranks, &measured.other_collectives}) {
+    for (Sample& sample : *samples) {
+      if (sample.memory == MemoryKind::kRegistered) sample.predicted_s = model(sample);
+    }
+  }
+}
+
+/// How well the predictions do, corrected where something is known.
+HeldBack held_back(const Measured& measured) {
+  std::map<const HostJob*, ResidualCurve> curves;
+  const auto predicted = [&](const Sample& sample) {
+    const auto [curve, is_new] = curves.try_emplace(sample.job.get());
+    if (is_new) curve->second = ResidualCurve(measured.known, sample.job->schedule);
+    return sample.predicted_s * curve->second.factor(sample.bytes);
+  };
+  return {.sizes = error_of(measured.other_sizes, predicted), .ranks = error_of(measured.other_ranks, predicted)};
 }
 
 /// The memory traffic of copies on all cores at once, as `lockstep bench` has it: the best of several rounds.
@@ -111,15 +146,11 @@ Calibration::Tcp calibrate_tcp(const CalibrationPlan& plan) {
   // A round over loopback takes long: large buffers move at a few GB/s.
   const Sampling sampling = plan.fast ? Sampling{.medium = Medium::kTcp, .rounds = 1, .seconds_a_round = 1e-3}
                                       : Sampling{.medium = Medium::kTcp, .rounds = 3, .more_rounds = 6};
-  const Measured measured = measure_all(sampling, plan.fast, std::min(plan.ranks, kMostRanksOverTcp));
-  const TcpModel fitted = fit_tcp(measured.known);
-  Calibration::Tcp tcp{.model = {}, .held_back = {}, .samples = measured.all()};
-  tcp.held_back = error_of(measured.unknown,
-                           [&](const Sample& sample) { return fitted.predict(sample.job->schedule, sample.bytes); });
-  // What it costs to wake a rank does not follow from how many there are: kept is the fit to those held back too.
-  std::vector<Sample> both = measured.known;
-  append(both, measured.unknown);
-  tcp.model = fit_tcp(both);
+  Measured measured = measure_all(sampling, plan.fast, std::min(plan.ranks, kMostRanksOverTcp));
+  Calibration::Tcp tcp{.model = fit_tcp(measured.known), .held_back = {}, .samples = {}};
+  predict(measured, [&](const Sample& sample) { return tcp.model.predict(sample.job->schedule, sample.bytes); });
+  tcp.held_back = held_back(measured);
+  tcp.samples = measured.all();
   return tcp;
 }
 
@@ -128,18 +159,21 @@ Calibration::Tcp calibrate_tcp(const CalibrationPlan& plan) {
 Calibrated calibrate(const CalibrationPlan& plan) {
   const Machine machine = this_machine();
   const Sampling sampling = plan.fast ? Sampling{.seconds_a_round = 1e-3} : Sampling{};
-  const Measured measured = measure_all(sampling, plan.fast, plan.ranks);
+  Measured measured = measure_all(sampling, plan.fast, plan.ranks);
   Calibration calibration{.machine = machine,
                           .shm = fit(measured.known, machine),
                           .memory_bytes_per_second = memory_traffic(machine.cores),
                           .held_back = {},
-                          .samples = measured.all(),
+                          .samples = {},
                           .selections = {},
                           .tcp = {}};
-  calibration.held_back = error_of(calibration.shm, measured.unknown, machine);
+  predict(measured,
+          [&](const Sample& sample) { return calibration.shm.predict(*sample.job, {sample.bytes}, machine); });
+  calibration.held_back = held_back(measured);
+  calibration.samples = measured.all();
   // Of many more than were measured the prices say little, and to find them takes long.
   for (const int ranks : {2, 3, 4, 5, 6, 7, 8, 12, kMostSelectedRanks}) {
-    if (ranks <= 2 * plan.ranks) calibration.selections.emplace(ranks, selection_by(calibration, ranks));
+    if (ranks <= 2 * plan.ranks) calibration.selections.emplace(ranks, predicted_selection(calibration, ranks));
   }
   Calibrated calibrated{std::move(calibration), {}};
   try {

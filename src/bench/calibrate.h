@@ -20,8 +20,8 @@ struct Calibrated {
 };
 
 /// Measures what ranks of this machine cost that share memory, then those that talk over TCP, fits a model to each and
-/// says how well it predicts sizes and numbers of ranks that the fit has not seen. Takes minutes; nothing else should
-/// run.
+/// says how well it predicts sizes and numbers of ranks that were held back; what is kept is corrected by those too.
+/// Takes minutes; nothing else should run.
 Calibrated calibrate(const CalibrationPlan& plan);
 
 }  // namespace lockstep::bench

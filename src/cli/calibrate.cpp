@@ -39,11 +39,9 @@ bench::CalibrationPlan plan_of(const CalibrateOptions& options) {
   return {.ranks = most, .fast = options.fast};
 }
 
-std::string describe_errors(std::string_view transport, const std::vector<Sample>& samples,
-                            const PredictionError& held_back) {
-  return fmt::format(
-      "{}, {} measurements: those held back are predicted with a median error of {:.0f} %, at worst {:.0f} %\n",
-      transport, samples.size(), 100 * held_back.median, 100 * held_back.worst);
+std::string describe_errors(std::string_view transport, const std::vector<Sample>& samples, const HeldBack& held_back) {
+  return fmt::format("{}, {} measurements: of those held back it predicts {}\n", transport, samples.size(),
+                     to_text(held_back));
 }
 
 std::string describe_auto(int ranks, Medium medium, std::string_view transport) {
@@ -53,10 +51,10 @@ std::string describe_auto(int ranks, Medium medium, std::string_view transport) 
 
 void report(const bench::Calibrated& calibrated, const std::filesystem::path& file, int ranks) {
   const auto& [calibration, no_tcp] = calibrated;
-  const auto& [processor, cores, memory, own, shared] = calibration.machine;
-  std::string text =
-      fmt::format("{}, {}: copies move {:.1f} GB/s of memory traffic\n", processor,
-                  counted(static_cast<std::uint64_t>(cores), "core"), 1e-9 * calibration.memory_bytes_per_second);
+  const Machine& machine = calibration.machine;
+  std::string text = fmt::format("{}, {}: copies move {:.1f} GB/s of memory traffic\n", machine.processor,
+                                 counted(static_cast<std::uint64_t>(machine.cores), "core"),
+                                 1e-9 * calibration.memory_bytes_per_second);
   text += describe_errors("shm", calibration.samples, calibration.held_back);
   text += no_tcp.empty() ? describe_errors("tcp", calibration.tcp.samples, calibration.tcp.held_back)
                          : fmt::format("tcp was not measured: {}\n", no_tcp);

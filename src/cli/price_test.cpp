@@ -2,6 +2,7 @@
 #include "algorithms/catalog.h"
 #include "cli/program_for_tests.h"
 #include "group/stored_calibration_for_tests.h"
+#include "planner/calibrated_timing.h"
 
 #include <nlohmann/json.hpp>
 
@@ -95,7 +96,7 @@ TEST(CliPriceCalibrated, IsWhatTheStoredCalibrationPredicts) {
     const StoredCalibration stored(seconds_a_byte, tcp);
     const auto calibration = stored_calibration(this_machine());
     ASSERT_TRUE(calibration);
-    const double expected = predicted_seconds(*calibration, HostJob(ring), {1 << 20});
+    const double expected = CalibratedTiming(*calibration, Medium::kSharedMemory, ring).seconds({1 << 20});
     EXPECT_NEAR(calibrated_ring_seconds("shm"), expected, 1e-9 * expected);
     EXPECT_NEAR(calibrated_ring_seconds("tcp"), tcp.predict(ring, 1 << 20), 1e-9 * expected);
   }

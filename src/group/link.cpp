@@ -1,5 +1,5 @@
 #include "base/clock.h"
-#include "planner/calibration.h"
+#include "planner/calibrated_timing.h"
 #include "planner/price.h"
 
 #include <lockstep/link.h>
@@ -62,7 +62,7 @@ std::optional<Link> calibrated_link(int ranks) {
   const auto seconds = [&](double bytes) {
     const auto algorithm = selection.select(Collective::kAllReduce, static_cast<std::uint64_t>(bytes));
     const PriceRequest request{.collective = Collective::kAllReduce, .ranks = ranks, .bytes = bytes};
-    return predicted_seconds(*calibration, HostJob(schedule_for(algorithm, request)), {bytes});
+    return CalibratedTiming(*calibration, Medium::kSharedMemory, schedule_for(algorithm, request)).seconds({bytes});
   };
   return fitted(ranks, seconds, "calibrated here");
 }

@@ -1,6 +1,6 @@
 #include "algorithms/catalog.h"
 #include "group/opened.h"
-#include "planner/calibration.h"
+#include "planner/calibrated_timing.h"
 #include "planner/pipelined.h"
 #include "schedule/relabelled.h"
 
@@ -21,7 +21,7 @@ constexpr double kMostPricedTransfers = 20'000;
 struct Predictions {
   std::optional<Link> link;
   double touched_between = 0;  ///< as in HostOperation
-  std::map<std::pair<std::string, Collective>, HostJob> jobs;
+  std::map<std::pair<std::string, Collective>, CalibratedTiming> timings;
 };
 
 double transfers_of(const Schedule& schedule) {
@@ -49,22 +49,17 @@ std::optional<double> calibrated_seconds(Predictions& known, detail::GroupState&
   const auto& calibration = state.calibration().calibration;
   const int ranks = state.identity().size;
   if (!calibration || ranks > kMostSelectedRanks) return std::nullopt;
-  const auto schedule = [&]() -> const Schedule& {
-    return state.schedules().get(asked.algorithm, asked.collective, 0);
-  };
-  switch (state.engine().medium()) {
-    case Medium::kMpi: return std::nullopt;
-    case Medium::kTcp: {
-      const bool one_host = ranks_of_hosts(state.identity().hosts).size() < 2;
-      if (!one_host || !calibration->tcp.model.knows(ranks)) return std::nullopt;
-      return calibration->tcp.model.predict(schedule(), asked.bytes);
-    }
-    case Medium::kSharedMemory: break;
-  }
+  const Medium medium = state.engine().medium();
+  const bool one_host = ranks_of_hosts(state.identity().hosts).size() < 2;
+  if (medium == Medium::kMpi) return std::nullopt;
+  if (medium == Medium::kTcp && (!one_host || !calibration->tcp.model.knows(ranks))) return std::nullopt;
   const std::pair key{asked.algorithm, asked.collective};
-  auto job = known.jobs.find(key);
-  if (job == known.jobs.end()) job = known.jobs.emplace(key, HostJob(schedule())).first;
-  return predicted_seconds(*calibration, job->second, {asked.bytes, known.touched_between});
+  auto timing = known.timings.find(key);
+  if (timing == known.timings.end()) {
+    const Schedule& schedule = state.schedules().get(asked.algorithm, asked.collective, 0);
+    timing = known.timings.emplace(key, CalibratedTiming(*calibration, medium, schedule)).first;
+  }
+  return timing->second.seconds({asked.bytes, known.touched_between});
 }
 
 }  // namespace

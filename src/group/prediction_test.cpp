@@ -1,5 +1,6 @@
 #include "group/stored_calibration_for_tests.h"
 #include "group/thread_world.h"
+#include "planner/calibrated_timing.h"
 #include "planner/price.h"
 
 #include <gmock/gmock.h>
@@ -59,8 +60,9 @@ TEST(Prediction, IsWhatTheCalibrationOfThisMachineSays) {
   run_threads(3, [&](World& world) {
     for (const auto collective : {Collective::kAllReduce, Collective::kReduceScatter, Collective::kAllGather}) {
       for (const std::size_t bytes : {kBytes, kBytes / 4}) {
-        const HostJob job(schedule_for("ring", {.collective = collective, .ranks = 3}));
-        const double expected = 1000 * predicted_seconds(*calibration, job, {static_cast<double>(bytes)});
+        const CalibratedTiming ring(*calibration, Medium::kSharedMemory,
+                                    schedule_for("ring", {.collective = collective, .ranks = 3}));
+        const double expected = 1000 * ring.seconds({static_cast<double>(bytes)});
         EXPECT_DOUBLE_EQ(predicted_ms(world, collective, bytes, {.algorithm = "ring"}).value(), expected);
       }
     }
@@ -78,10 +80,11 @@ TEST(Prediction, InATrainingOfALargeModelIsOfColdBuffers) {
   run_threads(2, [&](World& world) {
     const double model_bytes = double{1 << 30};
     predict_in_training(world, static_cast<std::size_t>(model_bytes));
-    const HostJob job(schedule_for("direct", {.collective = Collective::kAllReduce, .ranks = 2}));
+    const CalibratedTiming direct(*calibration, Medium::kSharedMemory,
+                                  schedule_for("direct", {.collective = Collective::kAllReduce, .ranks = 2}));
     const HostOperation cold{static_cast<double>(kBytes), kTouchedPerModelByte * model_bytes};
     EXPECT_DOUBLE_EQ(predicted_ms(world, Collective::kAllReduce, kBytes, {.algorithm = "direct"}).value(),
-                     1000 * predicted_seconds(*calibration, job, cold));
+                     1000 * direct.seconds(cold));
   });
 }
 

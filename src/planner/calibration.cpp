@@ -1,9 +1,7 @@
 #include "planner/calibration.h"
 
-#include "algorithms/catalog.h"
 #include "base/atomic_file.h"
 #include "base/environment.h"
-#include "schedule/promise.h"
 #include "schedule/text.h"
 
 #include <fmt/format.h>
@@ -17,25 +15,7 @@ namespace lockstep {
 
 namespace {
 
-constexpr int kVersion = 6;
-
-/// One algorithm's schedule is built once for all sizes.
-struct Candidate {
-  std::string name;
-  HostJob job;
-};
-
-std::vector<Candidate> candidates(Collective collective, int ranks) {
-  std::vector<Candidate> found;
-  // What is built in comes first: where nothing is better by more than noise, it stays.
-  const std::string first = select(built_in_selection(ranks), collective, 0);
-  for (const std::string_view name : algorithms_for(collective)) {
-    const auto place = name == first ? found.begin() : found.end();
-    Schedule schedule = find_algorithm(name).build({.collective = collective, .ranks = ranks});
-    found.insert(place, {std::string(name), HostJob(std::move(schedule))});
-  }
-  return found;
-}
+constexpr int kVersion = 7;
 
 nlohmann::json json_of(const std::vector<Sample>& samples) {
   nlohmann::json json = nlohmann::json::array();
@@ -45,7 +25,8 @@ nlohmann::json json_of(const std::vector<Sample>& samples) {
                     {"ranks", sample.ranks},
                     {"bytes", sample.bytes},
                     {"plain", sample.memory == MemoryKind::kPlain},
-                    {"seconds", sample.seconds}});
+                    {"seconds", sample.seconds},
+                    {"predicted_s", sample.predicted_s}});
   }
   return json;
 }
@@ -59,6 +40,7 @@ std::vector<Sample> samples_from(const nlohmann::json& json) {
                        .bytes = sample.at("bytes"),
                        .memory = sample.at("plain") ? MemoryKind::kPlain : MemoryKind::kRegistered,
                        .seconds = sample.at("seconds"),
+                       .predicted_s = sample.at("predicted_s"),
                        .job = {}});
   }
   return samples;
@@ -70,6 +52,14 @@ nlohmann::json json_of(const PredictionError& error) {
 
 PredictionError error_from(const nlohmann::json& json) {
   return {.median = json.at("median_error"), .worst = json.at("worst_error")};
+}
+
+nlohmann::json json_of(const HeldBack& held_back) {
+  return {{"sizes", json_of(held_back.sizes)}, {"ranks", json_of(held_back.ranks)}};
+}
+
+HeldBack held_back_from(const nlohmann::json& json) {
+  return {.sizes = error_from(json.at("sizes")), .ranks = error_from(json.at("ranks"))};
 }
 
 nlohmann::json json_of(const Calibration::Tcp& tcp) {
@@ -86,7 +76,7 @@ nlohmann::json json_of(const Calibration::Tcp& tcp) {
 
 Calibration::Tcp tcp_from(const nlohmann::json& json) {
   Calibration::Tcp tcp{.model = {.alpha = {}, .beta_s = json.at("beta_s"), .gamma_s = json.at("gamma_s")},
-                       .held_back = error_from(json.at("held_back")),
+                       .held_back = held_back_from(json.at("held_back")),
                        .samples = samples_from(json.at("samples"))};
   for (const auto& [ranks, cost] : json.at("alpha").items()) {
     tcp.model.alpha[std::stoi(ranks)] = {.step_s = cost.at("step_s"), .message_s = cost.at("message_s")};
@@ -103,6 +93,15 @@ std::optional<std::filesystem::path> calibration_file() {
   return std::nullopt;
 }
 
+std::string to_text(const HeldBack& held_back) {
+  const auto& [sizes, ranks] = held_back;
+  std::string text =
+      fmt::format("sizes with a median error of {:.0f} %, at worst {:.0f} %", 100 * sizes.median, 100 * sizes.worst);
+  if (ranks.worst == 0) return text;
+  return text +
+         fmt::format("; numbers of ranks with {:.0f} %, at worst {:.0f} %", 100 * ranks.median, 100 * ranks.worst);
+}
+
 std::string to_json(const Calibration& calibration) {
   nlohmann::json selections = nlohmann::json::object();
   for (const auto& [ranks, selection] : calibration.selections) selections[std::to_string(ranks)] = selection.to_text();
@@ -112,6 +111,7 @@ std::string to_json(const Calibration& calibration) {
                              {{"processor", machine.processor},
                               {"cores", machine.cores},
                               {"memory_bytes", machine.memory_bytes},
+                              {"cache_bytes_first", machine.cache_bytes_first},
                               {"cache_bytes_a_core", machine.cache_bytes_a_core},
                               {"cache_bytes_shared", machine.cache_bytes_shared}}},
                             {"memory_bytes_per_second", calibration.memory_bytes_per_second},
@@ -131,11 +131,12 @@ Calibration parse_calibration(std::string_view text, const std::string& source_n
     Calibration calibration{.machine = {.processor = machine.at("processor"),
                                         .cores = machine.at("cores"),
                                         .memory_bytes = machine.at("memory_bytes"),
+                                        .cache_bytes_first = machine.at("cache_bytes_first"),
                                         .cache_bytes_a_core = machine.at("cache_bytes_a_core"),
                                         .cache_bytes_shared = machine.at("cache_bytes_shared")},
                             .shm = {.seconds = {.values = json.at("shm_seconds")}},
                             .memory_bytes_per_second = json.at("memory_bytes_per_second"),
-                            .held_back = error_from(json.at("held_back")),
+                            .held_back = held_back_from(json.at("held_back")),
                             .samples = samples_from(json.at("samples")),
                             .selections = {},
                             .tcp = tcp_from(json.at("tcp"))};
@@ -157,37 +158,6 @@ std::optional<Calibration> stored_calibration(const Machine& machine) {
   Calibration calibration = parse_calibration(read_file(*file), file->string());
   if (calibration.machine != machine) return std::nullopt;
   return calibration;
-}
-
-double predicted_seconds(const Calibration& calibration, const HostJob& job, const HostOperation& operation) {
-  return calibration.shm.predict(job, operation, calibration.machine);
-}
-
-Selection selection_by(const Calibration& calibration, int ranks) {
-  constexpr std::uint64_t kFirstBytes = 64;
-  constexpr std::uint64_t kLastBytes = std::uint64_t{1} << 30;
-  constexpr double kBetter = 0.97;
-  if (ranks > kMostSelectedRanks) return built_in_selection(ranks);
-  Selection selection;
-  for (const Collective collective : kCollectives) {
-    const std::vector<Candidate> all = candidates(collective, ranks);
-    if (all.empty()) continue;
-    std::vector<Selection::Range> ranges;
-    const Candidate* chosen = &all.front();
-    for (std::uint64_t bytes = kFirstBytes; bytes <= kLastBytes; bytes *= 2) {
-      const auto size = collective == Collective::kBarrier ? 0.0 : static_cast<double>(bytes);
-      double least = kBetter * predicted_seconds(calibration, chosen->job, {size});
-      for (const Candidate& candidate : all) {
-        const double seconds = predicted_seconds(calibration, candidate.job, {size});
-        if (seconds >= least) continue;
-        least = seconds;
-        chosen = &candidate;
-      }
-      ranges.push_back({ranges.empty() ? 0 : bytes, chosen->name});
-    }
-    selection.set(collective, ranges);
-  }
-  return selection;
 }
 
 bool has_selection(const Calibration& calibration, int ranks) {

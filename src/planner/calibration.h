@@ -13,19 +13,28 @@
 
 namespace lockstep {
 
+/// How well measurements were predicted that were held back: of other sizes than those that a prediction was made from,
+/// and of numbers of ranks of which nothing was. Zeros where there were none.
+struct HeldBack {
+  PredictionError sizes;
+  PredictionError ranks;
+};
+/// "sizes with a median error of 3 %, at worst 30 %; numbers of ranks with 9 %, at worst 48 %".
+std::string to_text(const HeldBack& held_back);
+
 /// What was measured on a machine, and what follows from it.
 struct Calibration {
   Machine machine;
-  HostModel shm;                        ///< ranks that share the host's memory
-  double memory_bytes_per_second = 0;   ///< that all cores together copy, read and written counted
-  PredictionError held_back;            ///< of predictions of measurements that the fit has not seen
+  HostModel shm;                       ///< ranks that share the host's memory
+  double memory_bytes_per_second = 0;  ///< that all cores together copy, read and written counted
+  HeldBack held_back;
   std::vector<Sample> samples;          ///< everything measured; without their jobs when read from a file
   std::map<int, Selection> selections;  ///< by ranks: of each collective what is predicted to be the fastest
 
   /// Ranks of this host that talk over TCP.
   struct Tcp {
     TcpModel model;
-    PredictionError held_back;
+    HeldBack held_back;
     std::vector<Sample> samples;  ///< none: not measured
   };
   Tcp tcp;
@@ -42,16 +51,8 @@ Calibration parse_calibration(std::string_view json, const std::string& source_n
 /// What is stored for this machine: none if nothing is, or if it was measured on another one. Throws as parse.
 std::optional<Calibration> stored_calibration(const Machine& machine);
 
-/// The seconds that a job takes by this calibration.
-double predicted_seconds(const Calibration& calibration, const HostJob& job, const HostOperation& operation);
-
 /// Of more ranks, to price all algorithms at all sizes would take many seconds.
 inline constexpr int kMostSelectedRanks = 16;
-
-/// For every collective the algorithm that is predicted to be the fastest, by size, for so many ranks of the host. An
-/// algorithm must be 3 % faster to take over, so that noise makes no ranges. For more than kMostSelectedRanks, what is
-/// built in. Takes a second for 16 ranks: jobs read what `lockstep calibrate` stored.
-Selection selection_by(const Calibration& calibration, int ranks);
 
 /// Whether one is stored for so many ranks or fewer, and they are no more than kMostSelectedRanks.
 bool has_selection(const Calibration& calibration, int ranks);

@@ -7,12 +7,15 @@ namespace lockstep {
 
 namespace {
 
-/// Of the first level, which is about as large on all processors. A ramp begins where some of a working set is lost.
-constexpr double kFirstFrom = 32 << 10;
-constexpr double kFirstTo = 96 << 10;
+/// Of a processor that does not say how large its first cache is.
+constexpr double kUsualFirst = 48 << 10;
 /// What another core wrote just now is still in its first cache, or on its way from there.
 constexpr double kWrittenFrom = 40 << 10;
 constexpr double kWrittenTo = 96 << 10;
+
+double first_cache(const Machine& machine) {
+  return machine.cache_bytes_first > 0 ? machine.cache_bytes_first : kUsualFirst;
+}
 
 /// From 0 to 1 between two logarithms.
 double ramp(double at, double from, double to) { return std::clamp((at - from) / (to - from), 0.0, 1.0); }
@@ -21,14 +24,16 @@ double ramp(double at, double from, double to) { return std::clamp((at - from) /
 
 HostCaches::HostCaches(const Machine& machine, int cores, std::size_t blocks, double block_bytes)
     : block_bytes_(block_bytes),
-      own_bytes_(std::max(2 * kFirstTo, machine.cache_bytes_a_core)),
+      own_bytes_(std::max(4 * first_cache(machine), machine.cache_bytes_a_core)),
       blocks_(blocks),
       held_(static_cast<std::size_t>(cores) * blocks, kNotHeld),
       cores_(static_cast<std::size_t>(cores), ReuseDistance(blocks)) {
   // Of a shared cache other machines on the host have their part, so that it is lost little by little.
   const double shared = std::max(2 * own_bytes_, machine.cache_bytes_shared / 4);
-  const std::array<double, HostCosts::kLevels> from{kFirstFrom, own_bytes_ / 2, own_bytes_, shared, 2 * shared};
-  const std::array<double, HostCosts::kLevels> to{kFirstTo, own_bytes_, 2 * own_bytes_, 2 * shared, 4 * shared};
+  // A ramp begins where some of a working set is lost.
+  const double first = first_cache(machine);
+  const std::array<double, HostCosts::kLevels> from{first * 2 / 3, own_bytes_ / 2, own_bytes_, shared, 2 * shared};
+  const std::array<double, HostCosts::kLevels> to{2 * first, own_bytes_, 2 * own_bytes_, 2 * shared, 4 * shared};
   for (std::size_t level = 0; level < HostCosts::kLevels; ++level) {
     rises_from_[level] = std::log(from[level]);
     rises_to_[level] = std::log(to[level]);

@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 #include <lockstep/error.h>
 
+#include <algorithm>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -31,12 +32,14 @@ void take_over(const Selection& measured, int ranks, SelectionInForce& result) {
 
 /// Of ranks that share memory.
 void follow_predictions(const Calibration& calibration, int ranks, SelectionInForce& result) {
-  const bool is_trusted = calibration.held_back.median <= kMostTrustedError;
+  const auto& [sizes, numbers_of_ranks] = calibration.held_back;
+  const double error = std::max(sizes.median, numbers_of_ranks.median);
+  const bool is_trusted = error <= kMostTrustedError;
   if (is_trusted && has_selection(calibration, ranks)) {
     result = {stored_selection(calibration, ranks), "calibrated here"};
   } else if (!is_trusted) {
     result.source += fmt::format(", since the calibration here is {:.0f} % wrong in the median, more than {:.0f} %",
-                                 100 * calibration.held_back.median, 100 * kMostTrustedError);
+                                 100 * error, 100 * kMostTrustedError);
   }
 }
 

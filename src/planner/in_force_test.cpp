@@ -2,6 +2,7 @@
 
 #include "base/atomic_file.h"
 #include "planner/calibration.h"
+#include "planner/predicted_selection.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -71,13 +72,13 @@ TEST_F(InForce, TheEnvironmentOverridesWhatItNames) {
 TEST_F(InForce, WhatWasMeasuredHereIsUsedHere) {
   Calibration calibration{.machine = this_machine(), .shm = {}, .held_back = {}, .samples = {}};
   calibration.shm.seconds[HostCosts::kSwitch] = 1;  // only turns cost anything
-  calibration.selections[4] = selection_by(calibration, 4);
+  calibration.selections[4] = predicted_selection(calibration, 4);
   write_file_atomically(file(), to_json(calibration));
   const SelectionInForce found = selection_in_force(4);
   EXPECT_EQ(found.source, "calibrated here");
   EXPECT_EQ(selection_in_force(4, Medium::kTcp).selection, built_in_selection(4, Medium::kTcp))
       << "nothing was measured of that";
-  Selection expected = selection_by(calibration, 4);
+  Selection expected = predicted_selection(calibration, 4);
   expected.take_plain_from(built_in_selection(4));
   EXPECT_EQ(found.selection, expected);
   calibration.samples.push_back(
@@ -89,12 +90,12 @@ TEST_F(InForce, WhatWasMeasuredHereIsUsedHere) {
       << "it is registered memory that is measured";
   EXPECT_EQ(selection_in_force(5).source, "calibrated here") << "with 5 nothing was measured";
   calibration.samples.clear();
-  calibration.held_back.median = 0.18;
+  calibration.held_back.ranks.median = 0.18;
   write_file_atomically(file(), to_json(calibration));
   EXPECT_EQ(selection_in_force(4).selection, built_in_selection(4));
   EXPECT_EQ(selection_in_force(4).source,
             "built in, since the calibration here is 18 % wrong in the median, more than 10 %");
-  calibration.held_back.median = 0;
+  calibration.held_back = {};
   calibration.machine.processor = "another";
   write_file_atomically(file(), to_json(calibration));
   EXPECT_EQ(selection_in_force(4).source, "built in");

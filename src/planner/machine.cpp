@@ -50,6 +50,7 @@ Machine this_machine() {
       .processor = processor_name(),
       .cores = machine_cpus().cores,  // a rank is bound to a few of them
       .memory_bytes = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE)),
+      .cache_bytes_first = cache_bytes(1),
       .cache_bytes_a_core = cache_bytes(2),
       .cache_bytes_shared = cache_bytes(3)};
   return kHere;

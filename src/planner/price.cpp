@@ -2,6 +2,7 @@
 
 #include "algorithms/catalog.h"
 #include "base/units.h"
+#include "planner/calibrated_timing.h"
 #include "schedule/ranges.h"
 #include "schedule/segmented.h"
 
@@ -173,10 +174,9 @@ double moved_bytes(Collective collective, double bytes) { return collective == C
 
 std::function<double(double bytes)> timing_of_moved(const Schedule& schedule, const PricedNetwork& network) {
   if (const auto calibration = network.calibration) {
-    if (network.medium == Medium::kTcp) {
-      return [=](double bytes) { return calibration->tcp.model.predict(schedule, bytes); };
-    }
-    return [=, job = HostJob(schedule)](double bytes) { return predicted_seconds(*calibration, job, {bytes}); };
+    return [timing = CalibratedTiming(*calibration, network.medium, schedule)](double bytes) {
+      return timing.seconds({bytes});
+    };
   }
   return [=, wiring = Wiring(network.of(schedule.ranks))](double bytes) {
     return simulate(schedule, bytes, wiring).seconds;

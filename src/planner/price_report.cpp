@@ -21,12 +21,10 @@ std::string point_text(Sweep::Axis axis, double point) {
 
 std::string calibration_text(const Calibration& calibration, Medium medium) {
   const bool in_memory = medium == Medium::kSharedMemory;
-  const PredictionError& error = in_memory ? calibration.held_back : calibration.tcp.held_back;
-  return fmt::format(
-      "this machine as calibrated ({}, {}), over {}; what the fit has not seen it predicts with a median error of "
-      "{:.0f} %, at worst {:.0f} %",
-      calibration.machine.processor, counted(static_cast<std::uint64_t>(calibration.machine.cores), "core"),
-      in_memory ? "shm" : "tcp", 100 * error.median, 100 * error.worst);
+  return fmt::format("this machine as calibrated ({}, {}), over {}; of what was held back it predicts {}",
+                     calibration.machine.processor,
+                     counted(static_cast<std::uint64_t>(calibration.machine.cores), "core"), in_memory ? "shm" : "tcp",
+                     to_text(in_memory ? calibration.held_back : calibration.tcp.held_back));
 }
 
 std::string network_text(const PricedNetwork& network) {

@@ -20,6 +20,7 @@ struct Sample {
   double bytes = 0;  ///< of the whole buffer
   MemoryKind memory = MemoryKind::kRegistered;
   double seconds = 0;
+  double predicted_s = 0;  ///< by the model alone (ResidualCurve); 0 where it says nothing, as of plain memory
   std::shared_ptr<const HostJob> job;  ///< its schedule and plans; none where the sample was read from a file
 };
 

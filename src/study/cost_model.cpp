@@ -1,5 +1,6 @@
 #include "study/cost_model.h"
 
+#include "planner/calibrated_timing.h"
 #include "planner/pipelined.h"
 #include "planner/price.h"
 
@@ -43,10 +44,12 @@ bool costs_nothing(const Asked& asked) { return asked.ranks < 2 || asked.bytes <
 }  // namespace
 
 CostModel model_of(const Calibration& calibration) {
-  return [calibration, jobs = std::make_shared<Kept<HostJob>>()](const Asked& asked) {
+  return [calibration, timings = std::make_shared<Kept<CalibratedTiming>>()](const Asked& asked) {
     if (costs_nothing(asked)) return 0.0;
-    const HostJob& job = jobs->get(asked, [&](Schedule schedule) { return HostJob(std::move(schedule)); });
-    return predicted_seconds(calibration, job, {asked.bytes, asked.touched_between});
+    const CalibratedTiming& timing = timings->get(asked, [&](Schedule schedule) {
+      return CalibratedTiming(calibration, Medium::kSharedMemory, std::move(schedule));
+    });
+    return timing.seconds({asked.bytes, asked.touched_between});
   };
 }
 

@@ -1,5 +1,6 @@
 #include "study/cost_model.h"
 
+#include "planner/calibrated_timing.h"
 #include "planner/price.h"
 
 #include <gtest/gtest.h>
@@ -40,7 +41,7 @@ TEST(CostModel, OfACalibrationIsWhatThatPredicts) {
   const CostModel model = model_of(calibration);
   const Schedule schedule = schedule_for("ring", {.collective = Collective::kAllReduce, .ranks = 2});
   EXPECT_DOUBLE_EQ(model({.algorithm = "ring", .ranks = 2, .bytes = 4096}),
-                   predicted_seconds(calibration, HostJob(schedule), {4096}));
+                   CalibratedTiming(calibration, Medium::kSharedMemory, schedule).seconds({4096}));
   EXPECT_GT(model({.algorithm = "ring", .ranks = 2, .bytes = 1 << 20}),
             model({.algorithm = "ring", .ranks = 2, .bytes = 4096}));
 }
