@@ -22,21 +22,20 @@ namespace lockstep::bench {
 
 namespace {
 
-/// Predictions are made from these sizes; those that are held back, from 512 B on, lie between them.
-const std::vector<std::size_t>& known_sizes() {
-  static const std::vector<std::size_t> kSizes{4,       64,      1 << 8,  1 << 10, 1 << 12, 1 << 14,
-                                               1 << 16, 1 << 18, 1 << 20, 1 << 22, 1 << 24, 1 << 26};
-  return kSizes;
-}
-bool is_known(double bytes) {
-  return std::find(known_sizes().begin(), known_sizes().end(), static_cast<std::size_t>(bytes)) != known_sizes().end();
-}
-std::vector<std::size_t> all_sizes() {
-  std::vector<std::size_t> sizes = known_sizes();
-  for (std::size_t bytes = 1 << 9; bytes < known_sizes().back(); bytes *= 4) sizes.push_back(bytes);
-  std::sort(sizes.begin(), sizes.end());
+std::vector<std::size_t> sizes_from(std::size_t first, std::size_t factor) {
+  constexpr std::size_t kLast = std::size_t{1} << 26;
+  std::vector<std::size_t> sizes;
+  for (std::size_t bytes = first; bytes <= kLast; bytes *= factor) sizes.push_back(bytes);
   return sizes;
 }
+
+/// Predictions are made from these; those that are held back lie between two of them, as most buffers do.
+std::vector<std::size_t> known_sizes() {
+  std::vector<std::size_t> sizes = sizes_from(256, 2);
+  sizes.insert(sizes.begin(), {4, 64});
+  return sizes;
+}
+std::vector<std::size_t> held_back_sizes() { return sizes_from(3 << 7, 4); }
 
 void append(std::vector<Sample>& all, const std::vector<Sample>& more) {
   all.insert(all.end(), more.begin(), more.end());
@@ -66,7 +65,7 @@ struct Measured {
 
 /// The other collectives, and where ranks share memory all of them on plain memory.
 std::vector<Point> other_points(Medium medium, int ranks) {
-  const std::vector<std::size_t>& sizes = known_sizes();
+  const std::vector<std::size_t> sizes = sizes_from(4, 4);
   std::vector<Collective> others;
   for (const Collective collective : kCollectives) {
     const std::vector<Collective>& fitted = fitted_collectives();
@@ -87,18 +86,23 @@ Measured measure_all(const Sampling& sampling, bool fast, int most) {
     how.ranks = ranks;
     return take_samples(how, points);
   };
+  const std::vector<std::size_t> held_back = held_back_sizes();
+  std::vector<std::size_t> sizes = known_sizes();
+  sizes.insert(sizes.end(), held_back.begin(), held_back.end());
+  std::sort(sizes.begin(), sizes.end());
   Measured measured;
   std::set<int> numbers{2, std::max(2, most / 2), most};
   for (const int ranks : numbers) {
-    // In the same rounds, so that what comes and goes on the machine does not tell the one from the other.
-    for (const Sample& sample : measure(sampling, ranks, points_at(fitted_collectives(), all_sizes(), ranks))) {
-      (is_known(sample.bytes) ? measured.known : measured.other_sizes).push_back(sample);
+    // In turn, so that what comes and goes on the machine does not tell the one from the other.
+    for (const Sample& sample : measure(sampling, ranks, points_at(fitted_collectives(), sizes, ranks))) {
+      const bool is_known = std::find(held_back.begin(), held_back.end(), sample.bytes) == held_back.end();
+      (is_known ? measured.known : measured.other_sizes).push_back(sample);
     }
     append(measured.other_collectives, measure(of_others, ranks, other_points(sampling.medium, ranks)));
   }
   for (const int ranks : {3, most - 1}) {
     if (ranks < 3 || ranks >= most || !numbers.insert(ranks).second) continue;
-    append(measured.other_ranks, measure(sampling, ranks, points_at(fitted_collectives(), all_sizes(), ranks)));
+    append(measured.other_ranks, measure(sampling, ranks, points_at(fitted_collectives(), sizes, ranks)));
   }
   return measured;
 }
@@ -145,7 +149,7 @@ double memory_traffic(int cores) {
 Calibration::Tcp calibrate_tcp(const CalibrationPlan& plan) {
   // A round over loopback takes long: large buffers move at a few GB/s.
   const Sampling sampling = plan.fast ? Sampling{.medium = Medium::kTcp, .rounds = 1, .seconds_a_round = 1e-3}
-                                      : Sampling{.medium = Medium::kTcp, .rounds = 3, .more_rounds = 6};
+                                      : Sampling{.medium = Medium::kTcp, .rounds = 5, .more_rounds = 6};
   Measured measured = measure_all(sampling, plan.fast, std::min(plan.ranks, kMostRanksOverTcp));
   Calibration::Tcp tcp{.model = fit_tcp(measured.known), .held_back = {}, .samples = {}};
   predict(measured, [&](const Sample& sample) { return tcp.model.predict(sample.job->schedule, sample.bytes); });
