@@ -65,13 +65,14 @@ struct Trial {
   int divide_by = 1;
   bool streaming = false;
   std::size_t in_place = 0;  ///< so many of the targets are operands too, from the last operand down
+  bool copies = false;       ///< something else to where the first operand is, if that is no target
   bool aligned = false;      ///< all to a cache line; otherwise each pointer starts at another element of its own
 
   friend std::ostream& operator<<(std::ostream& out, const Trial& trial) {
     return out << to_string(trial.dtype) << " " << to_string(trial.op) << " count " << trial.count << " operands "
                << trial.operands << " targets " << trial.targets << " divided by " << trial.divide_by
-               << (trial.streaming ? " streaming" : "") << " in place " << trial.in_place
-               << (trial.aligned ? " aligned" : "");
+               << (trial.streaming ? " streaming" : "") << (trial.copies ? " copying" : "") << " in place "
+               << trial.in_place << (trial.aligned ? " aligned" : "");
   }
 };
 
@@ -99,14 +100,16 @@ class Memory {
 /// Whether both leave the same bytes, within the targets, around them and in the operands.
 inline bool agrees_with_scalar(const Trial& trial, std::mt19937_64& random) {
   std::vector<Memory> memories;
-  const std::size_t total = trial.operands + trial.targets - trial.in_place;
+  const std::size_t combined = trial.operands + trial.targets - trial.in_place;
+  const bool copies = trial.copies && trial.in_place < trial.operands;
+  const std::size_t total = combined + (copies ? 1 : 0);
   for (std::size_t i = 0; i < total; ++i) memories.emplace_back(trial, random);
   std::vector<const void*> operands;
   std::vector<void*> targets;
   std::vector<Bytes> before;
   for (std::size_t i = 0; i < total; ++i) {
     if (i < trial.operands) operands.push_back(memories[i].begin());
-    if (i >= trial.operands - trial.in_place) targets.push_back(memories[i].begin());
+    if (i >= trial.operands - trial.in_place && i < combined) targets.push_back(memories[i].begin());
     before.push_back(memories[i].bytes());
   }
   const ReduceArguments arguments{.targets = targets.data(),
@@ -117,7 +120,9 @@ inline bool agrees_with_scalar(const Trial& trial, std::mt19937_64& random) {
                                   .dtype = trial.dtype,
                                   .op = trial.op,
                                   .divide_by = trial.divide_by,
-                                  .streaming = trial.streaming};
+                                  .streaming = trial.streaming,
+                                  .copy_target = copies ? memories.front().begin() : nullptr,
+                                  .copy_source = copies ? memories.back().begin() : nullptr};
   reduce(arguments);
   std::vector<Bytes> after;
   for (std::size_t i = 0; i < total; ++i) {

@@ -89,6 +89,8 @@ class Pass {
         target_count_(arguments.target_count),
         count_(arguments.count),
         divide_by_(arguments.divide_by),
+        copy_target_(static_cast<Stored*>(arguments.copy_target)),
+        copy_source_(static_cast<const Stored*>(arguments.copy_source)),
         streaming_(kStreams && arguments.streaming),
         tree_(arguments) {}
 
@@ -150,12 +152,17 @@ class Pass {
         for (std::size_t k = 0; k < kVectors; ++k) access.write(results[k], to + k * width());
       }
     }
+    if (copy_target_ == nullptr) return;
+    for (std::size_t k = 0; k < kVectors; ++k)
+      access.copy(copy_source_ + i + k * width(), copy_target_ + i + k * width());
   }
 
   void* const* targets_;
   std::size_t target_count_;
   std::size_t count_;
   int divide_by_;
+  Stored* copy_target_;
+  const Stored* copy_source_;
   bool streaming_;
   Tree tree_;
 };

@@ -31,6 +31,10 @@ struct ReduceArguments {
   /// The targets are written past the caches, where the instruction set can and the target has the alignment of the
   /// first: for results that nobody reads soon. They are visible to whoever sees what this thread writes next.
   bool streaming = false;
+  /// A copy that is made in the same pass, of as many elements. Its target may be the very pointer of an operand, of
+  /// which each element is read before; otherwise it overlaps nothing here. Null: none.
+  void* copy_target = nullptr;
+  const void* copy_source = nullptr;
 };
 
 /// Vectorised for this machine, one pass over memory: each element of an operand is read once, each of a target written

@@ -122,6 +122,11 @@ T combine_tree(ReduceOp op, std::vector<T> values) {
   return values.front();
 }
 
+void copy_beside(const ReduceArguments& arguments) {
+  const std::size_t bytes = arguments.count * size_of(arguments.dtype);
+  if (bytes != 0 && arguments.copy_target != nullptr) std::memcpy(arguments.copy_target, arguments.copy_source, bytes);
+}
+
 template <class Element>
 void reduce_elements(const ReduceArguments& arguments) {
   using Stored = typename Element::Stored;
@@ -133,6 +138,7 @@ void reduce_elements(const ReduceArguments& arguments) {
     const Stored result = Element::narrow(finish(combine_tree(arguments.op, values), arguments.divide_by));
     for (std::size_t t = 0; t < arguments.target_count; ++t) static_cast<Stored*>(arguments.targets[t])[i] = result;
   }
+  copy_beside(arguments);
 }
 
 void copy_elements(const ReduceArguments& arguments) {
@@ -140,6 +146,7 @@ void copy_elements(const ReduceArguments& arguments) {
   for (std::size_t t = 0; t < arguments.target_count; ++t) {
     if (bytes != 0) std::memmove(arguments.targets[t], arguments.operands[0], bytes);
   }
+  copy_beside(arguments);
 }
 
 }  // namespace

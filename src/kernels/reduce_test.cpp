@@ -18,6 +18,7 @@ Trial drawn(DataType dtype, ReduceOp op, std::mt19937_64& random) {
   trial.divide_by = kDivisors[random() % std::size(kDivisors)];
   trial.streaming = random() % 2 == 0;
   trial.in_place = random() % (std::min(trial.operands, trial.targets) + 1);
+  trial.copies = random() % 2 == 0;
   trial.aligned = random() % 2 == 0;
   return trial;
 }
@@ -102,6 +103,25 @@ TEST(Reduce, AMeanOfIntegersRoundsTowardZero) {
   void* targets[] = {target.data()};
   reduce({targets, 1, operands, 2, target.size(), DataType::kInt32, ReduceOp::kMean, 2});
   EXPECT_EQ(target, std::vector<std::int32_t>(37, -3));
+}
+
+TEST(Reduce, WhatIsCopiedBesideTakesAnOperandsPlaceOnceThatIsRead) {
+  std::vector<float> operand(37, 2);
+  std::vector<float> target(37, 1);
+  const std::vector<float> next(37, 5);
+  const void* operands[] = {operand.data(), target.data()};
+  void* targets[] = {target.data()};
+  reduce({.targets = targets,
+          .target_count = 1,
+          .operands = operands,
+          .operand_count = 2,
+          .count = target.size(),
+          .dtype = DataType::kFloat32,
+          .op = ReduceOp::kSum,
+          .copy_target = operand.data(),
+          .copy_source = next.data()});
+  EXPECT_EQ(target, std::vector<float>(37, 3));
+  EXPECT_EQ(operand, next);
 }
 
 TEST(Reduce, OneOperandIsCopiedWithThePayloadOfItsNaNs) {

@@ -30,6 +30,7 @@ struct Whole {
     return Lanes::widen(hn::LoadU(StoredTag(), from));
   }
   HWY_INLINE void write(hn::Vec<StoredTag> value, Stored* to) const { hn::StoreU(value, StoredTag(), to); }
+  HWY_INLINE void copy(const Stored* from, Stored* to) const { write(hn::LoadU(StoredTag(), from), to); }
 };
 
 /// The first lanes of a vector; what lies behind them is neither read nor written.
@@ -45,6 +46,7 @@ struct Part {
     return Lanes::widen(hn::MaskedLoad(mask, StoredTag(), from));
   }
   HWY_INLINE void write(hn::Vec<StoredTag> value, Stored* to) const { hn::BlendedStore(value, mask, StoredTag(), to); }
+  HWY_INLINE void copy(const Stored* from, Stored* to) const { write(hn::MaskedLoad(mask, StoredTag(), from), to); }
 
   hn::Mask<StoredTag> mask;
 };
