@@ -1,4 +1,5 @@
 #include "group/engine.h"
+#include "planner/machine.h"
 #include "runtime/letter_operation.h"
 #include "runtime/shared_memory_operation.h"
 #include "runtime/staging_ring.h"
@@ -41,7 +42,10 @@ class SharedMemoryEngine final : public Engine {
     return std::make_unique<SharedMemoryOperation>(
         *transport_, staging_,
         SharedMemoryOperation::Setup{
-            .plan = std::move(plan), .announcement = shape.announcement, .layout = std::move(shape.layout)});
+            .plan = std::move(plan),
+            .announcement = shape.announcement,
+            .layout = std::move(shape.layout),
+            .shared_cache_bytes = static_cast<std::size_t>(this_machine().cache_bytes_shared)});
   }
 
  private:

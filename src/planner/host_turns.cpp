@@ -154,9 +154,16 @@ void HostTurns::run_part(int number, const Plan::Step& step, const MoveCosts& mo
   Rank& rank = ranks_[at(number)];
   Core& core = cores_[at(core_of(number))];
   HostCosts costs;
-  const std::size_t slot = (rank.slots_taken + StagingRing::kSlots - 1) % StagingRing::kSlots;
+  // Of operations that are all alike, every second use of a slot is turned.
+  const std::size_t taken = rank.slots_taken + StagingRing::kSlots - 1;
   if (!step.moves.empty()) {
-    move_costs(step.moves[rank.move], {number, rank.operation, rank.piece, slot, rank.part}, costs);
+    const Where where{.rank = number,
+                      .operation = rank.operation,
+                      .piece = rank.piece,
+                      .slot = taken % StagingRing::kSlots,
+                      .turned = taken / StagingRing::kSlots % 2 == 0,
+                      .part = rank.part};
+    move_costs(step.moves[rank.move], where, costs);
     rank.part = (rank.part + 1) % host_.parts;
     if (rank.part == 0) ++rank.move;
   }

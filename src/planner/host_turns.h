@@ -28,13 +28,14 @@ class HostTurns {
     int starting;
     int counted;
   };
-  /// Of which rank a move is, in which operation and piece, and through which slot of the staging area that passes;
-  /// and which part of the move.
+  /// Of which rank a move is, in which operation and piece, through which slot of the staging area that passes, and
+  /// whether this use of it is turned (StagingRing); and which part of the move.
   struct Where {
     int rank;
     int operation;
     int piece;
     std::size_t slot;
+    bool turned;
     int part;
   };
   /// Adds what a part of a move costs.

@@ -83,16 +83,19 @@ class Memory {
   std::size_t blocks_a_rank() const { return at(places_a_rank_) * at(cut_.blocks); }
 
   std::size_t block_of(const Plan::Place& place, int chunk, const HostTurns::Where& where) const {
+    int rank = place.rank;
     int index = 0;
     if (place.memory == Plan::Memory::kStaging) {
       const int versions = job_.plans.front().staging_versions;
-      index = buffers() * cut_.pieces * chunks_ + (static_cast<int>(where.slot) * versions + place.version) * chunks_ +
-              chunk;
+      const Plan::Stage stage = place.stage(chunk, where.turned);
+      rank = stage.rank;
+      index = buffers() * cut_.pieces * chunks_ + (static_cast<int>(where.slot) * versions + stage.version) * chunks_ +
+              stage.chunk;
     } else {
       const int buffer = keeps_input_ && place.memory == Plan::Memory::kInput ? 1 : 0;
       index = (buffer * cut_.pieces + where.piece) * chunks_ + chunk;
     }
-    return at(place.rank) * blocks_a_rank() + at(index) * at(cut_.blocks) + at(where.part);
+    return at(rank) * blocks_a_rank() + at(index) * at(cut_.blocks) + at(where.part);
   }
 
   const HostJob& job_;
@@ -162,7 +165,9 @@ HostCosts work_of(const HostJob& job, const HostOperation& operation, const Mach
     return work_of_letters(job, letter, cores, seconds);
   }
   const Cut cut = cut_of(job, bytes);
-  const bool is_large = bytes * ranks > static_cast<double>(SharedMemoryOperation::kStreamingBytes);
+  const auto streamed_from =
+      SharedMemoryOperation::streaming_bytes(static_cast<std::size_t>(machine.cache_bytes_shared));
+  const bool is_large = bytes * ranks > static_cast<double>(streamed_from);
   Memory memory(job, cut, machine, cores, operation.touched_between);
   const HostTurns::Host host{.is_staged = job.is_staged, .pieces = cut.pieces, .parts = cut.blocks, .cores = cores};
   HostTurns turns(job.plans, host, seconds);

@@ -14,15 +14,21 @@ class MoveRunner {
  public:
   MoveRunner(DataType dtype, ReduceOp op, int ranks) : dtype_(dtype), op_(op), ranks_(ranks) {}
 
+  /// A copy in the same pass, to where an operand of the move lies.
+  struct Beside {
+    void* target = nullptr;  ///< null: none
+    const void* source = nullptr;
+  };
   /// One pass over `count` elements, which lie where `address_of(place)` says. `past_caches`: what it writes would not
   /// stay there.
   template <class AddressOf>
-  void run(const Plan::Move& move, std::size_t count, bool past_caches, const AddressOf& address_of) {
+  void run(const Plan::Move& move, std::size_t count, bool past_caches, const AddressOf& address_of,
+           const Beside& beside = {}) {
     operands_.clear();
     for (const Plan::Place& place : move.operands) operands_.push_back(address_of(place));
     targets_.clear();
     for (const Plan::Place& place : move.targets) targets_.push_back(address_of(place));
-    if (operands_.size() == 1 && targets_.size() == 1) {
+    if (operands_.size() == 1 && targets_.size() == 1 && beside.target == nullptr) {
       kernels::copy(targets_.front(), operands_.front(), count * size_of(dtype_), past_caches);
       return;
     }
@@ -35,7 +41,9 @@ class MoveRunner {
                      .dtype = dtype_,
                      .op = op_,
                      .divide_by = divides ? ranks_ : 1,
-                     .streaming = past_caches});
+                     .streaming = past_caches,
+                     .copy_target = beside.target,
+                     .copy_source = beside.source});
   }
 
  private:

@@ -3,6 +3,7 @@
 #include "schedule/schedule.h"
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,10 +27,26 @@ struct Plan {
   /// Where a value lies: in a rank's buffer, which peers see if it is registered memory, or in its staging area, where
   /// each version of a chunk that somebody else reads has a place of its own.
   enum class Memory : std::uint8_t { kInput, kOutput, kStaging };
+  /// A place in the staging area of a rank.
+  struct Stage {
+    int rank;
+    int chunk;
+    int version;
+
+    friend auto operator<=>(const Stage&, const Stage&) = default;
+  };
   struct Place {
     int rank;
     Memory memory;
     int version;  ///< in staging
+    /// In staging: where it lies when the area is used the other way round (staging_twins.h); none: where it always
+    /// does.
+    std::optional<Stage> twin = std::nullopt;
+
+    /// Where it lies in staging.
+    Stage stage(int of_chunk, bool turned) const {
+      return turned && twin ? *twin : Stage{.rank = rank, .chunk = of_chunk, .version = version};
+    }
   };
   /// Until `peer` has done `ticks` ticks.
   struct Wait {
@@ -54,7 +71,11 @@ struct Plan {
   int chunks = 1;
   int ticks = 0;             ///< of the whole; every rank ends with as many
   int staging_versions = 0;  ///< how many versions of a chunk the staging area holds; 0: nothing is staged
-  std::vector<Step> steps;   ///< those in which this rank moves or waits
+  /// Staged, in two steps, where pairs of ranks trade values and nothing else happens: the k-th move of the first step
+  /// writes, for the next piece, where the k-th of the second has read, of this one. So they can be one pass. All ranks
+  /// do it or none.
+  bool weaves = false;
+  std::vector<Step> steps;  ///< those in which this rank moves or waits
   /// In place: before the operation ends. Staged: before the staging area is used again.
   std::vector<Wait> after;
 
@@ -70,7 +91,7 @@ Plan make_in_place_plan(const Schedule& schedule, int rank);
 bool runs_in_place(const Schedule& schedule);
 
 /// For any memory and any schedule: what peers read is put into the staging area first, and no other rank touches this
-/// rank's buffers.
+/// rank's buffers. Uses of the area by one plan after another are by turns as they are and turned.
 Plan make_staged_plan(const Schedule& schedule, int rank);
 
 }  // namespace lockstep

@@ -17,14 +17,17 @@ inline std::string describe(const std::vector<Plan::Wait>& waits) {
   return text;
 }
 
-/// As "in2" for rank 2's input, "out0", "stage1.0" for version 0 in rank 1's staging area.
+/// As "in2" for rank 2's input, "out0", "stage1.0" for version 0 in rank 1's staging area, "stage1.0<>0.2.1" where it
+/// trades places with rank 0's version 2 of chunk 1.
 inline std::string describe(const Plan::Place& place) {
   switch (place.memory) {
     case Plan::Memory::kInput: return fmt::format("in{}", place.rank);
     case Plan::Memory::kOutput: return fmt::format("out{}", place.rank);
-    case Plan::Memory::kStaging: return fmt::format("stage{}.{}", place.rank, place.version);
+    case Plan::Memory::kStaging: break;
   }
-  return "?";
+  if (!place.twin) return fmt::format("stage{}.{}", place.rank, place.version);
+  return fmt::format("stage{}.{}<>{}.{}.{}", place.rank, place.version, place.twin->rank, place.twin->version,
+                     place.twin->chunk);
 }
 
 /// A line a step: when it starts, what it waits for, and each move as CHUNK: OPERANDS -> TARGETS, with ! if it

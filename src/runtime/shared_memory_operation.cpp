@@ -23,6 +23,11 @@ bool is_read(const std::vector<Plan::Place>& targets, const std::vector<Plan::Pl
 
 }  // namespace
 
+std::size_t SharedMemoryOperation::streaming_bytes(std::size_t shared_cache_bytes) {
+  constexpr std::size_t kUsual = std::size_t{32} << 20;
+  return (shared_cache_bytes > 0 ? shared_cache_bytes : kUsual) / 2 * 3;
+}
+
 bool SharedMemoryOperation::is_seldom_read(const Plan::Move& move, bool is_staged) {
   const bool is_copy = move.operands.size() == 1 && move.targets.size() == 1;
   if (is_copy) return move.targets.front().memory == Plan::Memory::kOutput;
@@ -36,10 +41,13 @@ SharedMemoryOperation::SharedMemoryOperation(Transport& transport, StagingRing& 
       plan_(std::move(setup.plan)),
       layout_(std::move(setup.layout)),
       streams_(announcement_.count * size_of(announcement_.dtype) * static_cast<std::size_t>(transport.size()) >
-               kStreamingBytes),
+               streaming_bytes(setup.shared_cache_bytes)),
       runner_(announcement_.dtype, announcement_.op, transport.size()),
       peers_(static_cast<std::size_t>(transport.size())) {
-  if (!is_staged()) return;
+  if (is_staged()) layout_ = cut_into_pieces();
+}
+
+Layout SharedMemoryOperation::cut_into_pieces() const {
   const std::size_t places =
       static_cast<std::size_t>(plan_->staging_versions) * static_cast<std::size_t>(plan_->chunks);
   const std::size_t available = staging_.slot_bytes() / places;
@@ -50,14 +58,25 @@ SharedMemoryOperation::SharedMemoryOperation(Transport& transport, StagingRing& 
                     "area of {} bytes has room for",
                     plan_->algorithm, plan_->chunks, plan_->staging_versions, staging_.slot_bytes()));
   }
-  layout_.slice(std::min(available, std::max<std::size_t>(64, kPieceBytes / static_cast<std::size_t>(plan_->chunks))));
-  if (layout_.pieces() * static_cast<std::size_t>(plan_->ticks) > Progress::kMostSteps) {
+  const auto sliced = [this](std::size_t bytes) {
+    Layout layout = layout_;
+    layout.slice(bytes);
+    return layout;
+  };
+  const auto steps_of = [this](const Layout& layout) {
+    return layout.pieces() * static_cast<std::size_t>(plan_->ticks);
+  };
+  Layout layout =
+      sliced(std::min(available, std::max<std::size_t>(64, kPieceBytes / static_cast<std::size_t>(plan_->chunks))));
+  if (steps_of(layout) > Progress::kMostSteps) layout = sliced(available);
+  if (steps_of(layout) > Progress::kMostSteps) {
     throw Error(ErrorCode::kUnsupported,
                 fmt::format("the schedule '{}' takes {} steps for each of the {} pieces in which so large a buffer of "
                             "plain memory passes through the staging area, more than {} in all; take memory that "
                             "Group::allocate gave, or another algorithm",
-                            plan_->algorithm, plan_->ticks, layout_.pieces(), Progress::kMostSteps));
+                            plan_->algorithm, plan_->ticks, layout.pieces(), Progress::kMostSteps));
   }
+  return layout;
 }
 
 void SharedMemoryOperation::enter() {
@@ -82,7 +101,12 @@ bool SharedMemoryOperation::go_on() {
     while (position_ < plan_->steps.size()) {
       const Plan::Step& step = plan_->steps[position_];
       if (!satisfied(step.before, progress_at(0))) return false;
-      for (const Plan::Move& move : step.moves) carry_out(move);
+      if (piece_ == 0 && records()) record_transfers_of(step);
+      if (plan_->weaves && position_ == 1 && piece_ + 1 < layout_.pieces()) {
+        weave();
+        continue;
+      }
+      for (const Plan::Move& move : step.moves) carry_out(move, {.piece = piece_, .turned = turned_});
       transport_.signal(progress_at(plan_->ticks_at(++position_)));
     }
     if (!is_staged() && !satisfied(plan_->after, progress_at(0))) return false;
@@ -99,10 +123,11 @@ bool SharedMemoryOperation::enter_piece() {
     if (use.plan != nullptr && !satisfied(use.plan->after, {use.sequence, use.first_tick})) return false;
     check_readers(use);
     slot_offset_ = staging_.offset_bytes();
-    staging_.take({.plan = plan_.get(),
-                   .sequence = announcement_.sequence,
-                   .first_tick = progress_at(0).steps,
-                   .fingerprint = has_root(announcement_.collective) ? announcement_.fingerprint : 0});
+    turned_ = staging_.take({.plan = plan_.get(),
+                             .sequence = announcement_.sequence,
+                             .first_tick = progress_at(0).steps,
+                             .fingerprint = announcement_.fingerprint,
+                             .has_root = has_root(announcement_.collective)});
   }
   in_piece_ = true;
   position_ = 0;
@@ -142,31 +167,64 @@ void SharedMemoryOperation::check_agreement(int index) {
 }
 
 void SharedMemoryOperation::check_readers(const StagingRing::Use& use) const {
-  if (use.fingerprint == 0) return;
+  if (!use.has_root) return;
   for (const Plan::Wait& reader : use.plan->after) {
     const auto fingerprint = transport_.fingerprint_of(reader.peer, use.sequence);
     if (fingerprint && *fingerprint != use.fingerprint) throw_disagreement(transport_, use.sequence);
   }
 }
 
-void SharedMemoryOperation::carry_out(const Plan::Move& move) {
-  const std::size_t count = layout_.input(move.chunk, piece_).count;
-  if (piece_ == 0 && records()) {
+void SharedMemoryOperation::record_transfers_of(const Plan::Step& step) {
+  for (const Plan::Move& move : step.moves) {
     for (const ExecutedTransfer& transfer : move.transfers) record(transfer);
   }
-  if (count == 0) return;
-  runner_.run(move, count, streams_ && is_seldom_read(move, is_staged()),
-              [&](const Plan::Place& place) { return address_of(place, move.chunk); });
 }
 
-std::byte* SharedMemoryOperation::address_of(const Plan::Place& place, int chunk) const {
+void SharedMemoryOperation::carry_out(const Plan::Move& move, const Part& part) {
+  const std::size_t count = count_of(move, part);
+  if (count == 0) return;
+  runner_.run(move, count, streams_ && is_seldom_read(move, is_staged()),
+              [&](const Plan::Place& place) { return address_of(place, move.chunk, part); });
+}
+
+void SharedMemoryOperation::weave() {
+  const std::vector<Plan::Move>& lasts = plan_->steps.back().moves;
+  Part now{.piece = piece_++, .turned = turned_};
+  turned_ = staging_.take_again(progress_at(0).steps);
+  Part next{.piece = piece_, .turned = turned_};
+  for (std::size_t i = 0; i < lasts.size(); ++i) {
+    const Plan::Move& last = lasts[i];
+    const Plan::Move& first = plan_->steps.front().moves[i];
+    now.begin = next.begin = 0;
+    const std::size_t count = std::min(count_of(last, now), count_of(first, next));
+    if (count > 0) {
+      runner_.run(last, count, false, [&](const Plan::Place& place) { return address_of(place, last.chunk, now); },
+                  {.target = address_of(first.targets.front(), first.chunk, next),
+                   .source = address_of(first.operands.front(), first.chunk, next)});
+    }
+    now.begin = next.begin = count;
+    carry_out(last, now);
+    carry_out(first, next);
+  }
+  transport_.signal(progress_at(plan_->ticks_at(position_)));
+}
+
+std::size_t SharedMemoryOperation::count_of(const Plan::Move& move, const Part& part) const {
+  const std::size_t in_slice = layout_.input(move.chunk, part.piece).count;
+  return in_slice - std::min(in_slice, part.begin);
+}
+
+std::byte* SharedMemoryOperation::address_of(const Plan::Place& place, int chunk, const Part& part) const {
+  const std::size_t begin = part.begin * size_of(announcement_.dtype);
   if (place.memory == Plan::Memory::kStaging) {
-    const std::size_t index = static_cast<std::size_t>(place.version) * static_cast<std::size_t>(plan_->chunks) +
-                              static_cast<std::size_t>(chunk);
-    return transport_.staging_of(place.rank) + slot_offset_ + index * layout_.slice_bytes();
+    const Plan::Stage stage = place.stage(chunk, part.turned);
+    const std::size_t index = static_cast<std::size_t>(stage.version) * static_cast<std::size_t>(plan_->chunks) +
+                              static_cast<std::size_t>(stage.chunk);
+    return transport_.staging_of(stage.rank) + slot_offset_ + index * layout_.slice_bytes() + begin;
   }
   const bool is_input = place.memory == Plan::Memory::kInput;
-  const std::size_t offset = (is_input ? layout_.input(chunk, piece_) : layout_.output(chunk, piece_)).offset_bytes;
+  const Layout::Span span = is_input ? layout_.input(chunk, part.piece) : layout_.output(chunk, part.piece);
+  const std::size_t offset = span.offset_bytes + begin;
   if (place.rank == transport_.rank()) {
     // Nothing is ever written to an input that is not the output.
     void* own = is_input ? const_cast<void*>(call().input) : call().output;

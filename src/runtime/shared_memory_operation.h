@@ -17,18 +17,19 @@ namespace lockstep {
 /// piece after piece.
 class SharedMemoryOperation final : public RunningOperation {
  public:
-  /// Results of more bytes than this, over all ranks, would not stay in the caches, so that they are written past them
-  /// where the move is_seldom_read.
-  static constexpr std::size_t kStreamingBytes = std::size_t{48} << 20;
+  /// Results of more bytes than this, over all ranks, would not stay in a cache of that size that all cores share (0:
+  /// not known), so that they are written past the caches where the move is_seldom_read.
+  static std::size_t streaming_bytes(std::size_t shared_cache_bytes);
   /// Whether nobody reads soon what the move writes, and it is not in the cache anyway.
   static bool is_seldom_read(const Plan::Move& move, bool is_staged);
   /// A piece that passes through staging should stay in a core's cache until its readers have it.
-  static constexpr std::size_t kPieceBytes = std::size_t{512} << 10;
+  static constexpr std::size_t kPieceBytes = std::size_t{256} << 10;
 
   struct Setup {
     std::shared_ptr<const Plan> plan;
     Announcement announcement;  ///< but for sequence and offsets
     Layout layout;
+    std::size_t shared_cache_bytes = 0;  ///< of the machine; 0: not known
   };
   /// `staging` is the group's; one operation at a time is between begin and the end. Throws Error (kUnsupported) if the
   /// staging area is too small for the schedule.
@@ -53,8 +54,22 @@ class SharedMemoryOperation final : public RunningOperation {
   /// broadcast wait for nobody while they are in it.
   void check_readers(const StagingRing::Use& use) const;
   [[noreturn]] void throw_late(int peer) const;
-  void carry_out(const Plan::Move& move);
-  std::byte* address_of(const Plan::Place& place, int chunk) const;
+  /// What of each chunk's slice is moved.
+  struct Part {
+    std::size_t piece;
+    bool turned;            ///< the piece's use of its slot
+    std::size_t begin = 0;  ///< element from which on
+  };
+  /// The layout in slices that fit the staging area: of kPieceBytes in all, or of what there is room for where that
+  /// would take more steps than a rank can count.
+  Layout cut_into_pieces() const;
+  void record_transfers_of(const Plan::Step& step);
+  void carry_out(const Plan::Move& move, const Part& part);
+  /// The last step of this piece and the first one of the next, in one pass.
+  void weave();
+  /// How many elements a move has, and where the first one lies.
+  std::size_t count_of(const Plan::Move& move, const Part& part) const;
+  std::byte* address_of(const Plan::Place& place, int chunk, const Part& part) const;
   /// This rank's progress, or a peer's, `ticks` into the present piece.
   Progress progress_at(int ticks) const;
 
@@ -70,6 +85,7 @@ class SharedMemoryOperation final : public RunningOperation {
   std::size_t piece_ = 0;
   std::size_t position_ = 0;  ///< in the plan's steps
   std::size_t slot_offset_ = 0;
+  bool turned_ = false;  ///< this piece's use of the slot
   std::optional<std::pair<int, Progress>> blocked_on_;
 };
 

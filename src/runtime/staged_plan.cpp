@@ -1,6 +1,14 @@
 #include "runtime/plan.h"
+
+#include "base/index.h"
 #include "runtime/plan_pieces.h"
+#include "runtime/staging_twins.h"
 #include "runtime/versions.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
 
 namespace lockstep {
 
@@ -16,6 +24,7 @@ class StagedPlanner {
   StagedPlanner(const Schedule& schedule, int rank)
       : view_(view_of(schedule, rank)),
         versions_(schedule),
+        twins_(schedule, versions_),
         finishing_(finishing_steps(view_)),
         plan_{.algorithm = schedule.name,
               .chunks = schedule.chunks,
@@ -24,10 +33,11 @@ class StagedPlanner {
               .steps = {},
               .after = {}} {}
 
-  Plan make() {
+  Plan make(const Schedule& schedule) {
     show_what_peers_read();
     for (int step = 0; step < static_cast<int>(view_.steps.size()); ++step) add(step);
     finish();
+    if (only_trades(schedule)) weave();
     return std::move(plan_);
   }
 
@@ -51,8 +61,8 @@ class StagedPlanner {
     for (int chunk = 0; chunk < view_.chunks; ++chunk) {
       if (versions_.of(view_.rank, chunk).front().readers.empty()) continue;
       moves.push_back({.chunk = chunk,
-                       .operands = {{view_.rank, Plan::Memory::kInput, 0}},
-                       .targets = {{view_.rank, Plan::Memory::kStaging, 0}},
+                       .operands = {own(Plan::Memory::kInput)},
+                       .targets = {staged({.rank = view_.rank, .chunk = chunk, .version = 0})},
                        .transfers = {}});
     }
     if (!moves.empty()) plan_.steps.push_back({0, {}, std::move(moves)});
@@ -73,15 +83,16 @@ class StagedPlanner {
     Plan::Move move{
         .chunk = intake.chunk, .operands = {}, .targets = {}, .transfers = transfers_of(intake, step, view_.rank)};
     for (const int rank : combined_ranks(intake, view_.rank)) {
-      const int number = versions_.at(rank, intake.chunk, step);
-      move.operands.push_back(
-          {rank, rank == view_.rank ? own_memory(intake.chunk, number) : Plan::Memory::kStaging, number});
+      const Plan::Stage value{.rank = rank, .chunk = intake.chunk, .version = versions_.at(rank, intake.chunk, step)};
+      move.operands.push_back(rank == view_.rank ? own_value(value) : staged(value));
     }
     const int made = versions_.at(view_.rank, intake.chunk, step + 1);
-    const auto& own = versions_.of(view_.rank, intake.chunk);
-    if (is_read(intake.chunk, made)) move.targets.push_back({view_.rank, Plan::Memory::kStaging, made});
-    if (!is_read(intake.chunk, made) || made + 1 == static_cast<int>(own.size())) {
-      move.targets.push_back({view_.rank, Plan::Memory::kOutput, 0});
+    const auto& all = versions_.of(view_.rank, intake.chunk);
+    if (is_read(intake.chunk, made)) {
+      move.targets.push_back(staged({.rank = view_.rank, .chunk = intake.chunk, .version = made}));
+    }
+    if (!is_read(intake.chunk, made) || made + 1 == static_cast<int>(all.size())) {
+      move.targets.push_back(own(Plan::Memory::kOutput));
     }
     move.finishes = finishing_[static_cast<std::size_t>(intake.chunk)] == step;
     return move;
@@ -90,17 +101,59 @@ class StagedPlanner {
   bool is_read(int chunk, int number) const {
     return !versions_.of(view_.rank, chunk)[static_cast<std::size_t>(number)].readers.empty();
   }
+  Plan::Place own(Plan::Memory memory) const { return {view_.rank, memory, 0}; }
+  Plan::Place staged(const Plan::Stage& value) const {
+    return {value.rank, Plan::Memory::kStaging, value.version, twins_.of(value)};
+  }
   /// Where this rank itself finds a version of its own.
-  Plan::Memory own_memory(int chunk, int number) const {
-    if (number == 0) return Plan::Memory::kInput;
-    return is_read(chunk, number) ? Plan::Memory::kStaging : Plan::Memory::kOutput;
+  Plan::Place own_value(const Plan::Stage& value) const {
+    if (value.version == 0) return own(Plan::Memory::kInput);
+    return is_read(value.chunk, value.version) ? staged(value) : own(Plan::Memory::kOutput);
+  }
+
+  /// Whether all that the schedule does is that each rank trades values with another, so that all weave or none.
+  bool only_trades(const Schedule& schedule) const {
+    if (schedule.steps.size() != 1) return false;
+    std::set<int> takers;
+    std::set<std::pair<int, int>> taken_in;
+    for (const Transfer& transfer : schedule.steps.front()) {
+      if (!twins_.of({.rank = transfer.from, .chunk = transfer.chunk, .version = 0})) return false;
+      if (!taken_in.emplace(transfer.to, transfer.chunk).second) return false;
+      takers.insert(transfer.to);
+    }
+    return static_cast<int>(takers.size()) == schedule.ranks;
+  }
+
+  /// Brings the moves of the first step into the order of those of the second that read where they write.
+  void weave() {
+    plan_.weaves = true;
+    std::map<Plan::Stage, Plan::Move> by_twin;
+    for (Plan::Move& move : plan_.steps.front().moves) {
+      const Plan::Stage twin = *move.targets.front().twin;
+      by_twin.emplace(twin, std::move(move));
+    }
+    plan_.steps.front().moves.clear();
+    for (const Plan::Move& last : plan_.steps.back().moves) {
+      const Transfer& read = last.transfers.front().transfer;
+      plan_.steps.front().moves.push_back(
+          std::move(by_twin.at({.rank = read.from, .chunk = read.chunk, .version = 0})));
+    }
+  }
+
+  /// When the rank that staged a value needs it itself no more: a sum goes into its next one.
+  int ticks_once_replaced(const Plan::Stage& value) const {
+    const auto& all = versions_.of(value.rank, value.chunk);
+    const std::size_t next = at(value.version) + 1;
+    return next < all.size() ? ticks_once_made(all[next]) : 0;
   }
 
   void finish() {
     Waits after(view_.rank);
     for (int chunk = 0; chunk < view_.chunks; ++chunk) {
-      for (const auto& version : versions_.of(view_.rank, chunk)) {
-        for (const auto& reader : version.readers) after.add(reader.rank, reader.step + 1 + kTicksBeforeSteps);
+      const auto& all = versions_.of(view_.rank, chunk);
+      for (int number = 0; number < static_cast<int>(all.size()); ++number) {
+        for (const auto& reader : all[at(number)].readers) after.add(reader.rank, reader.step + 1 + kTicksBeforeSteps);
+        if (const auto twin = twins_.of({view_.rank, chunk, number})) after.add(twin->rank, ticks_once_replaced(*twin));
       }
     }
     plan_.after = after.take();
@@ -108,12 +161,13 @@ class StagedPlanner {
 
   RankView view_;
   Versions versions_;
+  StagingTwins twins_;
   std::vector<int> finishing_;
   Plan plan_;
 };
 
 }  // namespace
 
-Plan make_staged_plan(const Schedule& schedule, int rank) { return StagedPlanner(schedule, rank).make(); }
+Plan make_staged_plan(const Schedule& schedule, int rank) { return StagedPlanner(schedule, rank).make(schedule); }
 
 }  // namespace lockstep

@@ -12,11 +12,11 @@ TEST(StagedPlan, OnlyWhatPeersReadPassesThroughStaging) {
       .name = "there and back", .ranks = 2, .chunks = 1, .steps = {{{kReduce, 0, 1, 0}}, {{kCopy, 0, 0, 1}}}};
   // Nobody reads what rank 0 had; the sum goes to staging, for rank 1, and home.
   EXPECT_EQ(describe(make_staged_plan(schedule, 0)),
-            "1 after 1>=1 | 0: in0 stage1.0 -> stage0.1 out0 !\n"
+            "1 after 1>=1 | 0: in0 stage1.0<>0.1.0 -> stage0.1<>1.0.0 out0 !\n"
             "3 end after 1>=3");
   EXPECT_EQ(describe(make_staged_plan(schedule, 1)),
-            "0 after | 0: in1 -> stage1.0\n"
-            "2 after 0>=2 | 0: stage0.1 -> out1\n"
+            "0 after | 0: in1 -> stage1.0<>0.1.0\n"
+            "2 after 0>=2 | 0: stage0.1<>1.0.0 -> out1\n"
             "3 end after 0>=2");
   EXPECT_EQ(make_staged_plan(schedule, 0).staging_versions, 2);
 }
@@ -25,8 +25,8 @@ TEST(StagedPlan, AnExchangeReadsWhatStoodWhenTheStepBegan) {
   const Schedule schedule{
       .name = "exchange", .ranks = 2, .chunks = 1, .steps = {{{kReduce, 0, 0, 1}, {kReduce, 0, 1, 0}}}};
   EXPECT_EQ(describe(make_staged_plan(schedule, 1)),
-            "0 after | 0: in1 -> stage1.0\n"
-            "1 after 0>=1 | 0: stage0.0 in1 -> out1 !\n"
+            "0 after | 0: in1 -> stage1.0<>0.0.0\n"
+            "1 after 0>=1 | 0: stage0.0<>1.0.0 in1 -> out1 !\n"
             "2 end after 0>=2");
 }
 
@@ -36,9 +36,52 @@ TEST(StagedPlan, APartialSumThatIsOverwrittenNeverComesHome) {
                           .chunks = 1,
                           .steps = {{{kReduce, 0, 0, 1}}, {{kReduce, 0, 1, 2}}, {{kCopy, 0, 2, 1}}}};
   EXPECT_EQ(describe(make_staged_plan(schedule, 1)),
-            "1 after 0>=1 | 0: stage0.0 in1 -> stage1.1\n"
-            "3 after 2>=3 | 0: stage2.1 -> out1\n"
+            "1 after 0>=1 | 0: stage0.0 in1 -> stage1.1<>2.1.0\n"
+            "3 after 2>=3 | 0: stage2.1<>1.1.0 -> out1\n"
             "4 end after 2>=3");
+}
+
+TEST(StagedPlan, WhoGoesOnWithAValueThatItStagedIsWaitedForByWhoWritesThereNext) {
+  // Rank 1 adds to its sum of step 0, which rank 0 alone reads, in step 2. Where that stood rank 0 writes next.
+  const Schedule schedule{.name = "sum, show, sum on",
+                          .ranks = 3,
+                          .chunks = 1,
+                          .steps = {{{kReduce, 0, 0, 1}}, {{kCopy, 0, 1, 0}}, {{kReduce, 0, 2, 1}}}};
+  EXPECT_EQ(describe(make_staged_plan(schedule, 0)),
+            "0 after | 0: in0 -> stage0.0<>1.1.0\n"
+            "2 after 1>=2 | 0: stage1.1<>0.0.0 -> out0\n"
+            "4 end after 1>=4");
+}
+
+TEST(StagedPlan, WhoOnlyTradesWeavesWithAllOthersOrNobodyDoes) {
+  const Schedule two_pairs{.name = "two pairs",
+                           .collective = Collective::kAllToAll,
+                           .ranks = 4,
+                           .chunks = 1,
+                           .steps = {{{kCopy, 0, 0, 1}, {kCopy, 0, 1, 0}, {kCopy, 0, 2, 3}, {kCopy, 0, 3, 2}}}};
+  const Schedule one_pair{
+      .name = "one pair", .ranks = 3, .chunks = 1, .steps = {{{kReduce, 0, 0, 1}, {kReduce, 0, 1, 0}}}};
+  const Schedule there_and_back{
+      .name = "there and back", .ranks = 2, .chunks = 1, .steps = {{{kReduce, 0, 1, 0}}, {{kCopy, 0, 0, 1}}}};
+  for (int rank = 0; rank < 2; ++rank) {
+    EXPECT_TRUE(make_staged_plan(two_pairs, rank).weaves);
+    EXPECT_FALSE(make_staged_plan(one_pair, rank).weaves) << "rank 2 takes a slot for every piece";
+    EXPECT_FALSE(make_staged_plan(there_and_back, rank).weaves);
+  }
+}
+
+TEST(StagedPlan, WhatWritesStandsInTheOrderOfWhatReadsThere) {
+  // Chunk 1 of rank 0 is the twin of chunk 0 of rank 1, chunk 2 of chunk 3.
+  const Schedule schedule{.name = "crosswise",
+                          .ranks = 2,
+                          .chunks = 4,
+                          .steps = {{{kReduce, 1, 0, 1}, {kReduce, 3, 1, 0}, {kReduce, 0, 1, 0}, {kReduce, 2, 0, 1}}}};
+  const Plan plan = make_staged_plan(schedule, 0);
+  EXPECT_TRUE(plan.weaves);
+  EXPECT_EQ(describe(plan),
+            "0 after | 2: in0 -> stage0.0<>1.0.3 | 1: in0 -> stage0.0<>1.0.0\n"
+            "1 after 1>=1 | 3: in0 stage1.0<>0.0.2 -> out0 ! | 0: in0 stage1.0<>0.0.1 -> out0 !\n"
+            "2 end after 1>=2");
 }
 
 }  // namespace lockstep

@@ -123,6 +123,32 @@ std::vector<Case> large_cases(const Facts& facts, int ranks, bool has_registered
   return cases;
 }
 
+std::vector<Case> repeated_cases(const Facts& facts, int ranks) {
+  constexpr std::size_t kTimes = 5;
+  std::vector<Case> cases;
+  for (const std::string& algorithm : names_for(facts.collective)) {
+    for (const bool by_counts : {false, true}) {
+      if (by_counts && !facts.takes_counts) continue;
+      const Shape shape = large_shape(facts, ranks, DataType::kInt32, by_counts);
+      const std::size_t page = kPageBytes / size_of(DataType::kInt32);
+      for (const auto& blocks : {even_blocks(facts, ranks, page + 1), shape.blocks}) {
+        const int root = static_cast<int>(cases.size()) % ranks;
+        for (std::size_t time = 0; time < kTimes; ++time) {
+          cases.push_back({.collective = facts.collective,
+                           .algorithm = algorithm,
+                           .dtype = DataType::kInt32,
+                           .root = root,
+                           .blocks = blocks,
+                           .first = kPrime * time,
+                           .by_counts = by_counts,
+                           .values = values_for(facts)});
+        }
+      }
+    }
+  }
+  return cases;
+}
+
 std::vector<Case> all_cases(const Facts& facts, int ranks, bool has_registered) {
   std::vector<Case> cases = small_cases(facts, ranks, has_registered);
   const std::vector<Case> large = large_cases(facts, ranks, has_registered);

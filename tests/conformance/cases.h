@@ -22,7 +22,10 @@ std::vector<std::size_t> uneven_blocks(int ranks, std::size_t count);
 std::vector<Case> small_cases(const Facts& facts, int ranks, bool has_registered);
 /// Every algorithm with every data type, operators and kinds of memory in turn, in buffers of several segments.
 std::vector<Case> large_cases(const Facts& facts, int ranks, bool has_registered);
-/// Both.
+/// Every algorithm on plain memory, five times in a row with other values: each use of the staging memory that is like
+/// the one before is the other way round.
+std::vector<Case> repeated_cases(const Facts& facts, int ranks);
+/// Small and large ones.
 std::vector<Case> all_cases(const Facts& facts, int ranks, bool has_registered);
 /// Of all_reduces those whose order shows, of sums that are rounded on the way and of any bits in turn; large ones in a
 /// type that is summed in itself and one that is not.

@@ -32,6 +32,12 @@ TEST_P(Conformance, Copies) {
   }
 }
 
+TEST_P(Conformance, TheSameAgainWithOtherValues) {
+  for (const Facts& facts : all_facts()) {
+    if (facts.collective != Collective::kBarrier) expect_conforming(repeated_cases(facts, GetParam().ranks));
+  }
+}
+
 /// Nobody leaves before everybody has entered.
 TEST_P(Conformance, Barrier) {
   constexpr int kRounds = 20;
