@@ -55,7 +55,7 @@ HostTurns::Waiting HostTurns::waiting_of(int number) const {
   const Plan& plan = plans_[at(number)];
   if (!rank.in_piece) {
     const auto& user = rank.slot_users[rank.slots_taken % StagingRing::kSlots];
-    if (host_.is_staged && user) return {&plan.after, *user};
+    if (host_.is_staged && user) return {&plan.after_turning, *user};
     return {&kNothing, {}};
   }
   const Progress piece{rank.operation, rank.piece * plan.ticks};
@@ -154,14 +154,13 @@ void HostTurns::run_part(int number, const Plan::Step& step, const MoveCosts& mo
   Rank& rank = ranks_[at(number)];
   Core& core = cores_[at(core_of(number))];
   HostCosts costs;
-  // Of operations that are all alike, every second use of a slot is turned.
   const std::size_t taken = rank.slots_taken + StagingRing::kSlots - 1;
   if (!step.moves.empty()) {
     const Where where{.rank = number,
                       .operation = rank.operation,
                       .piece = rank.piece,
                       .slot = taken % StagingRing::kSlots,
-                      .turned = taken / StagingRing::kSlots % 2 == 0,
+                      .turn = static_cast<std::uint32_t>(taken / StagingRing::kSlots),
                       .part = rank.part};
     move_costs(step.moves[rank.move], where, costs);
     rank.part = (rank.part + 1) % host_.parts;

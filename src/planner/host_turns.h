@@ -35,7 +35,7 @@ class HostTurns {
     int operation;
     int piece;
     std::size_t slot;
-    bool turned;
+    std::uint32_t turn;
     int part;
   };
   /// Adds what a part of a move costs.

@@ -87,7 +87,7 @@ class Memory {
     int index = 0;
     if (place.memory == Plan::Memory::kStaging) {
       const int versions = job_.plans.front().staging_versions;
-      const Plan::Stage stage = place.stage(chunk, where.turned);
+      const Plan::Stage stage = job_.plans.front().stage_of(place, chunk, where.turn);
       rank = stage.rank;
       index = buffers() * cut_.pieces * chunks_ + (static_cast<int>(where.slot) * versions + stage.version) * chunks_ +
               stage.chunk;

@@ -2,8 +2,9 @@
 
 #include "schedule/schedule.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,18 +36,21 @@ struct Plan {
 
     friend auto operator<=>(const Stage&, const Stage&) = default;
   };
+  /// Values that go on to each other's places from one use of the area to the next (staging_rotations.h): at turn t the
+  /// i-th lies where at turn 0 the one t further on lies, which at turn 0 is each in its own place.
+  using Rotation = std::vector<Stage>;
+  /// Of a value in a rotation.
+  struct Seat {
+    int rotation = -1;  ///< of the plan's; -1: it stays where it is
+    int position = 0;
+
+    bool rotates() const { return rotation >= 0; }
+  };
   struct Place {
     int rank;
     Memory memory;
     int version;  ///< in staging
-    /// In staging: where it lies when the area is used the other way round (staging_twins.h); none: where it always
-    /// does.
-    std::optional<Stage> twin = std::nullopt;
-
-    /// Where it lies in staging.
-    Stage stage(int of_chunk, bool turned) const {
-      return turned && twin ? *twin : Stage{.rank = rank, .chunk = of_chunk, .version = version};
-    }
+    Seat seat = {};
   };
   /// Until `peer` has done `ticks` ticks.
   struct Wait {
@@ -75,10 +79,19 @@ struct Plan {
   /// writes, for the next piece, where the k-th of the second has read, of this one. So they can be one pass. All ranks
   /// do it or none.
   bool weaves = false;
+  std::vector<Rotation> rotations;
   std::vector<Step> steps;  ///< those in which this rank moves or waits
-  /// In place: before the operation ends. Staged: before the staging area is used again.
+  /// In place: before the operation ends. Staged: before any other plan uses the staging area.
   std::vector<Wait> after;
+  /// Staged: before this one uses it again, a turn further on.
+  std::vector<Wait> after_turning;
 
+  /// Where the staged value of a chunk lies.
+  Stage stage_of(const Place& place, int chunk, std::uint32_t turn) const {
+    if (!place.seat.rotates()) return {.rank = place.rank, .chunk = chunk, .version = place.version};
+    const Rotation& rotation = rotations[static_cast<std::size_t>(place.seat.rotation)];
+    return rotation[(static_cast<std::size_t>(place.seat.position) + turn) % rotation.size()];
+  }
   /// The ticks this rank has done once it stands before steps[position].
   int ticks_at(std::size_t position) const { return position < steps.size() ? steps[position].ticks_before : ticks; }
 };
@@ -91,7 +104,7 @@ Plan make_in_place_plan(const Schedule& schedule, int rank);
 bool runs_in_place(const Schedule& schedule);
 
 /// For any memory and any schedule: what peers read is put into the staging area first, and no other rank touches this
-/// rank's buffers. Uses of the area by one plan after another are by turns as they are and turned.
+/// rank's buffers. One use of the area after another, values go on to each other's places.
 Plan make_staged_plan(const Schedule& schedule, int rank);
 
 }  // namespace lockstep

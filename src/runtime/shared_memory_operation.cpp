@@ -106,7 +106,7 @@ bool SharedMemoryOperation::go_on() {
         weave();
         continue;
       }
-      for (const Plan::Move& move : step.moves) carry_out(move, {.piece = piece_, .turned = turned_});
+      for (const Plan::Move& move : step.moves) carry_out(move, {.piece = piece_, .turn = turn_});
       transport_.signal(progress_at(plan_->ticks_at(++position_)));
     }
     if (!is_staged() && !satisfied(plan_->after, progress_at(0))) return false;
@@ -120,14 +120,17 @@ bool SharedMemoryOperation::enter_piece() {
   if (is_staged()) {
     // Only now may the slot be written again. Peers whose old operation that was have told how far they are.
     const StagingRing::Use& use = staging_.previous_use();
-    if (use.plan != nullptr && !satisfied(use.plan->after, {use.sequence, use.first_tick})) return false;
+    if (use.plan != nullptr &&
+        !satisfied(use.waits_before(announcement_.fingerprint), {use.sequence, use.first_tick})) {
+      return false;
+    }
     check_readers(use);
     slot_offset_ = staging_.offset_bytes();
-    turned_ = staging_.take({.plan = plan_.get(),
-                             .sequence = announcement_.sequence,
-                             .first_tick = progress_at(0).steps,
-                             .fingerprint = announcement_.fingerprint,
-                             .has_root = has_root(announcement_.collective)});
+    turn_ = staging_.take({.plan = plan_.get(),
+                           .sequence = announcement_.sequence,
+                           .first_tick = progress_at(0).steps,
+                           .fingerprint = announcement_.fingerprint,
+                           .has_root = has_root(announcement_.collective)});
   }
   in_piece_ = true;
   position_ = 0;
@@ -189,9 +192,9 @@ void SharedMemoryOperation::carry_out(const Plan::Move& move, const Part& part) 
 
 void SharedMemoryOperation::weave() {
   const std::vector<Plan::Move>& lasts = plan_->steps.back().moves;
-  Part now{.piece = piece_++, .turned = turned_};
-  turned_ = staging_.take_again(progress_at(0).steps);
-  Part next{.piece = piece_, .turned = turned_};
+  Part now{.piece = piece_++, .turn = turn_};
+  turn_ = staging_.take_again(progress_at(0).steps);
+  Part next{.piece = piece_, .turn = turn_};
   for (std::size_t i = 0; i < lasts.size(); ++i) {
     const Plan::Move& last = lasts[i];
     const Plan::Move& first = plan_->steps.front().moves[i];
@@ -217,7 +220,7 @@ std::size_t SharedMemoryOperation::count_of(const Plan::Move& move, const Part& 
 std::byte* SharedMemoryOperation::address_of(const Plan::Place& place, int chunk, const Part& part) const {
   const std::size_t begin = part.begin * size_of(announcement_.dtype);
   if (place.memory == Plan::Memory::kStaging) {
-    const Plan::Stage stage = place.stage(chunk, part.turned);
+    const Plan::Stage stage = plan_->stage_of(place, chunk, part.turn);
     const std::size_t index = static_cast<std::size_t>(stage.version) * static_cast<std::size_t>(plan_->chunks) +
                               static_cast<std::size_t>(stage.chunk);
     return transport_.staging_of(stage.rank) + slot_offset_ + index * layout_.slice_bytes() + begin;

@@ -2,7 +2,7 @@
 
 #include "base/index.h"
 #include "runtime/plan_pieces.h"
-#include "runtime/staging_twins.h"
+#include "runtime/staging_rotations.h"
 #include "runtime/versions.h"
 
 #include <algorithm>
@@ -18,20 +18,23 @@ namespace {
 constexpr int kTicksBeforeSteps = 1;
 
 int ticks_once_made(const Versions::Version& version) { return version.step + 1 + kTicksBeforeSteps; }
+int ticks_once_taken_in(const Versions::Reader& reader) { return reader.step + 1 + kTicksBeforeSteps; }
 
 class StagedPlanner {
  public:
   StagedPlanner(const Schedule& schedule, int rank)
       : view_(view_of(schedule, rank)),
         versions_(schedule),
-        twins_(schedule, versions_),
+        rotations_(schedule, versions_),
         finishing_(finishing_steps(view_)),
         plan_{.algorithm = schedule.name,
               .chunks = schedule.chunks,
               .ticks = static_cast<int>(schedule.steps.size()) + kTicksBeforeSteps,
               .staging_versions = most_read_versions(schedule),
+              .rotations = {},
               .steps = {},
-              .after = {}} {}
+              .after = {},
+              .after_turning = {}} {}
 
   Plan make(const Schedule& schedule) {
     show_what_peers_read();
@@ -103,7 +106,7 @@ class StagedPlanner {
   }
   Plan::Place own(Plan::Memory memory) const { return {view_.rank, memory, 0}; }
   Plan::Place staged(const Plan::Stage& value) const {
-    return {value.rank, Plan::Memory::kStaging, value.version, twins_.of(value)};
+    return {value.rank, Plan::Memory::kStaging, value.version, rotations_.of(value)};
   }
   /// Where this rank itself finds a version of its own.
   Plan::Place own_value(const Plan::Stage& value) const {
@@ -111,13 +114,14 @@ class StagedPlanner {
     return is_read(value.chunk, value.version) ? staged(value) : own(Plan::Memory::kOutput);
   }
 
-  /// Whether all that the schedule does is that each rank trades values with another, so that all weave or none.
+  /// Whether all that the schedule does is that each rank stages values for one other, and writes the next ones where
+  /// it has read: all weave or none.
   bool only_trades(const Schedule& schedule) const {
     if (schedule.steps.size() != 1) return false;
     std::set<int> takers;
     std::set<std::pair<int, int>> taken_in;
     for (const Transfer& transfer : schedule.steps.front()) {
-      if (!twins_.of({.rank = transfer.from, .chunk = transfer.chunk, .version = 0})) return false;
+      if (!rotations_.of({.rank = transfer.from, .chunk = transfer.chunk, .version = 0}).rotates()) return false;
       if (!taken_in.emplace(transfer.to, transfer.chunk).second) return false;
       takers.insert(transfer.to);
     }
@@ -127,41 +131,52 @@ class StagedPlanner {
   /// Brings the moves of the first step into the order of those of the second that read where they write.
   void weave() {
     plan_.weaves = true;
-    std::map<Plan::Stage, Plan::Move> by_twin;
+    std::map<Plan::Stage, Plan::Move> by_next;
     for (Plan::Move& move : plan_.steps.front().moves) {
-      const Plan::Stage twin = *move.targets.front().twin;
-      by_twin.emplace(twin, std::move(move));
+      const Plan::Stage next = rotations_.next({.rank = view_.rank, .chunk = move.chunk, .version = 0});
+      by_next.emplace(next, std::move(move));
     }
     plan_.steps.front().moves.clear();
     for (const Plan::Move& last : plan_.steps.back().moves) {
       const Transfer& read = last.transfers.front().transfer;
       plan_.steps.front().moves.push_back(
-          std::move(by_twin.at({.rank = read.from, .chunk = read.chunk, .version = 0})));
+          std::move(by_next.at({.rank = read.from, .chunk = read.chunk, .version = 0})));
     }
   }
 
-  /// When the rank that staged a value needs it itself no more: a sum goes into its next one.
-  int ticks_once_replaced(const Plan::Stage& value) const {
+  /// Until everybody is done with a value: those who read it, and who staged it and may still add to it (what was there
+  /// at the start it finds in its input).
+  void await_end_of(const Plan::Stage& value, Waits& waits) const {
     const auto& all = versions_.of(value.rank, value.chunk);
+    for (const auto& reader : all[at(value.version)].readers) waits.add(reader.rank, ticks_once_taken_in(reader));
     const std::size_t next = at(value.version) + 1;
-    return next < all.size() ? ticks_once_made(all[next]) : 0;
+    if (value.version > 0 && next < all.size()) waits.add(value.rank, ticks_once_made(all[next]));
   }
 
+  /// The same plan writes each value where the next of its rotation lay, whichever turn it is; any other plan may write
+  /// wherever this rank's places are, where any of their rotations may lie.
   void finish() {
+    plan_.rotations = rotations_.all();
     Waits after(view_.rank);
+    Waits after_turning(view_.rank);
     for (int chunk = 0; chunk < view_.chunks; ++chunk) {
-      const auto& all = versions_.of(view_.rank, chunk);
-      for (int number = 0; number < static_cast<int>(all.size()); ++number) {
-        for (const auto& reader : all[at(number)].readers) after.add(reader.rank, reader.step + 1 + kTicksBeforeSteps);
-        if (const auto twin = twins_.of({view_.rank, chunk, number})) after.add(twin->rank, ticks_once_replaced(*twin));
+      for (int number = 0; number < static_cast<int>(versions_.of(view_.rank, chunk).size()); ++number) {
+        const Plan::Stage value{.rank = view_.rank, .chunk = chunk, .version = number};
+        if (!is_read(chunk, number)) continue;
+        const Plan::Seat seat = rotations_.of(value);
+        await_end_of(rotations_.next(value), after_turning);
+        await_end_of(value, after);
+        if (!seat.rotates()) continue;
+        for (const Plan::Stage& other : plan_.rotations[at(seat.rotation)]) await_end_of(other, after);
       }
     }
     plan_.after = after.take();
+    plan_.after_turning = after_turning.take();
   }
 
   RankView view_;
   Versions versions_;
-  StagingTwins twins_;
+  StagingRotations rotations_;
   std::vector<int> finishing_;
   Plan plan_;
 };

@@ -12,12 +12,12 @@ TEST(StagedPlan, OnlyWhatPeersReadPassesThroughStaging) {
       .name = "there and back", .ranks = 2, .chunks = 1, .steps = {{{kReduce, 0, 1, 0}}, {{kCopy, 0, 0, 1}}}};
   // Nobody reads what rank 0 had; the sum goes to staging, for rank 1, and home.
   EXPECT_EQ(describe(make_staged_plan(schedule, 0)),
-            "1 after 1>=1 | 0: in0 stage1.0<>0.1.0 -> stage0.1<>1.0.0 out0 !\n"
-            "3 end after 1>=3");
+            "1 after 1>=1 | 0: in0 stage1.0>0.1.0 -> stage0.1>1.0.0 out0 !\n"
+            "3 end after 1>=3, turning after");
   EXPECT_EQ(describe(make_staged_plan(schedule, 1)),
-            "0 after | 0: in1 -> stage1.0<>0.1.0\n"
-            "2 after 0>=2 | 0: stage0.1<>1.0.0 -> out1\n"
-            "3 end after 0>=2");
+            "0 after | 0: in1 -> stage1.0>0.1.0\n"
+            "2 after 0>=2 | 0: stage0.1>1.0.0 -> out1\n"
+            "3 end after 0>=2, turning after");
   EXPECT_EQ(make_staged_plan(schedule, 0).staging_versions, 2);
 }
 
@@ -25,9 +25,9 @@ TEST(StagedPlan, AnExchangeReadsWhatStoodWhenTheStepBegan) {
   const Schedule schedule{
       .name = "exchange", .ranks = 2, .chunks = 1, .steps = {{{kReduce, 0, 0, 1}, {kReduce, 0, 1, 0}}}};
   EXPECT_EQ(describe(make_staged_plan(schedule, 1)),
-            "0 after | 0: in1 -> stage1.0<>0.0.0\n"
-            "1 after 0>=1 | 0: stage0.0<>1.0.0 in1 -> out1 !\n"
-            "2 end after 0>=2");
+            "0 after | 0: in1 -> stage1.0>0.0.0\n"
+            "1 after 0>=1 | 0: stage0.0>1.0.0 in1 -> out1 !\n"
+            "2 end after 0>=2, turning after");
 }
 
 TEST(StagedPlan, APartialSumThatIsOverwrittenNeverComesHome) {
@@ -36,9 +36,9 @@ TEST(StagedPlan, APartialSumThatIsOverwrittenNeverComesHome) {
                           .chunks = 1,
                           .steps = {{{kReduce, 0, 0, 1}}, {{kReduce, 0, 1, 2}}, {{kCopy, 0, 2, 1}}}};
   EXPECT_EQ(describe(make_staged_plan(schedule, 1)),
-            "1 after 0>=1 | 0: stage0.0 in1 -> stage1.1<>2.1.0\n"
-            "3 after 2>=3 | 0: stage2.1<>1.1.0 -> out1\n"
-            "4 end after 2>=3");
+            "1 after 0>=1 | 0: stage0.0 in1 -> stage1.1>2.1.0\n"
+            "3 after 2>=3 | 0: stage2.1>1.1.0 -> out1\n"
+            "4 end after 2>=3, turning after");
 }
 
 TEST(StagedPlan, WhoGoesOnWithAValueThatItStagedIsWaitedForByWhoWritesThereNext) {
@@ -48,9 +48,21 @@ TEST(StagedPlan, WhoGoesOnWithAValueThatItStagedIsWaitedForByWhoWritesThereNext)
                           .chunks = 1,
                           .steps = {{{kReduce, 0, 0, 1}}, {{kCopy, 0, 1, 0}}, {{kReduce, 0, 2, 1}}}};
   EXPECT_EQ(describe(make_staged_plan(schedule, 0)),
-            "0 after | 0: in0 -> stage0.0<>1.1.0\n"
-            "2 after 1>=2 | 0: stage1.1<>0.0.0 -> out0\n"
-            "4 end after 1>=4");
+            "0 after | 0: in0 -> stage0.0>1.1.0\n"
+            "2 after 1>=2 | 0: stage1.1>0.0.0 -> out0\n"
+            "4 end after 1>=4, turning after 1>=4");
+}
+
+TEST(StagedPlan, WhoGoesOnAroundARingWaitsForItsNeighbourAlone) {
+  const Schedule ring{.name = "around",
+                      .collective = Collective::kAllToAll,
+                      .ranks = 4,
+                      .chunks = 1,
+                      .steps = {{{kCopy, 0, 0, 1}, {kCopy, 0, 1, 2}, {kCopy, 0, 2, 3}, {kCopy, 0, 3, 0}}}};
+  EXPECT_EQ(describe(make_staged_plan(ring, 1)),
+            "0 after | 0: in1 -> stage1.0>0.0.0\n"
+            "1 after 0>=1 | 0: stage0.0>3.0.0 -> out1\n"
+            "2 end after 0>=2 2>=2 3>=2, turning after");
 }
 
 TEST(StagedPlan, WhoOnlyTradesWeavesWithAllOthersOrNobodyDoes) {
@@ -71,7 +83,7 @@ TEST(StagedPlan, WhoOnlyTradesWeavesWithAllOthersOrNobodyDoes) {
 }
 
 TEST(StagedPlan, WhatWritesStandsInTheOrderOfWhatReadsThere) {
-  // Chunk 1 of rank 0 is the twin of chunk 0 of rank 1, chunk 2 of chunk 3.
+  // Chunk 1 of rank 0 trades places with chunk 0 of rank 1, chunk 2 with chunk 3.
   const Schedule schedule{.name = "crosswise",
                           .ranks = 2,
                           .chunks = 4,
@@ -79,9 +91,9 @@ TEST(StagedPlan, WhatWritesStandsInTheOrderOfWhatReadsThere) {
   const Plan plan = make_staged_plan(schedule, 0);
   EXPECT_TRUE(plan.weaves);
   EXPECT_EQ(describe(plan),
-            "0 after | 2: in0 -> stage0.0<>1.0.3 | 1: in0 -> stage0.0<>1.0.0\n"
-            "1 after 1>=1 | 3: in0 stage1.0<>0.0.2 -> out0 ! | 0: in0 stage1.0<>0.0.1 -> out0 !\n"
-            "2 end after 1>=2");
+            "0 after | 2: in0 -> stage0.0>1.0.3 | 1: in0 -> stage0.0>1.0.0\n"
+            "1 after 1>=1 | 3: in0 stage1.0>0.0.2 -> out0 ! | 0: in0 stage1.0>0.0.1 -> out0 !\n"
+            "2 end after 1>=2, turning after");
 }
 
 }  // namespace lockstep

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace lockstep {
 
@@ -20,9 +21,14 @@ class StagingRing {
     const Plan* plan = nullptr;  ///< null: never used
     std::uint64_t sequence = 0;
     std::uint32_t first_tick = 0;
-    std::uint64_t fingerprint = 0;  ///< of the operation; 0: it is like no other
+    std::uint64_t fingerprint = 0;  ///< of the operation
     bool has_root = false;          ///< two ranks may both take themselves for it
-    bool turned = false;            ///< twins lie in each other's places (staging_twins.h)
+    std::uint32_t turn = 0;         ///< so many uses alike came before it, one after the other (staging_rotations.h)
+
+    /// What this one leaves to wait for, before `next` writes.
+    const std::vector<Plan::Wait>& waits_before(std::uint64_t next) const {
+      return next == fingerprint ? plan->after_turning : plan->after;
+    }
   };
 
   explicit StagingRing(std::size_t bytes) : slot_bytes_(bytes / kSlots / kAlignment * kAlignment) {}
@@ -32,20 +38,19 @@ class StagingRing {
   std::size_t offset_bytes() const { return next_ % kSlots * slot_bytes_; }
   /// What must be over before the next slot is written.
   const Use& previous_use() const { return uses_[next_ % kSlots]; }
-  /// Takes the next slot, and says whether this use is turned: where the one before was of an operation alike, it is
-  /// the other way round. All ranks say the same, for they run the same operations one after the other.
-  bool take(Use use) {
+  /// Takes the next slot, and says which turn it is: one further on where the use before was of an operation alike,
+  /// else the first. All ranks say the same, for they run the same operations one after the other.
+  std::uint32_t take(Use use) {
     Use& slot = uses_[next_++ % kSlots];
-    use.turned = use.fingerprint != 0 && use.fingerprint == slot.fingerprint && !slot.turned;
+    use.turn = slot.plan != nullptr && use.fingerprint == slot.fingerprint ? slot.turn + 1 : 0;
     slot = use;
-    return slot.turned;
+    return slot.turn;
   }
   /// Takes the same slot once more, for the operation's next piece.
-  bool take_again(std::uint32_t first_tick) {
+  std::uint32_t take_again(std::uint32_t first_tick) {
     Use& slot = uses_[(next_ - 1) % kSlots];
     slot.first_tick = first_tick;
-    slot.turned = !slot.turned;
-    return slot.turned;
+    return ++slot.turn;
   }
 
  private:
