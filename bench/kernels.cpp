@@ -131,7 +131,7 @@ void print_traffic() {
         auto arguments = sum_of(to, from, each / size_of(dtype), dtype);
         double rates[2];
         for (const bool streaming : {false, true}) {
-          arguments.streaming = streaming;
+          arguments.streamed_targets = streaming ? arguments.target_count : 0;
           rates[streaming] =
               1e-9 * static_cast<double>(each * (operands + 1)) / seconds_of([&] { kernels::reduce(arguments); });
         }
@@ -187,7 +187,7 @@ double seconds_of_shape(const Shape& shape, std::size_t bytes, bool streaming) {
     std::vector<void*> to = {buffers[0].at(begin), buffers[1].at(begin)};
     if (!shape.in_place) to = {buffers[2].at(begin)};
     auto arguments = sum_of(to, from, half / 4);
-    arguments.streaming = streaming;
+    arguments.streamed_targets = streaming ? arguments.target_count : 0;
     kernels::reduce(arguments);
     if (!shape.used) return;
     const std::vector<void*> own = {shape.in_place ? buffers[rank].at(0) : to[0]};

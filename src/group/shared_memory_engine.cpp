@@ -39,13 +39,11 @@ class SharedMemoryEngine final : public Engine {
     auto plan = plan_for(*shape.schedule, shape.registered && runs_in_place(*shape.schedule));
     shape.announcement.in_place = plan->staging_versions == 0 && shape.registered;
     shape.announcement.fingerprint = fingerprint_of(shape.announcement);
-    return std::make_unique<SharedMemoryOperation>(
-        *transport_, staging_,
-        SharedMemoryOperation::Setup{
-            .plan = std::move(plan),
-            .announcement = shape.announcement,
-            .layout = std::move(shape.layout),
-            .shared_cache_bytes = static_cast<std::size_t>(this_machine().cache_bytes_shared)});
+    return std::make_unique<SharedMemoryOperation>(*transport_, staging_,
+                                                   SharedMemoryOperation::Setup{.plan = std::move(plan),
+                                                                                .announcement = shape.announcement,
+                                                                                .layout = std::move(shape.layout),
+                                                                                .caches = caches_of(this_machine())});
   }
 
  private:

@@ -63,15 +63,15 @@ struct Trial {
   std::size_t operands = 2;
   std::size_t targets = 1;
   int divide_by = 1;
-  bool streaming = false;
+  std::size_t streamed = 0;  ///< so many of the first targets are written past the caches
   std::size_t in_place = 0;  ///< so many of the targets are operands too, from the last operand down
   bool copies = false;       ///< something else to where the first operand is, if that is no target
   bool aligned = false;      ///< all to a cache line; otherwise each pointer starts at another element of its own
 
   friend std::ostream& operator<<(std::ostream& out, const Trial& trial) {
     return out << to_string(trial.dtype) << " " << to_string(trial.op) << " count " << trial.count << " operands "
-               << trial.operands << " targets " << trial.targets << " divided by " << trial.divide_by
-               << (trial.streaming ? " streaming" : "") << (trial.copies ? " copying" : "") << " in place "
+               << trial.operands << " targets " << trial.targets << " of which streamed " << trial.streamed
+               << " divided by " << trial.divide_by << (trial.copies ? " copying" : "") << " in place "
                << trial.in_place << (trial.aligned ? " aligned" : "");
   }
 };
@@ -120,7 +120,7 @@ inline bool agrees_with_scalar(const Trial& trial, std::mt19937_64& random) {
                                   .dtype = trial.dtype,
                                   .op = trial.op,
                                   .divide_by = trial.divide_by,
-                                  .streaming = trial.streaming,
+                                  .streamed_targets = trial.streamed,
                                   .copy_target = copies ? memories.front().begin() : nullptr,
                                   .copy_source = copies ? memories.back().begin() : nullptr};
   reduce(arguments);

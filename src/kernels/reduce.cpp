@@ -91,13 +91,13 @@ class Pass {
         divide_by_(arguments.divide_by),
         copy_target_(static_cast<Stored*>(arguments.copy_target)),
         copy_source_(static_cast<const Stored*>(arguments.copy_source)),
-        streaming_(kStreams && arguments.streaming),
+        streamed_targets_(kStreams ? arguments.streamed_targets : 0),
         tree_(arguments) {}
 
   HWY_INLINE void run() const {
     const Lanes lanes(divide_by_);
     std::size_t i = 0;
-    if (streaming_) {
+    if (streamed_targets_ > 0) {
       i = std::min(before_a_line(), count_);
       vectors(lanes, 0, i);
     }
@@ -105,7 +105,7 @@ class Pass {
       block<kUnroll>(Whole<Lanes>(), lanes, i);
     }
     vectors(lanes, i, count_);
-    if (streaming_) hwy::FlushStream();
+    if (streamed_targets_ > 0) hwy::FlushStream();
   }
 
  private:
@@ -145,7 +145,7 @@ class Pass {
     for (std::size_t k = 0; k < kVectors; ++k) results[k] = lanes.finish(sums[k]);
     for (std::size_t t = 0; t < target_count_; ++t) {
       auto* const to = static_cast<Stored*>(targets_[t]) + i;
-      if (kVectors == kUnroll && streaming_ && is_aligned(to, width() * sizeof(Stored))) {
+      if (kVectors == kUnroll && t < streamed_targets_ && is_aligned(to, width() * sizeof(Stored))) {
         for (std::size_t k = 0; k < kVectors; ++k)
           hn::Stream(results[k], typename Access::StoredTag(), to + k * width());
       } else {
@@ -163,7 +163,7 @@ class Pass {
   int divide_by_;
   Stored* copy_target_;
   const Stored* copy_source_;
-  bool streaming_;
+  std::size_t streamed_targets_;
   Tree tree_;
 };
 
@@ -264,7 +264,7 @@ void copy(void* target, const void* source, std::size_t bytes, bool streaming) {
           .count = bytes,
           .dtype = DataType::kUInt8,
           .op = ReduceOp::kSum,
-          .streaming = streaming});
+          .streamed_targets = streaming ? 1U : 0U});
 }
 
 }  // namespace lockstep::kernels

@@ -28,9 +28,10 @@ struct ReduceArguments {
   DataType dtype;
   ReduceOp op;
   int divide_by = 1;  ///< at least 1
-  /// The targets are written past the caches, where the instruction set can and the target has the alignment of the
-  /// first: for results that nobody reads soon. They are visible to whoever sees what this thread writes next.
-  bool streaming = false;
+  /// So many of the first targets are written past the caches, where the instruction set can and the target has the
+  /// alignment of the first: what nobody reads soon, or not here. They are visible to whoever sees what this thread
+  /// writes next.
+  std::size_t streamed_targets = 0;
   /// A copy that is made in the same pass, of as many elements. Its target may be the very pointer of an operand, of
   /// which each element is read before; otherwise it overlaps nothing here. Null: none.
   void* copy_target = nullptr;

@@ -40,9 +40,9 @@ HostCaches::HostCaches(const Machine& machine, int cores, std::size_t blocks, do
   }
 }
 
-void HostCaches::pass(int core, const std::vector<Access>& accesses, bool past_caches, HostCosts& costs) {
+void HostCaches::pass(int core, const std::vector<Access>& accesses, HostCosts& costs) {
   for (const Access& access : accesses) {
-    if (access.writes && !access.reads && past_caches) {
+    if (access.writes && !access.reads && access.past_caches) {
       costs[HostCosts::kStreamedByte] += block_bytes_;
     } else {
       bring(core, access.block, costs);
@@ -50,7 +50,7 @@ void HostCaches::pass(int core, const std::vector<Access>& accesses, bool past_c
   }
   for (const Access& access : accesses) {
     if (access.writes) {
-      write(core, access.block, past_caches);
+      write(core, access.block, access.past_caches);
     } else {
       held(core, access.block) = blocks_[access.block].version;
       cores_[static_cast<std::size_t>(core)].touch(access.block);

@@ -20,6 +20,7 @@ class HostCaches {
     std::size_t block;
     bool reads = false;
     bool writes = false;
+    bool past_caches = false;  ///< what it writes goes to memory at once
   };
 
   HostCaches(const Machine& machine, int cores, std::size_t blocks, double block_bytes);
@@ -30,8 +31,8 @@ class HostCaches {
   void touch_others(int core, double bytes) {
     cores_[static_cast<std::size_t>(core)].touch_others(bytes / block_bytes_);
   }
-  /// A pass of `core` over blocks; adds what it costs. `past_caches`: what it writes goes to memory at once.
-  void pass(int core, const std::vector<Access>& accesses, bool past_caches, HostCosts& costs);
+  /// A pass of `core` over blocks; adds what it costs.
+  void pass(int core, const std::vector<Access>& accesses, HostCosts& costs);
 
  private:
   static constexpr std::int16_t kMemory = -1;

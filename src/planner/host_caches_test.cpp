@@ -32,7 +32,8 @@ class Host {
   HostCosts pass(int core, std::size_t first, std::size_t count, Kind kind, bool past_caches = false) {
     HostCosts costs;
     for (std::size_t block = first; block < first + count; ++block) {
-      caches_.pass(core, {{.block = block, .reads = kind.reads, .writes = kind.writes}}, past_caches, costs);
+      caches_.pass(core, {{.block = block, .reads = kind.reads, .writes = kind.writes, .past_caches = past_caches}},
+                   costs);
     }
     return costs;
   }

@@ -56,7 +56,7 @@ class Memory {
     }
   }
 
-  void move(const Plan::Move& move, const HostTurns::Where& where, bool past_caches, HostCosts& costs) {
+  void move(const Plan::Move& move, const HostTurns::Where& where, std::size_t past_caches, HostCosts& costs) {
     int& operation = operations_[at(where.rank)];
     if (operation != where.operation) caches_.touch_others(where.rank % cores_, touched_between_);
     operation = where.operation;
@@ -70,8 +70,12 @@ class Memory {
       return accesses_.emplace_back(HostCaches::Access{.block = block});
     };
     for (const Plan::Place& place : move.operands) access(place).reads = true;
-    for (const Plan::Place& place : move.targets) access(place).writes = true;
-    caches_.pass(where.rank % cores_, accesses_, past_caches, costs);
+    for (std::size_t i = 0; i < move.targets.size(); ++i) {
+      HostCaches::Access& target = access(move.targets[i]);
+      target.writes = true;
+      target.past_caches = i < past_caches;
+    }
+    caches_.pass(where.rank % cores_, accesses_, costs);
   }
 
  private:
@@ -165,17 +169,15 @@ HostCosts work_of(const HostJob& job, const HostOperation& operation, const Mach
     return work_of_letters(job, letter, cores, seconds);
   }
   const Cut cut = cut_of(job, bytes);
-  const auto streamed_from =
-      SharedMemoryOperation::streaming_bytes(static_cast<std::size_t>(machine.cache_bytes_shared));
-  const bool is_large = bytes * ranks > static_cast<double>(streamed_from);
+  const PastCaches past_caches(caches_of(machine), job.is_staged, static_cast<std::size_t>(bytes * ranks));
   Memory memory(job, cut, machine, cores, operation.touched_between);
   const HostTurns::Host host{.is_staged = job.is_staged, .pieces = cut.pieces, .parts = cut.blocks, .cores = cores};
   HostTurns turns(job.plans, host, seconds);
   HostCosts costs =
       turns.run(length_of(cut, bytes), [&](const Plan::Move& move, const HostTurns::Where& where, HostCosts& spent) {
-        const bool past_caches = is_large && SharedMemoryOperation::is_seldom_read(move, job.is_staged);
+        const auto moved = static_cast<std::size_t>(cut.block_bytes * cut.blocks);
         if (where.part == 0) ++spent[HostCosts::kMove];
-        memory.move(move, where, past_caches, spent);
+        memory.move(move, where, past_caches.targets_of(move, moved), spent);
       });
   const HostCosts& all = turns.of_all_cores();
   costs[HostCosts::kTogetherByte] = all[HostCosts::kMemoryByte] + all[HostCosts::kStreamedByte];

@@ -56,4 +56,9 @@ Machine this_machine() {
   return kHere;
 }
 
+PastCaches::Caches caches_of(const Machine& machine) {
+  return {.shared_bytes = static_cast<std::size_t>(machine.cache_bytes_shared),
+          .are_slow_to_take_back = machine.processor.starts_with("AMD")};
+}
+
 }  // namespace lockstep

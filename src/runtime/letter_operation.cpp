@@ -93,7 +93,7 @@ bool LetterOperation::go_on() {
     }
     const std::size_t count = layout_.input(move->chunk, 0).count;
     if (count == 0) continue;
-    runner_.run(*move, count, false, [&](const Plan::Place& place) { return address_of(place, move->chunk); });
+    runner_.run(*move, count, 0, [&](const Plan::Place& place) { return address_of(place, move->chunk); });
   }
   return true;
 }

@@ -19,17 +19,17 @@ class MoveRunner {
     void* target = nullptr;  ///< null: none
     const void* source = nullptr;
   };
-  /// One pass over `count` elements, which lie where `address_of(place)` says. `past_caches`: what it writes would not
-  /// stay there.
+  /// One pass over `count` elements, which lie where `address_of(place)` says. `past_caches`: so many of the first
+  /// targets are written past the caches.
   template <class AddressOf>
-  void run(const Plan::Move& move, std::size_t count, bool past_caches, const AddressOf& address_of,
+  void run(const Plan::Move& move, std::size_t count, std::size_t past_caches, const AddressOf& address_of,
            const Beside& beside = {}) {
     operands_.clear();
     for (const Plan::Place& place : move.operands) operands_.push_back(address_of(place));
     targets_.clear();
     for (const Plan::Place& place : move.targets) targets_.push_back(address_of(place));
     if (operands_.size() == 1 && targets_.size() == 1 && beside.target == nullptr) {
-      kernels::copy(targets_.front(), operands_.front(), count * size_of(dtype_), past_caches);
+      kernels::copy(targets_.front(), operands_.front(), count * size_of(dtype_), past_caches > 0);
       return;
     }
     const bool divides = move.finishes && op_ == ReduceOp::kMean;
@@ -41,7 +41,7 @@ class MoveRunner {
                      .dtype = dtype_,
                      .op = op_,
                      .divide_by = divides ? ranks_ : 1,
-                     .streaming = past_caches,
+                     .streamed_targets = past_caches,
                      .copy_target = beside.target,
                      .copy_source = beside.source});
   }

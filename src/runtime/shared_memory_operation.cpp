@@ -10,38 +10,14 @@
 
 namespace lockstep {
 
-namespace {
-
-/// Whether each of `targets` lies in the memory of one of the `operands`' ranks, at the same chunk, so that it was read
-/// just before.
-bool is_read(const std::vector<Plan::Place>& targets, const std::vector<Plan::Place>& operands) {
-  return std::all_of(targets.begin(), targets.end(), [&](const Plan::Place& target) {
-    return std::any_of(operands.begin(), operands.end(),
-                       [&](const Plan::Place& one) { return one.rank == target.rank; });
-  });
-}
-
-}  // namespace
-
-std::size_t SharedMemoryOperation::streaming_bytes(std::size_t shared_cache_bytes) {
-  constexpr std::size_t kUsual = std::size_t{32} << 20;
-  return (shared_cache_bytes > 0 ? shared_cache_bytes : kUsual) / 2 * 3;
-}
-
-bool SharedMemoryOperation::is_seldom_read(const Plan::Move& move, bool is_staged) {
-  const bool is_copy = move.operands.size() == 1 && move.targets.size() == 1;
-  if (is_copy) return move.targets.front().memory == Plan::Memory::kOutput;
-  return !is_staged && !is_read(move.targets, move.operands);
-}
-
 SharedMemoryOperation::SharedMemoryOperation(Transport& transport, StagingRing& staging, Setup setup)
     : RunningOperation(setup.announcement),
       transport_(transport),
       staging_(staging),
       plan_(std::move(setup.plan)),
       layout_(std::move(setup.layout)),
-      streams_(announcement_.count * size_of(announcement_.dtype) * static_cast<std::size_t>(transport.size()) >
-               streaming_bytes(setup.shared_cache_bytes)),
+      past_caches_(setup.caches, plan_->staging_versions > 0,
+                   announcement_.count * size_of(announcement_.dtype) * static_cast<std::size_t>(transport.size())),
       runner_(announcement_.dtype, announcement_.op, transport.size()),
       peers_(static_cast<std::size_t>(transport.size())) {
   if (is_staged()) layout_ = cut_into_pieces();
@@ -186,7 +162,7 @@ void SharedMemoryOperation::record_transfers_of(const Plan::Step& step) {
 void SharedMemoryOperation::carry_out(const Plan::Move& move, const Part& part) {
   const std::size_t count = count_of(move, part);
   if (count == 0) return;
-  runner_.run(move, count, streams_ && is_seldom_read(move, is_staged()),
+  runner_.run(move, count, past_caches_.targets_of(move, count * size_of(announcement_.dtype)),
               [&](const Plan::Place& place) { return address_of(place, move.chunk, part); });
 }
 
@@ -201,7 +177,7 @@ void SharedMemoryOperation::weave() {
     now.begin = next.begin = 0;
     const std::size_t count = std::min(count_of(last, now), count_of(first, next));
     if (count > 0) {
-      runner_.run(last, count, false, [&](const Plan::Place& place) { return address_of(place, last.chunk, now); },
+      runner_.run(last, count, 0, [&](const Plan::Place& place) { return address_of(place, last.chunk, now); },
                   {.target = address_of(first.targets.front(), first.chunk, next),
                    .source = address_of(first.operands.front(), first.chunk, next)});
     }

@@ -2,6 +2,7 @@
 
 #include "runtime/layout.h"
 #include "runtime/move_runner.h"
+#include "runtime/past_caches.h"
 #include "runtime/plan.h"
 #include "runtime/running_operation.h"
 #include "runtime/staging_ring.h"
@@ -17,11 +18,6 @@ namespace lockstep {
 /// piece after piece.
 class SharedMemoryOperation final : public RunningOperation {
  public:
-  /// Results of more bytes than this, over all ranks, would not stay in a cache of that size that all cores share (0:
-  /// not known), so that they are written past the caches where the move is_seldom_read.
-  static std::size_t streaming_bytes(std::size_t shared_cache_bytes);
-  /// Whether nobody reads soon what the move writes, and it is not in the cache anyway.
-  static bool is_seldom_read(const Plan::Move& move, bool is_staged);
   /// A piece that passes through staging should stay in a core's cache until its readers have it.
   static constexpr std::size_t kPieceBytes = std::size_t{256} << 10;
 
@@ -29,7 +25,7 @@ class SharedMemoryOperation final : public RunningOperation {
     std::shared_ptr<const Plan> plan;
     Announcement announcement;  ///< but for sequence and offsets
     Layout layout;
-    std::size_t shared_cache_bytes = 0;  ///< of the machine; 0: not known
+    PastCaches::Caches caches = {};
   };
   /// `staging` is the group's; one operation at a time is between begin and the end. Throws Error (kUnsupported) if the
   /// staging area is too small for the schedule.
@@ -77,7 +73,7 @@ class SharedMemoryOperation final : public RunningOperation {
   StagingRing& staging_;
   std::shared_ptr<const Plan> plan_;
   Layout layout_;
-  bool streams_;  ///< what the last step leaves is larger than the caches
+  PastCaches past_caches_;
   MoveRunner runner_;
 
   std::vector<Peer> peers_;
