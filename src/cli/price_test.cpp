@@ -35,7 +35,8 @@ TEST_F(CliPrice, SaysWhatAlgorithmsCost) {
   EXPECT_EQ(all.code, 0);
   EXPECT_THAT(all.output,
               AllOf(HasSubstr("closed form"), HasSubstr("simulated"), HasSubstr("by ranks"),
-                    HasSubstr("\nhierarchical:ring,ring "), HasSubstr("\nhierarchical:direct,halving_doubling ")));
+                    HasSubstr("\nhierarchical:ring,ring "), HasSubstr("\nhierarchical:direct,halving_doubling "),
+                    HasSubstr(" 0 to 1: 16.0 MiB "), HasSubstr("out 100/100%, in 100/100%")));
   EXPECT_THAT(lockstep_with({"price", "ring", "-n", "4", "--bytes", "1MiB", "--format", "json"}).output,
               AllOf(StartsWith("{"), HasSubstr(R"("most_sent_bytes": 1572864.0)")));
   EXPECT_THAT(lockstep_with({"price", "ring", "tree", "-n", "4", "--bytes", "1MiB", "--format", "svg"}).output,

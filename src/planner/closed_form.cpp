@@ -238,10 +238,15 @@ constexpr std::string_view kDoubled =
     "H alpha + (p-1)/p n beta, H = floor(log2 p); unless p = 2^H, 2 alpha + n beta more, and up to q/p n beta on "
     "top of that, q = 2^H";
 
+std::vector<ClosedForm> with_loads(std::vector<ClosedForm> forms) {
+  for (ClosedForm& form : forms) form.loads = find_load_form(form.algorithm, form.collective);
+  return forms;
+}
+
 }  // namespace
 
 const std::vector<ClosedForm>& closed_forms() {
-  static const std::vector<ClosedForm> kAll{
+  static const std::vector<ClosedForm> kAll = with_loads({
       {"naive", Collective::kAllReduce, "(p-1)(alpha + n beta + n gamma)", kThakur, naive},
       {"star", Collective::kAllReduce, "2(p-1)(alpha + n beta) + (p-1) n gamma", kChan, star},
       {"direct", Collective::kAllReduce, kExchangeBoth, kThakur, direct},
@@ -302,7 +307,7 @@ const std::vector<ClosedForm>& closed_forms() {
       {"halving_doubling", Collective::kBarrier, "2H alpha, H = floor(log2 p); unless p = 2^H, 2 alpha more",
        kRabenseifner, barrier<halving_doubling>},
       {"circulant", Collective::kBarrier, "2h alpha", kTraeff, barrier<log_both>},
-  };
+  });
   return kAll;
 }
 
@@ -313,8 +318,10 @@ std::optional<ClosedForm> hierarchical_closed_form(std::string_view local, std::
   const ClosedForm* first = find_closed_form(local, Collective::kReduceScatter);
   const ClosedForm* last = find_closed_form(local, Collective::kAllGather);
   const double l = local_ranks;
-  return ClosedForm{"hierarchical", Collective::kAllReduce,
-                    "LOCAL's reduce_scatter and all_gather of n on L ranks + GLOBAL's all_reduce of n/L on p/L", kJia,
+  return ClosedForm{"hierarchical",
+                    Collective::kAllReduce,
+                    "LOCAL's reduce_scatter and all_gather of n on L ranks + GLOBAL's all_reduce of n/L on p/L",
+                    kJia,
                     [=](double p, double n, const FlatCost& cost) {
                       const double hosts = p / l;
                       Estimate within = twice(first->evaluate(l, n, cost), last->evaluate(l, n, cost));
@@ -324,7 +331,8 @@ std::optional<ClosedForm> hierarchical_closed_form(std::string_view local, std::
                       across.messages *= l;
                       across.bytes *= l;
                       return twice(within, across);
-                    }};
+                    },
+                    hierarchical_load_form(find_load_form(local, Collective::kAllReduce), between->loads, local_ranks)};
 }
 
 const ClosedForm* find_closed_form(std::string_view algorithm, Collective collective) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "planner/load_forms.h"
 #include "topology/network.h"
 
 #include <lockstep/types.h>
@@ -29,6 +30,7 @@ struct ClosedForm {
   std::string_view formula;  ///< of the time, with p, n, h = ceil(log2 p), alpha, beta, gamma
   std::string_view source;
   std::function<Estimate(double ranks, double bytes, const FlatCost& cost)> evaluate;
+  LoadForm loads = {};  ///< who does how much of it
 };
 
 const std::vector<ClosedForm>& closed_forms();

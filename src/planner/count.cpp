@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 
 namespace lockstep {
 
@@ -25,8 +26,15 @@ std::vector<Message> messages_of(const Schedule& schedule) {
   return messages;
 }
 
+void take_busier(Busiest::Link& busiest, const Busiest::Link& link) {
+  const bool is_more = link.bytes > busiest.bytes * (1 + 1e-9);
+  const bool is_lower =
+      link.bytes > busiest.bytes * (1 - 1e-9) && std::tuple(link.from, link.to) < std::tuple(busiest.from, busiest.to);
+  if (is_more || is_lower) busiest = link;
+}
+
 Counts count(const Schedule& schedule, double bytes) {
-  Counts counts{.ranks = schedule.ranks, .steps = schedule.steps.size(), .by_rank = {}, .busiest_link = {}};
+  Counts counts{.ranks = schedule.ranks, .steps = schedule.steps.size(), .by_rank = {}, .busiest = {}};
   counts.by_rank.resize(static_cast<std::size_t>(schedule.ranks));
   const double one_chunk_bytes = chunk_bytes(schedule, bytes);
   std::unordered_map<std::uint64_t, double> links;
@@ -42,22 +50,15 @@ Counts count(const Schedule& schedule, double bytes) {
     links[(std::uint64_t{static_cast<std::uint32_t>(message.from)} << 32) | static_cast<std::uint32_t>(message.to)] +=
         size;
   }
-  double most = 0;
-  for (int rank = 0; rank < schedule.ranks; ++rank) {
-    const auto& [sent, received, reduced] = counts.by_rank[static_cast<std::size_t>(rank)];
-    counts.most_sent_bytes = std::max(counts.most_sent_bytes, sent);
-    if (sent + received > most * (1 + 1e-9)) {
-      most = sent + received;
-      counts.busiest_rank = rank;
-    }
+  for (const Counts::Rank& rank : counts.by_rank) {
+    counts.most_sent_bytes = std::max(counts.most_sent_bytes, rank.sent_bytes);
   }
+  counts.busiest = busiest_rank(schedule.ranks, [&](int rank) {
+    const Counts::Rank& moved = counts.by_rank[static_cast<std::size_t>(rank)];
+    return std::pair(moved.sent_bytes, moved.received_bytes);
+  });
   for (const auto& [pair, size] : links) {
-    const Counts::Link link{static_cast<int>(pair >> 32), static_cast<int>(pair & 0xffffffffU), size};
-    Counts::Link& busiest = counts.busiest_link;
-    const bool is_more = link.bytes > busiest.bytes * (1 + 1e-9);
-    const bool is_lower = link.bytes > busiest.bytes * (1 - 1e-9) &&
-                          std::tuple(link.from, link.to) < std::tuple(busiest.from, busiest.to);
-    if (is_more || is_lower) busiest = link;
+    take_busier(counts.busiest.link, {static_cast<int>(pair >> 32), static_cast<int>(pair & 0xffffffffU), size});
   }
   return counts;
 }

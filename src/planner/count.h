@@ -25,6 +25,34 @@ inline double chunk_bytes(const Schedule& schedule, double bytes) {
 /// The messages of a whole schedule, by step, then sender, then receiver.
 std::vector<Message> messages_of(const Schedule& schedule);
 
+/// Who has the most to do.
+struct Busiest {
+  int rank = 0;  ///< that sends and receives the most together; the lowest of several
+  double sent_bytes = 0;
+  double received_bytes = 0;
+  struct Link {
+    int from = 0;
+    int to = 0;
+    double bytes = 0;
+  };
+  Link link;  ///< an ordered pair of ranks; the lowest of several
+};
+
+/// Takes `link` where it carries more, or as much and is lower.
+void take_busier(Busiest::Link& busiest, const Busiest::Link& link);
+
+/// The busiest of some ranks, without its link; `bytes_of(rank)` is what one sends and what it receives.
+template <class BytesOf>
+Busiest busiest_rank(int ranks, const BytesOf& bytes_of) {
+  Busiest busiest{.link = {}};
+  for (int rank = 0; rank < ranks; ++rank) {
+    const auto [sent, received] = bytes_of(rank);
+    if (sent + received <= (busiest.sent_bytes + busiest.received_bytes) * (1 + 1e-9)) continue;
+    busiest = {.rank = rank, .sent_bytes = sent, .received_bytes = received, .link = {}};
+  }
+  return busiest;
+}
+
 /// What a schedule moves, without any network. Bytes are exact where the chunks divide the buffer.
 struct Counts {
   int ranks = 0;
@@ -39,13 +67,7 @@ struct Counts {
   };
   std::vector<Rank> by_rank;
   double most_sent_bytes = 0;  ///< of one rank
-  int busiest_rank = 0;        ///< that sends and receives the most together; the lowest of several
-  struct Link {
-    int from = 0;
-    int to = 0;
-    double bytes = 0;
-  };
-  Link busiest_link;  ///< an ordered pair of ranks; the lowest of several
+  Busiest busiest;
 };
 
 Counts count(const Schedule& schedule, double bytes);

@@ -28,7 +28,7 @@ TEST(Count, RingMovesTheLeastAndAllRanksAlike) {
       EXPECT_NEAR(rank.received_bytes, rank.sent_bytes, 1e-6);
       EXPECT_NEAR(rank.reduced_bytes, rank.sent_bytes / 2, 1e-6);
     }
-    EXPECT_EQ(counts.busiest_link.from, 0);
+    EXPECT_EQ(counts.busiest.link.from, 0);
   }
 }
 
@@ -51,7 +51,7 @@ TEST(Count, AllOfAStarGoesThroughOneRank) {
   for (int ranks = 2; ranks <= 9; ++ranks) {
     const Counts counts = counts_of("star", ranks);
     EXPECT_NEAR(counts.bytes, 2.0 * (ranks - 1) * kBytes, 1e-6);
-    const Counts::Rank& middle = counts.by_rank[static_cast<std::size_t>(counts.busiest_rank)];
+    const Counts::Rank& middle = counts.by_rank[static_cast<std::size_t>(counts.busiest.rank)];
     EXPECT_NEAR(middle.sent_bytes + middle.received_bytes, counts.bytes, 1e-6);
   }
 }

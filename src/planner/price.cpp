@@ -3,6 +3,7 @@
 #include "algorithms/catalog.h"
 #include "base/units.h"
 #include "planner/calibrated_timing.h"
+#include "schedule/promise.h"
 #include "schedule/ranges.h"
 #include "schedule/segmented.h"
 
@@ -69,37 +70,6 @@ double composed_transfers(const Composition& parts, const std::vector<int>& host
     transfers += local.transfers * slices / local.chunks * between.chunks;
   }
   return transfers;
-}
-
-std::vector<LinkUse> link_uses(const Simulation& simulation, const Wiring& wiring) {
-  std::map<Wiring::Kind, std::pair<LinkUse, int>> by_kind;  // with the number of links
-  for (int i = 0; i < static_cast<int>(wiring.resources().size()); ++i) {
-    const Wiring::Kind kind = wiring.resources()[static_cast<std::size_t>(i)].kind;
-    auto& [use, links] = by_kind.try_emplace(kind, LinkUse{.kind = kind, .busiest = {}}, 0).first->second;
-    const double share = simulation.use_of(i);
-    use.mean += share;
-    ++links;
-    if (share > use.most * (1 + 1e-9)) {
-      use.most = share;
-      use.busiest = wiring.name_of(i);
-    }
-  }
-  std::vector<LinkUse> uses;
-  for (auto& [kind, entry] : by_kind) {
-    entry.first.mean /= entry.second;
-    if (entry.first.most > 0) uses.push_back(std::move(entry.first));
-  }
-  return uses;
-}
-
-std::vector<NamedUse> named_uses(const Simulation& simulation, const Wiring& wiring) {
-  std::vector<NamedUse> uses;
-  for (int i = 0; i < static_cast<int>(wiring.resources().size()); ++i) {
-    if (simulation.use_of(i) <= 0) continue;
-    if (uses.size() == kMostNamedLinks) return {};
-    uses.push_back({wiring.name_of(i), simulation.use_of(i)});
-  }
-  return uses;
 }
 
 }  // namespace
@@ -197,9 +167,10 @@ Price price_schedule(const Schedule& schedule, double asked_bytes, const PricedN
               .source = Price::Source::kCalibrated,
               .note = {},
               .estimate = {},
+              .busiest = {},
               .counts = count(schedule, bytes),
-              .links = {},
-              .each_link = {}};
+              .links = {}};
+  price.busiest = price.counts->busiest;
   price.estimate = {.steps = static_cast<double>(price.counts->steps),
                     .messages = static_cast<double>(price.counts->messages),
                     .bytes = price.counts->bytes,
@@ -213,9 +184,38 @@ Price price_schedule(const Schedule& schedule, double asked_bytes, const PricedN
   price.source = Price::Source::kSimulated;
   price.estimate.seconds = simulation.seconds;
   price.links = link_uses(simulation, wiring);
-  price.each_link = named_uses(simulation, wiring);
   return price;
 }
+
+namespace {
+
+Price price_by_form(const ClosedForm& form, std::string_view algorithm, const PriceRequest& request,
+                    const FlatCost& cost) {
+  Price price{.algorithm = std::string(algorithm),
+              .source = Price::Source::kClosedForm,
+              .note = fmt::format("{} ({})", form.formula, form.source),
+              .estimate = form.evaluate(request.ranks, request.bytes, cost),
+              .busiest = {},
+              .counts = {},
+              .links = {}};
+  Loads loads = form.loads(request.ranks, request.bytes);
+  if (has_root(request.collective)) loads = rooted_at(request.root, request.ranks, loads);
+  price.busiest = busiest_of(loads, request.ranks);
+  price.links = link_uses(loads, request.ranks, cost, price.estimate.seconds);
+  return price;
+}
+
+std::string why_none(std::string_view algorithm, const PriceRequest& request, const PricedNetwork& network,
+                     double transfers) {
+  const char* why = network.calibration ? "follows a calibration" : "is known";
+  if (!network.calibration && find_closed_form(algorithm, request.collective) != nullptr) {
+    why = network.flat ? "holds for a pipeline" : "holds on a network that is not flat";
+  }
+  return fmt::format("about {} transfers, too many to simulate, and no closed form {}",
+                     format_count(static_cast<std::uint64_t>(transfers)), why);
+}
+
+}  // namespace
 
 Price price_algorithm(std::string_view algorithm, const PriceRequest& request, const PricedNetwork& network) {
   const double transfers = estimated_transfers(algorithm, request, network);
@@ -225,21 +225,15 @@ Price price_algorithm(std::string_view algorithm, const PriceRequest& request, c
     price.algorithm = algorithm;
     return price;
   }
-  Price price{
-      .algorithm = std::string(algorithm), .note = {}, .estimate = {}, .counts = {}, .links = {}, .each_link = {}};
   if (const auto form = closed_form_for(algorithm, request, network)) {
-    price.source = Price::Source::kClosedForm;
-    price.note = fmt::format("{} ({})", form->formula, form->source);
-    price.estimate = form->evaluate(request.ranks, request.bytes, *network.flat);
-  } else {
-    const char* why = network.calibration ? "follows a calibration" : "is known";
-    if (!network.calibration && find_closed_form(algorithm, request.collective) != nullptr) {
-      why = network.flat ? "holds for a pipeline" : "holds on a network that is not flat";
-    }
-    price.note = fmt::format("about {} transfers, too many to simulate, and no closed form {}",
-                             format_count(static_cast<std::uint64_t>(transfers)), why);
+    return price_by_form(*form, algorithm, request, *network.flat);
   }
-  return price;
+  return {.algorithm = std::string(algorithm),
+          .note = why_none(algorithm, request, network, transfers),
+          .estimate = {},
+          .busiest = {},
+          .counts = {},
+          .links = {}};
 }
 
 }  // namespace lockstep

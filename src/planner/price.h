@@ -3,7 +3,7 @@
 #include "planner/calibration.h"
 #include "planner/closed_form.h"
 #include "planner/count.h"
-#include "planner/simulate.h"
+#include "planner/link_use.h"
 
 #include <cstdint>
 #include <functional>
@@ -34,9 +34,6 @@ inline constexpr double kMostSimulatedTransfers = 4e6;
 /// Nor does a calibration tell the price of a longer one than this.
 inline constexpr double kMostCalibratedTransfers = 2e4;
 
-/// Links of larger networks are not listed one by one.
-inline constexpr std::size_t kMostNamedLinks = 4096;
-
 struct PriceRequest {
   Collective collective = Collective::kAllReduce;
   int ranks = 1;
@@ -44,20 +41,6 @@ struct PriceRequest {
   double bytes = 0;
   int segments = 1;  ///< slices of each chunk, which follow each other through the steps (schedule/segmented.h)
   double most_transfers = kMostSimulatedTransfers;
-};
-
-/// How much of the time the links of one kind are in use.
-struct LinkUse {
-  Wiring::Kind kind;
-  double mean = 0;
-  double most = 0;
-  std::string busiest;  ///< the link that is used the most
-};
-
-/// How much of the time one link is in use.
-struct NamedUse {
-  std::string link;
-  double use;
 };
 
 /// What an algorithm costs.
@@ -68,9 +51,9 @@ struct Price {
   Source source = Source::kNone;
   std::string note;  ///< the formula and where it is from, or why there is no price
   Estimate estimate;
-  std::optional<Counts> counts;     ///< where the schedule was built
-  std::vector<LinkUse> links;       ///< by kind, those that carry something, where it was simulated
-  std::vector<NamedUse> each_link;  ///< the same one by one, of at most kMostNamedLinks
+  Busiest busiest;
+  std::optional<Counts> counts;  ///< where the schedule was built
+  LinkUses links;                ///< none where it follows a calibration
 };
 
 /// "simulated", "calibrated", "closed form", "none": as tables and JSON say it.

@@ -59,7 +59,7 @@ std::string columns(const std::vector<std::vector<std::string>>& rows) {
 /// "out 50/100%": the mean link of a kind and the busiest one.
 std::string use_text(const Price& price) {
   std::string text;
-  for (const LinkUse& use : price.links) {
+  for (const LinkUse& use : price.links.by_kind) {
     text += fmt::format("{}{} {:.0f}/{:.0f}%", text.empty() ? "" : ", ", to_string(use.kind), 100 * use.mean,
                         100 * use.most);
   }
@@ -71,11 +71,10 @@ std::vector<std::string> row_of(const Price& price) {
   const Estimate& estimate = price.estimate;
   std::string rank = "-";
   std::string link = "-";
-  if (price.counts && price.counts->bytes > 0) {
-    const auto& busiest = price.counts->by_rank[static_cast<std::size_t>(price.counts->busiest_rank)];
-    rank = fmt::format("{}: {}", price.counts->busiest_rank, bytes_text(busiest.sent_bytes + busiest.received_bytes));
-    const Counts::Link& most = price.counts->busiest_link;
-    link = fmt::format("{} to {}: {}", most.from, most.to, bytes_text(most.bytes));
+  if (estimate.bytes > 0) {
+    const Busiest& busiest = price.busiest;
+    rank = fmt::format("{}: {}", busiest.rank, bytes_text(busiest.sent_bytes + busiest.received_bytes));
+    link = fmt::format("{} to {}: {}", busiest.link.from, busiest.link.to, bytes_text(busiest.link.bytes));
   }
   return {price.algorithm,
           fmt::format("{:.0f}", estimate.steps),
@@ -111,18 +110,22 @@ std::string sweep_text(const Sweep& sweep, const PriceReport& report) {
 std::string each_link_text(const Price& price) {
   std::string text = fmt::format("\n{}: how much of the time each link is in use\n", price.algorithm);
   std::vector<std::vector<std::string>> rows;
-  for (const NamedUse& use : price.each_link) {
+  for (const NamedUse& use : price.links.each) {
     rows.push_back({"  " + use.link, fmt::format("{:.1f}%", 100 * use.use), ""});
   }
   return text + columns(rows);
 }
 
+nlohmann::json busiest_json(const Busiest& busiest) {
+  const auto& [from, to, bytes] = busiest.link;
+  return {{"busiest_rank", busiest.rank},
+          {"busiest_rank_sent_bytes", busiest.sent_bytes},
+          {"busiest_rank_received_bytes", busiest.received_bytes},
+          {"busiest_link", {{"from", from}, {"to", to}, {"bytes", bytes}}}};
+}
+
 nlohmann::json counts_json(const Counts& counts) {
-  nlohmann::json json{
-      {"transfers", counts.transfers},
-      {"busiest_rank", counts.busiest_rank},
-      {"busiest_link",
-       {{"from", counts.busiest_link.from}, {"to", counts.busiest_link.to}, {"bytes", counts.busiest_link.bytes}}}};
+  nlohmann::json json{{"transfers", counts.transfers}};
   constexpr int kMostRanksListed = 1024;
   if (counts.ranks <= kMostRanksListed) {
     for (const Counts::Rank& rank : counts.by_rank) {
@@ -143,12 +146,13 @@ nlohmann::json price_to_json(const Price& price) {
   json["messages"] = price.estimate.messages;
   json["bytes"] = price.estimate.bytes;
   json["most_sent_bytes"] = price.estimate.most_sent_bytes;
+  json.update(busiest_json(price.busiest));
   if (price.counts) json.update(counts_json(*price.counts));
-  for (const LinkUse& use : price.links) {
+  for (const LinkUse& use : price.links.by_kind) {
     json["link_use"][std::string(to_string(use.kind))] = {
         {"mean", use.mean}, {"most", use.most}, {"busiest", use.busiest}};
   }
-  for (const NamedUse& use : price.each_link) json["links"][use.link] = use.use;
+  for (const NamedUse& use : price.links.each) json["links"][use.link] = use.use;
   return json;
 }
 
@@ -202,7 +206,7 @@ std::string price_table(const PriceReport& report, bool each_link) {
     if (moves_bytes(report.request) || sweep.axis == Sweep::Axis::kRanks) text += sweep_text(sweep, report);
   }
   for (const Price& price : report.prices) {
-    if (each_link && !price.each_link.empty()) text += each_link_text(price);
+    if (each_link && !price.links.each.empty()) text += each_link_text(price);
   }
   return text;
 }

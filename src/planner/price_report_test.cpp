@@ -43,6 +43,13 @@ TEST(PriceReport, AClosedFormIsPrintedWithItsSource) {
               testing::AllOf(HasSubstr("closed form"), HasSubstr("ring: 2(p-1)(alpha + n/p beta)"), HasSubstr("2009")));
 }
 
+TEST(PriceReport, AClosedFormHasTheColumnsOfASimulation) {
+  const std::string told = price_table(report_on({"tree"}, 1), false);
+  const std::string simulated = price_table(report_on({"tree"}, 1e6), false);
+  EXPECT_THAT(told, testing::AllOf(HasSubstr("0: 4 MiB"), HasSubstr("0 to 1: 1 MiB"), HasSubstr("out 38/50%")));
+  EXPECT_EQ(told.substr(0, told.find("closed form")), simulated.substr(0, simulated.find("simulated")));
+}
+
 TEST(PriceReport, OfABarrierNothingIsSaidByBytes) {
   const std::string table = price_table(report_on({"ring", "tree"}, 1e6, Collective::kBarrier), false);
   EXPECT_THAT(table, testing::AllOf(testing::StartsWith("barrier on 4 ranks: flat network"), HasSubstr("\nBy ranks: "),
@@ -61,9 +68,22 @@ TEST(PriceReport, JsonHasTheSameNumbers) {
   EXPECT_EQ(json["rows"][0]["steps"], 6);
   EXPECT_EQ(json["rows"][0]["bytes"], 6 << 20);
   EXPECT_EQ(json["rows"][0]["by_rank"].size(), 4U);
+  EXPECT_EQ(json["rows"][1]["busiest_rank"], 0);
+  EXPECT_EQ(json["rows"][1]["busiest_rank_sent_bytes"], 2 << 20);
+  EXPECT_EQ(json["rows"][1]["busiest_rank_received_bytes"], 2 << 20);
+  EXPECT_EQ(json["rows"][1]["busiest_link"]["to"], 1);
   EXPECT_NEAR(json["rows"][0]["link_use"]["out"]["mean"].get<double>(), 1, 1e-9);
   EXPECT_EQ(json["over_bytes"]["points"].size(), json["over_bytes"]["seconds"]["tree"].size());
   EXPECT_EQ(json["over_bytes"]["crossings"][0]["above"], "ring");
+}
+
+TEST(PriceReport, JsonOfAClosedFormLacksWhatOnlyAScheduleHas) {
+  nlohmann::json simulated = nlohmann::json::parse(price_json(report_on({"tree"}, 1e6)))["rows"][0];
+  nlohmann::json told = nlohmann::json::parse(price_json(report_on({"tree"}, 1)))["rows"][0];
+  EXPECT_EQ(told["source"], "closed form");
+  for (const char* key : {"by_rank", "transfers", "source"}) simulated.erase(key);
+  for (const char* key : {"note", "source"}) told.erase(key);
+  EXPECT_EQ(told, simulated);
 }
 
 }  // namespace lockstep

@@ -1,6 +1,7 @@
 #include "planner/price.h"
 
 #include "algorithms/catalog.h"
+#include "schedule/promise.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -19,10 +20,10 @@ TEST(Price, ASmallScheduleIsSimulated) {
   EXPECT_EQ(price.source, Price::Source::kSimulated);
   EXPECT_EQ(price.estimate.steps, 6);
   EXPECT_NEAR(price.estimate.seconds, 6 * 2e-6, 1e-12);
-  ASSERT_EQ(price.links.size(), 2U);
-  EXPECT_EQ(price.links[0].kind, Wiring::Kind::kNicOut);
-  EXPECT_NEAR(price.links[0].mean, 1, 1e-9);
-  EXPECT_EQ(price.each_link.size(), 8U);
+  ASSERT_EQ(price.links.by_kind.size(), 2U);
+  EXPECT_EQ(price.links.by_kind[0].kind, Wiring::Kind::kNicOut);
+  EXPECT_NEAR(price.links.by_kind[0].mean, 1, 1e-9);
+  EXPECT_EQ(price.links.each.size(), 8U);
 }
 
 /// Four ranks on each of four hosts, and the same with neighbours in rank on different hosts.
@@ -52,6 +53,42 @@ TEST(Price, ALongOneIsPricedByItsClosedFormAndSaysSo) {
   EXPECT_THAT(price.note, testing::HasSubstr("2(p-1)(alpha + n/p beta)"));
   EXPECT_EQ(price.estimate.steps, 49150);
   EXPECT_FALSE(price.counts.has_value());
+  EXPECT_EQ(price.busiest.rank, 0);
+  EXPECT_NEAR(price.busiest.sent_bytes + price.busiest.received_bytes, 4 * 24575. / 24576 * (8 << 20), 1);
+  EXPECT_EQ(price.busiest.link.to, 1);
+  ASSERT_EQ(price.links.by_kind.size(), 2U);
+  EXPECT_NEAR(price.links.by_kind[1].mean, 1, 1e-9);
+}
+
+/// Both ways to a price say the same of everything that a row shows.
+TEST(Price, AClosedFormNamesWhatTheSimulationDoes) {
+  const PricedNetwork network{.flat = FlatCost{.alpha_s = 5e-6, .beta_s = 1e-10, .gamma_s = 1e-10}, .local_size = 4};
+  const auto expect_same = [&](const std::string& name, PriceRequest request) {
+    const Price simulated = price_algorithm(name, request, network);
+    request.most_transfers = 0;
+    const Price told = price_algorithm(name, request, network);
+    const std::string what = fmt::format("{} {} from {}", name, to_string(request.collective), request.root);
+    ASSERT_EQ(told.source, Price::Source::kClosedForm) << what;
+    EXPECT_EQ(told.busiest.rank, simulated.busiest.rank) << what;
+    EXPECT_NEAR(told.busiest.received_bytes, simulated.busiest.received_bytes, 1e-3) << what;
+    EXPECT_NEAR(told.busiest.link.bytes, simulated.busiest.link.bytes, 1e-3) << what;
+    ASSERT_EQ(told.links.by_kind.size(), simulated.links.by_kind.size()) << what;
+    for (std::size_t i = 0; i < told.links.by_kind.size(); ++i) {
+      EXPECT_EQ(told.links.by_kind[i].busiest, simulated.links.by_kind[i].busiest) << what;
+      EXPECT_NEAR(told.links.by_kind[i].mean, simulated.links.by_kind[i].mean, 0.01) << what;
+    }
+    EXPECT_EQ(told.links.each.size(), simulated.links.each.size()) << what;
+  };
+  for (const ClosedForm& form : closed_forms()) {
+    for (const int root : {0, 5}) {
+      if (root > 0 && !has_root(form.collective)) continue;
+      expect_same(std::string(form.algorithm),
+                  {.collective = form.collective, .ranks = 12, .root = root, .bytes = 3e6});
+    }
+  }
+  for (const char* name : {"hierarchical:direct,ring", "hierarchical:ring,tree", "hierarchical:circulant,star"}) {
+    expect_same(name, {.ranks = 24, .bytes = 3e6});
+  }
 }
 
 TEST(Price, ABarrierMovesNothing) {
@@ -60,7 +97,7 @@ TEST(Price, ABarrierMovesNothing) {
   EXPECT_EQ(star.source, Price::Source::kSimulated);
   EXPECT_NEAR(star.estimate.seconds, 6e-6, 1e-12) << "three messages to the root, three from it";
   EXPECT_EQ(star.estimate.bytes, 0);
-  EXPECT_EQ(star.counts->busiest_link.bytes, 0);
+  EXPECT_EQ(star.busiest.link.bytes, 0);
   EXPECT_NEAR(timing(schedule_for("star", request), kFlat)(request.bytes), 6e-6, 1e-12);
   PriceRequest many = request;
   many.ranks = 24576;

@@ -5,13 +5,15 @@
 
 namespace lockstep {
 
+std::string flat_host_name(int rank) { return fmt::format("host{}", rank); }
+
 NetworkDescription flat_network(int ranks, const FlatCost& cost) {
   NetworkDescription network{.name = "flat network", .ranks = ranks, .gamma_s = cost.gamma_s, .hosts = {}, .racks = {}};
   network.hosts.reserve(static_cast<std::size_t>(ranks));
   const LinkCost port{.message_s = cost.alpha_s, .bytes_per_second = 1 / cost.beta_s};
   for (int rank = 0; rank < ranks; ++rank) {
     HostDescription host;
-    host.name = fmt::format("host{}", rank);
+    host.name = flat_host_name(rank);
     host.ranks = {rank};
     host.nic = port;
     network.hosts.push_back(std::move(host));

@@ -51,6 +51,8 @@ struct FlatCost {
   double gamma_s = 0;
 };
 NetworkDescription flat_network(int ranks, const FlatCost& cost);
+/// Of its host that has this rank.
+std::string flat_host_name(int rank);
 
 /// Reads a description in TOML (docs/design/planner.md shows one). Throws Error (kInvalidArgument) with `source_name`,
 /// the line, what is wrong and what to write.

@@ -19,6 +19,13 @@ void add_use(Wiring::Path& path, int resource, const LinkCost& cost, double cros
                                  crossings_reduced * seconds_per_byte};
 }
 
+std::string core_name(int rank) { return fmt::format("rank {}: core", rank); }
+std::string part_name(std::string_view host, std::string_view part, int number) {
+  return fmt::format("{}: {} {}", host, part, number);
+}
+constexpr std::string_view kOut = "out of card";
+constexpr std::string_view kIn = "into card";
+
 }  // namespace
 
 int Wiring::add(Kind kind, int host, int count) {
@@ -93,24 +100,29 @@ void Wiring::cross_network(Path& path, const Place& from, const Place& to) const
 std::string Wiring::name_of(int resource) const {
   const auto& [kind, host, index] = resources_[at(resource)];
   const auto of_host = [&, host = host](std::string_view part, int number) {
-    return fmt::format("{}: {} {}", network_.hosts[at(host)].name, part, number);
+    return part_name(network_.hosts[at(host)].name, part, number);
   };
   const auto of_rack = [&, host = host](std::string_view part) {
     return fmt::format("rack {}: {}", network_.racks[at(host)].name, part);
   };
   switch (kind) {
-    case Kind::kCore: return fmt::format("rank {}: core", index);
+    case Kind::kCore: return core_name(index);
     case Kind::kMemory: return of_host("memory", index);
     case Kind::kSocketLink: {
       const int sockets = network_.hosts[at(host)].sockets;
       return fmt::format("{}: socket {} to {}", network_.hosts[at(host)].name, index / sockets, index % sockets);
     }
-    case Kind::kNicOut: return of_host("out of card", index);
-    case Kind::kNicIn: return of_host("into card", index);
+    case Kind::kNicOut: return of_host(kOut, index);
+    case Kind::kNicIn: return of_host(kIn, index);
     case Kind::kRackUp: return of_rack("up");
     case Kind::kRackDown: return of_rack("down");
   }
   return "unknown";
+}
+
+std::string flat_link_name(Wiring::Kind kind, int rank) {
+  if (kind == Wiring::Kind::kCore) return core_name(rank);
+  return part_name(flat_host_name(rank), kind == Wiring::Kind::kNicOut ? kOut : kIn, 0);
 }
 
 }  // namespace lockstep

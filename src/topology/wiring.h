@@ -73,4 +73,7 @@ class Wiring {
   std::vector<Resource> resources_;
 };
 
+/// What name_of() says of a rank's core or port on the flat network, without its wiring.
+std::string flat_link_name(Wiring::Kind kind, int rank);
+
 }  // namespace lockstep

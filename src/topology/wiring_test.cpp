@@ -49,4 +49,11 @@ nic = { message = "1us", latency = "3us" }
   EXPECT_DOUBLE_EQ(reduction.uses[1].seconds_per_byte_reduced, 3 / 2e9);
 }
 
+TEST(Wiring, NamesOfTheFlatNetworkAreKnownWithoutIt) {
+  const Wiring wiring(flat_network(3, {.alpha_s = 1, .beta_s = 1, .gamma_s = 1}));
+  EXPECT_THAT(way(wiring, 2, 1),
+              testing::ElementsAre(flat_link_name(Wiring::Kind::kNicOut, 2), flat_link_name(Wiring::Kind::kNicIn, 1)));
+  EXPECT_EQ(flat_link_name(Wiring::Kind::kCore, 2), wiring.name_of(wiring.core_of(2)));
+}
+
 }  // namespace lockstep
