@@ -181,17 +181,17 @@ constexpr const char* kBuiltInBetweenHosts =
     "all_reduce: 0-64KiB hierarchical:recursive_doubling,recursive_doubling, "
     "64KiB-4MiB hierarchical:circulant,circulant, 4MiB- ring";
 
-/// Through staging memory an exchange of everything costs one meeting where others cost two or more, and two ranks copy
-/// no more for it; but each reads all of both buffers, which about here no longer fits into what a core has nearest,
-/// and a half of them still does.
+/// Through staging memory an exchange of everything costs one meeting where others cost two or more; two ranks copy no
+/// more for it, and read one piece and write the next in one pass. More ranks exchange all of it while it is little;
+/// a few that take turns then exchange in pairs, since who writes where the other has read has fewest lines to fetch.
 std::string plain_all_reduce(int ranks, bool own_core) {
   constexpr std::uint64_t kExchanged = std::uint64_t{1} << 20U;
+  constexpr std::uint64_t kFew = 4;
   const auto p = static_cast<std::uint64_t>(std::max(ranks, 1));
-  if (p <= 2) return "; all_reduce plain: 0-512KiB naive, 512KiB-2MiB direct, 2MiB- naive";
+  if (p <= 2) return "; all_reduce plain: naive";
+  if (!own_core && p <= kFew) return "; all_reduce plain: 0-4KiB naive, 4KiB-64KiB recursive_doubling, 64KiB- direct";
   const std::string end = exact_bytes(std::bit_floor(std::max<std::uint64_t>(1024, kExchanged / (p * p))));
-  const bool few_at_once = !own_core && p > 4;
-  return fmt::format("; all_reduce plain: 0-{0} naive, {0}{1}", end,
-                     few_at_once ? "-256KiB star, 256KiB- direct" : "- direct");
+  return fmt::format("; all_reduce plain: 0-{0} naive, {0}- direct", end);
 }
 
 /// With a core to itself a rank is cheapest left alone for small messages (whole letters, shm/letterbox.h), and many
@@ -209,8 +209,10 @@ std::string built_in_over_memory(int ranks) {
   const std::string reduce = fmt::format("0-{0} star, {0}- direct", own_core ? "8KiB" : "32KiB");
   const std::string plain_reduce = ranks <= 2 ? "star" : "0-64KiB star, 64KiB- double_tree";
   return "all_reduce: " + all_reduce + plain_all_reduce(ranks, own_core) +
-         "; reduce_scatter: direct; all_gather: direct; broadcast: 0-64KiB tree, 64KiB- direct; reduce: " + reduce +
-         "; reduce plain: " + plain_reduce + "; gather: star; scatter: star; all_to_all: direct; barrier: naive";
+         "; reduce_scatter: direct; all_gather: direct; broadcast: 0-64KiB tree, 64KiB- direct; broadcast plain: star; "
+         "reduce: " +
+         reduce + "; reduce plain: " + plain_reduce +
+         "; gather: star; scatter: star; all_to_all: direct; barrier: naive";
 }
 
 Selection built_in_on_one_host(int ranks, Medium medium, const char* source) {

@@ -14,9 +14,9 @@ namespace lockstep {
 /// back, which takes a processor far longer than to read (cores that share a cache: 29 us for 256 KiB, not 4; AMD EPYC,
 /// family 25, model 17).
 ///
-/// What two ranks stage for each other trades places; what goes around, as in a ring, goes around the areas. A value
-/// that no other makes room for stays where it is: what goes one way only would make the first writer wait for the last
-/// reader.
+/// What two ranks stage for each other trades places; what each rank hands on to the next one, all around, goes around
+/// the areas. A value that no other makes room for stays where it is: what goes one way only would make the first
+/// writer wait for the last reader.
 ///
 /// The same on all ranks: it is derived from the whole schedule.
 class StagingRotations {
