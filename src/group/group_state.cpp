@@ -23,12 +23,13 @@ void copy_own_block(const Task& task, const Identity& identity) {
                 static_cast<const std::byte*>(task.input) + block.input_offset, block.bytes, false);
 }
 
-/// As long as a link of 4 Gbit/s takes for what this rank sends in a step: what comes meanwhile stands in the kernel's
-/// buffers, of some MiB, and a peer that waits for the next step's bytes does not wait for much longer than for them.
+/// As long as a link of 4 Gbit/s takes for what this rank sends in a step of a piece: what comes meanwhile stands in
+/// the kernel's buffers, of some MiB, and a peer that waits for the next step's bytes does not wait for much longer
+/// than for them.
 std::chrono::microseconds rest_during(const PreparedOperation& operation) {
   constexpr std::uint64_t kBytesInAMicrosecond = 500;
   constexpr std::uint64_t kMost = 8000;
-  const auto steps = static_cast<std::uint64_t>(std::max(1, operation.steps));
+  const auto steps = static_cast<std::uint64_t>(std::max(1, operation.steps) * operation.running->pieces());
   return std::chrono::microseconds(std::min(kMost, operation.wire_bytes / steps / kBytesInAMicrosecond));
 }
 

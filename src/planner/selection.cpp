@@ -161,14 +161,15 @@ constexpr const char* kBuiltInOverMessages =
     "all_to_all: pairwise; barrier: recursive_doubling";
 
 /// On one host bytes go nowhere: the cores that all ranks share copy them, so that fewer messages win. Ranks that take
-/// turns have little on its way at a time (transport/tcp/send_buffer.h); beyond what caches hold, who sends to
-/// neighbours then has less to wait for. Of two ranks with much to copy one had better send while the other receives.
+/// turns have little on its way at a time (transport/tcp/send_buffer.h, turns.h); who sends to neighbours then has less
+/// to wait for, and soon sends on what it has got. Of two ranks with much to copy one had better send while the other
+/// receives.
 constexpr const char* kBuiltInOverLoopback =
     "all_reduce: 0-64KiB recursive_doubling, 64KiB- halving_doubling; all_gather: recursive_doubling";
 constexpr const char* kBuiltInOverLoopbackInTurns =
     "all_reduce: 0-64KiB recursive_doubling, 64KiB-1MiB halving_doubling, 1MiB- ring";
 constexpr const char* kBuiltInOverLoopbackOfFourInTurns =
-    "all_reduce: 0-64KiB recursive_doubling, 64KiB-4MiB halving_doubling, 4MiB- circulant";
+    "all_reduce: 0-64KiB recursive_doubling, 64KiB-8MiB halving_doubling, 8MiB- ring";
 constexpr const char* kBuiltInOverLoopbackOfTwo =
     "all_reduce: 0-256KiB recursive_doubling, 256KiB-24MiB halving_doubling, 24MiB- star";
 

@@ -134,7 +134,7 @@ TEST(Selection, OverTcpOnOneHostFewerMessagesWinWhileCachesHoldThem) {
   const auto of_cores = [](int ranks, const char* in_turns) {
     return ranks > cpus_within_quota() ? in_turns : "halving_doubling";
   };
-  EXPECT_EQ(picked(4, Medium::kTcp), of_cores(4, "circulant"));
+  EXPECT_EQ(picked(4, Medium::kTcp), of_cores(4, "ring"));
   EXPECT_EQ(picked(4, Medium::kTcp, {5, 5, 5, 5}), picked(4, Medium::kTcp));
   EXPECT_EQ(picked(8, Medium::kTcp), of_cores(8, "ring"));
   EXPECT_EQ(picked(1 << 14, Medium::kTcp), of_cores(1 << 14, "ring")) << "no machine has so many cores";

@@ -6,6 +6,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <span>
 
 namespace lockstep {
 
@@ -15,6 +16,9 @@ std::size_t index(int value) { return static_cast<std::size_t>(value); }
 
 /// A contribution is combined once so much of it is there, or all: little pieces are not worth a call.
 constexpr std::size_t kWorthwhileBytes = std::size_t{32} << 10;
+
+/// A slice of a chunk is no smaller, or what each transfer costs beside its bytes would be more than pieces gain.
+constexpr std::size_t kLeastSliceBytes = std::size_t{64} << 10;
 
 }  // namespace
 
@@ -27,10 +31,12 @@ MessageOperation::MessageOperation(MessageTransport& transport, ReceiveBuffers& 
       dtype_(announcement_.dtype),
       op_(announcement_.op),
       incoming_from_(index(transport.size()), MessagePlan::kNone) {
+  const bool only_meets = announcement_.collective == Collective::kBarrier || setup.only_meets;
+  if (!only_meets) cut_into_pieces();
   progress_.chunks.resize(index(plan_->chunks));
   progress_.moved.resize(plan_->moves.size());
   progress_.sent.resize(plan_->sends.size());
-  if (announcement_.collective == Collective::kBarrier || setup.only_meets) {
+  if (only_meets) {
     // Whoever has heard from everybody may leave, so there must be something to hear: a byte for each chunk of nothing.
     token_.resize(index(plan_->chunks));
     dtype_ = DataType::kUInt8;
@@ -50,9 +56,17 @@ MessageOperation::MessageOperation(MessageTransport& transport, ReceiveBuffers& 
   operands_.reserve(index(transport.size()));
 }
 
+void MessageOperation::cut_into_pieces() {
+  if (transport_.piece_bytes() == 0) return;
+  layout_.slice(std::max(kLeastSliceBytes, transport_.piece_bytes() / index(plan_->chunks)));
+  if (layout_.pieces() == 1) return;
+  plan_ = std::make_shared<const MessagePlan>(in_pieces(*plan_, static_cast<int>(layout_.pieces())));
+}
+
 void MessageOperation::measure_chunks() {
   for (int chunk = 0; chunk < plan_->chunks; ++chunk) {
-    progress_.chunks[index(chunk)].bytes = token_.empty() ? layout_.input(chunk, 0).count * size_of(dtype_) : 1;
+    const auto [of_piece, piece] = slice_of(chunk);
+    progress_.chunks[index(chunk)].bytes = token_.empty() ? layout_.input(of_piece, piece).count * size_of(dtype_) : 1;
   }
 }
 
@@ -65,8 +79,9 @@ void MessageOperation::place_chunks() {
     }
     // Nothing is ever written to an input that is not the output.
     auto* const input = static_cast<std::byte*>(const_cast<void*>(call().input));
-    place.input = input + layout_.input(chunk, 0).offset_bytes;
-    place.output = static_cast<std::byte*>(call().output) + layout_.output(chunk, 0).offset_bytes;
+    const auto [of_piece, piece] = slice_of(chunk);
+    place.input = input + layout_.input(of_piece, piece).offset_bytes;
+    place.output = static_cast<std::byte*>(call().output) + layout_.output(of_piece, piece).offset_bytes;
   }
 }
 
@@ -104,8 +119,11 @@ bool MessageOperation::complete() const {
 }
 
 bool MessageOperation::combine() {
+  // What has come of pieces further on can wait until they are next.
+  const std::size_t moves_of_two_pieces = 2 * plan_->moves.size() / index(plan_->pieces);
+  const std::size_t end = std::min(reductions_.size(), open_reduction_ + moves_of_two_pieces);
   bool any = false;
-  for (std::size_t i = open_reduction_; i < reductions_.size(); ++i) any |= combine(reductions_[i]);
+  for (std::size_t i = open_reduction_; i < end; ++i) any |= combine(reductions_[i]);
   while (open_reduction_ < reductions_.size()) {
     const int move = reductions_[open_reduction_];
     if (progress_.moved_by(move) < progress_.bytes_of(plan_->moves[index(move)].chunk)) break;
@@ -195,7 +213,8 @@ void MessageOperation::find_needs() {
 }
 
 void MessageOperation::record_moves() const {
-  for (const MessagePlan::Move& move : plan_->moves) {
+  // Those of the first piece are the schedule's; the others do the same to theirs.
+  for (const MessagePlan::Move& move : std::span(plan_->moves).first(plan_->moves.size() / index(plan_->pieces))) {
     for (const int source : move.sources) record({move.step, {move.kind, move.chunk, source, plan_->rank}});
   }
 }

@@ -7,13 +7,15 @@
 #include "transport/message_transport.h"
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace lockstep {
 
 /// A collective over a transport that shows no memory: each rank sends its part of the schedule and takes in what is
 /// meant for it, from and to the caller's memory. All transfers whose bytes are there are under way at once; what
-/// arrives is combined while the rest arrives, and sent on while it is combined.
+/// arrives is combined while the rest arrives, and sent on while it is combined. A large buffer goes through the
+/// schedule in pieces where the transport asks for that.
 class MessageOperation final : public RunningOperation {
  public:
   struct Setup {
@@ -31,10 +33,17 @@ class MessageOperation final : public RunningOperation {
 
   void wait_for_peer_until(Time at_most) override;
   void add_awaited_sockets(std::vector<pollfd>& sockets) override;
+  int pieces() const override { return plan_->pieces; }
 
  private:
   void enter() override;
   bool go_on() override;
+  void cut_into_pieces();
+  /// Which chunk of which piece the plan calls that.
+  std::pair<int, std::size_t> slice_of(int chunk) const {
+    const int of_piece = plan_->chunks / plan_->pieces;
+    return {chunk % of_piece, static_cast<std::size_t>(chunk / of_piece)};
+  }
   void measure_chunks();
   void place_chunks();
   bool combine();

@@ -110,47 +110,57 @@ void place_own_chunks(const Schedule& schedule, const Layout& layout, int rank, 
 }
 
 /// In place, out of place, and in place again, with one operation object.
-void run_and_check(const Schedule& schedule, const Shape& shape) {
-  tcp::on_transports(schedule.ranks, [&](MessageTransport& transport) {
-    const int rank = transport.rank();
-    Subject subject(transport, schedule, shape);
-    const std::uint64_t out_of_place = 2;
-    for (std::uint64_t sequence = 1; sequence <= 3; ++sequence) {
-      // Blocks of an all_to_all change places: it has two buffers always.
-      const bool in_place = sequence != out_of_place && shape.collective != Collective::kAllToAll;
-      std::vector<float> input(shape.count);
-      for (std::size_t i = 0; i < input.size(); ++i) input[i] = contribution(rank, i);
-      const std::vector<float> before = input;
-      std::vector<float> elsewhere(shape.count, -1.0F);
-      place_own_chunks(schedule, layout_of(shape, schedule), rank, input, elsewhere);
-      std::vector<float>& output = in_place ? input : elsewhere;
-      subject.run(input.data(), output.data(), sequence);
-      expect_promise(schedule, shape, rank, output);
-      if (!in_place) {
-        EXPECT_EQ(input, before) << "an input that is not the output is only read";
-      }
-    }
-  });
+void run_and_check(const Schedule& schedule, const Shape& shape, std::size_t piece_bytes = 0) {
+  tcp::on_transports(
+      schedule.ranks,
+      [&](MessageTransport& transport) {
+        const int rank = transport.rank();
+        Subject subject(transport, schedule, shape);
+        const std::uint64_t out_of_place = 2;
+        for (std::uint64_t sequence = 1; sequence <= 3; ++sequence) {
+          // Blocks of an all_to_all change places: it has two buffers always.
+          const bool in_place = sequence != out_of_place && shape.collective != Collective::kAllToAll;
+          std::vector<float> input(shape.count);
+          for (std::size_t i = 0; i < input.size(); ++i) input[i] = contribution(rank, i);
+          const std::vector<float> before = input;
+          std::vector<float> elsewhere(shape.count, -1.0F);
+          place_own_chunks(schedule, layout_of(shape, schedule), rank, input, elsewhere);
+          std::vector<float>& output = in_place ? input : elsewhere;
+          subject.run(input.data(), output.data(), sequence);
+          expect_promise(schedule, shape, rank, output);
+          if (!in_place) {
+            EXPECT_EQ(input, before) << "an input that is not the output is only read";
+          }
+        }
+      },
+      piece_bytes);
 }
 
 /// Every rank carries out its transfers of the schedule, and no others.
-void expect_carried_out(const Schedule& schedule, const Shape& shape) {
-  tcp::on_transports(schedule.ranks, [&](MessageTransport& transport) {
-    std::vector<ExecutedTransfer> carried_out;
-    const TransferRecorder recorder = [&](const ExecutedTransfer& one) { carried_out.push_back(one); };
-    Subject subject(transport, schedule, shape);
-    subject.operation.record_transfers(&recorder);
-    const std::vector<float> input(shape.count, 1.0F);
-    std::vector<float> output = input;
-    subject.run(shape.collective == Collective::kAllToAll ? input.data() : output.data(), output.data(), 1);
-    std::vector<ExecutedTransfer> planned;
-    const RankView view = view_of(schedule, transport.rank());
-    for (std::size_t step = 0; step < view.steps.size(); ++step) {
-      for (const Transfer& transfer : view.steps[step].receives) planned.push_back({static_cast<int>(step), transfer});
-    }
-    EXPECT_THAT(carried_out, testing::UnorderedElementsAreArray(planned));
-  });
+void expect_carried_out(const Schedule& schedule, const Shape& shape, std::size_t piece_bytes = 0) {
+  tcp::on_transports(
+      schedule.ranks,
+      [&](MessageTransport& transport) {
+        std::vector<ExecutedTransfer> carried_out;
+        const TransferRecorder recorder = [&](const ExecutedTransfer& one) { carried_out.push_back(one); };
+        Subject subject(transport, schedule, shape);
+        subject.operation.record_transfers(&recorder);
+        const std::vector<float> input(shape.count, 1.0F);
+        std::vector<float> output = input;
+        subject.run(shape.collective == Collective::kAllToAll ? input.data() : output.data(), output.data(), 1);
+        std::vector<ExecutedTransfer> planned;
+        const RankView view = view_of(schedule, transport.rank());
+        for (std::size_t step = 0; step < view.steps.size(); ++step) {
+          for (const Transfer& transfer : view.steps[step].receives)
+            planned.push_back({static_cast<int>(step), transfer});
+        }
+        EXPECT_THAT(carried_out, testing::UnorderedElementsAreArray(planned));
+      },
+      piece_bytes);
 }
+
+/// So small that a slice of a chunk is the smallest.
+constexpr std::size_t kSmallPiece = 1;
 
 /// By number of ranks.
 class MessageExecution : public testing::TestWithParam<int> {};
@@ -183,8 +193,28 @@ TEST(MessageOperation, MovesLongBuffersPieceByPiece) {
       SCOPED_TRACE(testing::Message() << algorithm.name << ' ' << to_string(collective));
       const Schedule schedule = algorithm.build({.collective = collective, .ranks = 3});
       run_and_check(schedule, {collective, 3 * 200'003});
+      run_and_check(schedule, {collective, 3 * 200'003}, kSmallPiece);
     }
   }
+}
+
+TEST(MessageOperation, GoesThroughItsScheduleWithEachPiece) {
+  const Schedule schedule = find_algorithm("ring").build({.collective = Collective::kAllReduce, .ranks = 2});
+  constexpr std::size_t kPiece = 256 << 10;
+  const auto pieces_of = [&](std::size_t bytes) {
+    int pieces = 0;
+    const auto prepare = [&](MessageTransport& transport) {
+      const Subject subject(transport, schedule, {Collective::kAllReduce, bytes / sizeof(float)});
+      if (transport.rank() == 0) pieces = subject.operation.pieces();
+    };
+    tcp::on_transports(2, prepare, kPiece);
+    return pieces;
+  };
+  EXPECT_EQ(pieces_of(0), 1);
+  EXPECT_EQ(pieces_of(kPiece), 1);
+  EXPECT_EQ(pieces_of(kPiece + 64 * sizeof(float)), 2);
+  EXPECT_EQ(pieces_of(10 * kPiece), 10);
+  expect_carried_out(schedule, {Collective::kAllReduce, 10 * kPiece / sizeof(float)}, kPiece);
 }
 
 /// Exchanges in which all ranks send and sum the same chunk at once: nobody overwrites what is still to be sent, and
@@ -203,6 +233,7 @@ TEST(MessageOperation, ExchangesLongChunks) {
       schedule.steps.push_back(step);
     }
     run_and_check(schedule, {Collective::kAllReduce, 700'001});
+    run_and_check(schedule, {Collective::kAllReduce, 700'001}, kSmallPiece);
     Schedule everybody{.name = "all to all",
                        .collective = Collective::kAllReduce,
                        .ranks = ranks,
@@ -215,6 +246,7 @@ TEST(MessageOperation, ExchangesLongChunks) {
       }
     }
     run_and_check(everybody, {Collective::kAllReduce, 700'001});
+    run_and_check(everybody, {Collective::kAllReduce, 700'001}, kSmallPiece);
   }
 }
 

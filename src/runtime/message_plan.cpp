@@ -87,8 +87,40 @@ class Planner {
   MessagePlan plan_;
 };
 
+/// Adds a piece that comes behind those that are there.
+void append_piece(MessagePlan& all, const MessagePlan& one) {
+  const int moves = static_cast<int>(all.moves.size());
+  const int sends = static_cast<int>(all.sends.size());
+  const auto in_its_piece = [&](int move) { return move == MessagePlan::kNone ? move : move + moves; };
+  for (MessagePlan::Move move : one.moves) {
+    move.chunk += all.chunks;
+    move.after_move = in_its_piece(move.after_move);
+    for (int& send : move.after_sends) send += sends;
+    all.moves.push_back(std::move(move));
+  }
+  for (MessagePlan::Send send : one.sends) {
+    send.chunk += all.chunks;
+    send.after_move = in_its_piece(send.after_move);
+    all.sends.push_back(send);
+  }
+  for (std::size_t i = 0; i < one.streams.size(); ++i) {
+    MessagePlan::Stream& stream = all.streams[i];
+    for (const int send : one.streams[i].sends) stream.sends.push_back(send + sends);
+    for (const auto& arrival : one.streams[i].arrivals)
+      stream.arrivals.push_back({arrival.move + moves, arrival.source});
+  }
+  all.chunks += one.chunks;
+  ++all.pieces;
+}
+
 }  // namespace
 
 MessagePlan make_message_plan(const Schedule& schedule, int rank) { return Planner(schedule, rank).take(); }
+
+MessagePlan in_pieces(const MessagePlan& one, int pieces) {
+  MessagePlan all = one;
+  while (all.pieces < pieces) append_piece(all, one);
+  return all;
+}
 
 }  // namespace lockstep

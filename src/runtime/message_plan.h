@@ -45,13 +45,18 @@ struct MessagePlan {
   std::string algorithm;
   int rank = 0;
   int ranks = 1;
-  int chunks = 1;
-  std::vector<Move> moves;      ///< by step, then chunk
-  std::vector<Send> sends;      ///< by step, then chunk
+  int chunks = 1;  ///< of all pieces: chunk c of piece k comes k times the chunks of one behind chunk c of the first
+  int pieces = 1;
+  std::vector<Move> moves;      ///< by piece, step, chunk
+  std::vector<Send> sends;      ///< by piece, step, chunk
   std::vector<Stream> streams;  ///< one for each peer that anything goes to or comes from, ascending
 };
 
 /// `schedule` may be the whole or `rank`'s view; it must have been proved.
 MessagePlan make_message_plan(const Schedule& schedule, int rank);
+
+/// The plan of one piece for so many pieces of the buffer, one after the other. No piece waits for another but in its
+/// place on the streams.
+MessagePlan in_pieces(const MessagePlan& one, int pieces);
 
 }  // namespace lockstep

@@ -42,6 +42,32 @@ TEST(MessagePlan, SaysWhatEachTransferWaitsFor) {
   EXPECT_THAT(plan.streams[1].sends, ElementsAre(2, 3));
 }
 
+/// Of three that pass a chunk on: the second piece is like the first, behind it on every stream.
+TEST(MessagePlan, PiecesFollowEachOther) {
+  const Schedule schedule{.name = "by hand",
+                          .collective = Collective::kAllReduce,
+                          .ranks = 3,
+                          .chunks = 2,
+                          .steps = {{{kReduce, 1, 0, 1}}, {{kReduce, 1, 1, 2}}, {{kCopy, 1, 2, 1}}}};
+  const MessagePlan one = make_message_plan(schedule, 1);
+  EXPECT_EQ(one.pieces, 1);
+  const MessagePlan plan = in_pieces(one, 3);
+  EXPECT_EQ(plan.pieces, 3);
+  EXPECT_EQ(plan.chunks, 6);
+  ASSERT_EQ(plan.moves.size(), 6U);
+  EXPECT_EQ(plan.moves[2].chunk, 3);
+  EXPECT_EQ(plan.moves[2].after_move, MessagePlan::kNone) << "it holds what it held at the start";
+  EXPECT_EQ(plan.moves[3].after_move, 2);
+  EXPECT_THAT(plan.moves[5].after_sends, ElementsAre(2));
+  ASSERT_EQ(plan.sends.size(), 3U);
+  EXPECT_EQ(plan.sends[2].chunk, 5);
+  EXPECT_EQ(plan.sends[2].after_move, 4);
+  ASSERT_EQ(plan.streams.size(), 2U);
+  EXPECT_EQ(plan.streams[0].arrivals[1].move, 2);
+  EXPECT_THAT(plan.streams[1].sends, ElementsAre(0, 1, 2));
+  EXPECT_EQ(plan.streams[1].arrivals[2].move, 5);
+}
+
 TEST(MessagePlan, ListsSourcesInAscendingOrder) {
   const Schedule schedule{.name = "by hand",
                           .collective = Collective::kReduce,

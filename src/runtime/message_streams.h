@@ -35,7 +35,7 @@ std::size_t free_to_write(const MessagePlan::Move& move, const MessageProgress& 
 /// long they are.
 class ReceiveBuffer {
  public:
-  static constexpr std::size_t kBytes = std::size_t{256} << 10;
+  static constexpr std::size_t kBytes = std::size_t{512} << 10;
 
   /// Made at first use.
   std::byte* data();

@@ -79,6 +79,9 @@ class RunningOperation {
   virtual void add_awaited_sockets(std::vector<pollfd>& /*sockets*/) {}
   void wait_for_peer() { wait_for_peer_until(Time::max()); }
 
+  /// How often it goes through its schedule, each time with a piece of the buffers.
+  virtual int pieces() const { return 1; }
+
   const Announcement& announcement() const { return announcement_; }
   const Call& call() const { return *call_; }
 

@@ -32,6 +32,7 @@ class SharedMemoryOperation final : public RunningOperation {
   SharedMemoryOperation(Transport& transport, StagingRing& staging, Setup setup);
 
   void wait_for_peer_until(Time at_most) override;
+  int pieces() const override { return static_cast<int>(layout_.pieces()); }
 
  private:
   struct Peer {

@@ -31,6 +31,10 @@ class MessageTransport : public ByteStreams {
   /// Memory that is good to send from. Throws kOutOfMemory.
   virtual RegisteredMemory allocate(std::size_t bytes) = 0;
 
+  /// How much of a large buffer a collective had better take through its schedule at a time; 0: all of it. The same on
+  /// every rank.
+  virtual std::size_t piece_bytes() const { return 0; }
+
   /// Other streams, for messages from one rank to another, which collectives neither wait for nor hold up.
   virtual ByteStreams& messages() = 0;
 

@@ -2,12 +2,14 @@
 
 #include "base/environment.h"
 #include "transport/tcp/gate.h"
+#include "transport/tcp/turns.h"
 #include "transport/verdict.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <lockstep/error.h>
 
+#include <algorithm>
 #include <array>
 #include <stdexcept>
 #include <thread>
@@ -47,6 +49,7 @@ class Joiner {
       tell_all(Verdict::no(error));
       throw;
     }
+    if (all_on_loopback()) host_.piece_bytes = piece_bytes_over_loopback(request_.ranks_here);
     tell_all(Verdict::yes());
     admit_rest(gate, kChannels - 1);
     return std::move(host_);
@@ -75,6 +78,12 @@ class Joiner {
   }
 
  private:
+  /// Whether every other rank takes connections where only this machine can make them.
+  bool all_on_loopback() const {
+    return std::all_of(addresses_.begin() + 1, addresses_.end(),
+                       [](const Address::Wire& one) { return Address::from_wire(one).is_loopback(); });
+  }
+
   FileDescriptor& place(int peer, Channel channel) {
     Host::Link& link = host_.links[index(peer)];
     switch (channel) {
@@ -164,6 +173,8 @@ class Joiner {
     (void)send_all(socket, &verdict, sizeof verdict, deadline_);
     if (verdict.accepted == 0) return;
     (void)send_all(socket, addresses_.data(), addresses_.size() * sizeof(Address::Wire), deadline_);
+    const std::uint64_t piece_bytes = host_.piece_bytes;
+    (void)send_all(socket, &piece_bytes, sizeof piece_bytes, deadline_);
   }
   void tell_all(const Verdict& verdict) {
     for (int peer = 1; peer < request_.size; ++peer) tell(place(peer, Channel::kControl), verdict);
@@ -177,8 +188,11 @@ class Joiner {
     if (receive_all(socket, &verdict, sizeof verdict, patience) != Moved::kAll) throw_waited(0, "to let it join");
     verdict.require_accepted(request_.rank);
     const std::size_t bytes = addresses_.size() * sizeof(Address::Wire);
-    if (receive_all(socket, addresses_.data(), bytes, patience) != Moved::kAll)
+    std::uint64_t piece_bytes = 0;
+    if (receive_all(socket, addresses_.data(), bytes, patience) != Moved::kAll ||
+        receive_all(socket, &piece_bytes, sizeof piece_bytes, patience) != Moved::kAll)
       throw_waited(0, "to introduce the others");
+    host_.piece_bytes = piece_bytes;
   }
 
   [[noreturn]] void throw_waited(int peer, const std::string& what) const {

@@ -3,6 +3,7 @@
 #include "transport/tcp/crowd_for_tests.h"
 #include "transport/tcp/hmac.h"
 #include "transport/tcp/tcp_socket.h"
+#include "transport/tcp/turns.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -112,6 +113,18 @@ TEST_F(JoinTest, ConnectsEachTwoRanks) {
     EXPECT_THAT(join(world(size)), testing::Each(""));
     expect_each_two_connected(size);
   }
+}
+
+TEST_F(JoinTest, Rank0SaysInWhatPiecesLargeBuffersGo) {
+  constexpr int kMany = 1 << 14;  // no machine has so many cores
+  std::vector<JoinRequest> requests = world(3);
+  requests[0].ranks_here = kMany;
+  ASSERT_THAT(join(requests), testing::Each(""));
+  for (const Host& host : hosts_) EXPECT_EQ(host.piece_bytes, piece_bytes_over_loopback(kMany));
+  requests[0].ranks_here = 1;
+  requests[1].ranks_here = kMany;
+  ASSERT_THAT(join(requests), testing::Each(""));
+  for (const Host& host : hosts_) EXPECT_EQ(host.piece_bytes, 0U);
 }
 
 TEST_F(JoinTest, NobodyListensAfterwards) {

@@ -1,6 +1,6 @@
 #include "transport/tcp/streams.h"
 
-#include "topology/cpu_quota.h"
+#include "transport/tcp/turns.h"
 
 #include <sys/socket.h>
 
@@ -12,10 +12,7 @@ namespace lockstep::tcp {
 
 namespace {
 
-int patience_for(int ranks_here) {
-  const bool own_core = ranks_here <= cpus_within_quota();
-  return own_core ? 200 : 4;
-}
+int patience_for(int ranks_here) { return take_turns(ranks_here) ? 4 : 200; }
 
 msghdr message_of(std::span<const iovec> spans) {
   msghdr message{};

@@ -1,7 +1,7 @@
 #include "transport/tcp/tcp_socket.h"
 
-#include "topology/cpu_quota.h"
 #include "transport/tcp/send_buffer.h"
+#include "transport/tcp/turns.h"
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
@@ -213,9 +213,9 @@ Moved receive_all(const FileDescriptor& socket, void* data, std::size_t bytes, D
 
 void prepare(const FileDescriptor& socket, int ranks_here) {
   const bool loopback = Address::of(socket).is_loopback();
-  const bool takes_turns = loopback && ranks_here > cpus_within_quota();
   set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
-  if (const auto bytes = send_buffer_bytes(takes_turns)) set_option(socket, SOL_SOCKET, SO_SNDBUF, *bytes);
+  if (const auto bytes = send_buffer_bytes(loopback && take_turns(ranks_here)))
+    set_option(socket, SOL_SOCKET, SO_SNDBUF, *bytes);
   set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1);  // what lies between forgets connections that are silent
   set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, 10);
   set_option(socket, IPPROTO_TCP, TCP_KEEPINTVL, 5);

@@ -40,6 +40,7 @@ class TcpTransport final : public MessageTransport {
  public:
   explicit TcpTransport(Host host)
       : ranks_here_(host.ranks_here),
+        piece_bytes_(host.piece_bytes),
         listen_on_(std::move(host.listen_on)),
         secret_(host.secret),
         peers_(host.rank, take(host.links, &Host::Link::control)),
@@ -64,6 +65,7 @@ class TcpTransport final : public MessageTransport {
     data_.add_sockets(needs, sockets);
   }
   int patience() const override { return data_.patience(); }
+  std::size_t piece_bytes() const override { return piece_bytes_; }
   ByteStreams& messages() override { return messages_; }
   std::uint64_t bytes_sent() const override { return data_.bytes_sent() + messages_.bytes_sent(); }
 
@@ -94,6 +96,7 @@ class TcpTransport final : public MessageTransport {
 
  private:
   int ranks_here_;
+  std::size_t piece_bytes_;
   std::string listen_on_;
   std::optional<Secret> secret_;
   FileDescriptor meeting_;  ///< where this rank listens for a meeting that it opened

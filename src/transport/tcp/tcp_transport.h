@@ -4,6 +4,7 @@
 #include "base/secret.h"
 #include "transport/message_transport.h"
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,9 +21,10 @@ struct Host {
     FileDescriptor messages;  ///< from one rank to another
   };
   int rank = 0;
-  std::vector<Link> links;  ///< by rank; our own is empty
-  int ranks_here = 1;       ///< how many ranks share this machine's cores
-  std::string listen_on;    ///< as in JoinRequest
+  std::vector<Link> links;      ///< by rank; our own is empty
+  int ranks_here = 1;           ///< how many ranks share this machine's cores
+  std::size_t piece_bytes = 0;  ///< as MessageTransport's, which rank 0 decides
+  std::string listen_on;        ///< as in JoinRequest
   std::optional<Secret> secret;
 };
 

@@ -1,0 +1,17 @@
+#include "transport/tcp/turns.h"
+
+#include "topology/cpu_quota.h"
+
+#include <gtest/gtest.h>
+
+namespace lockstep::tcp {
+
+TEST(Turns, AreTakenByMoreRanksThanCores) {
+  const int cores = cpus_within_quota();
+  EXPECT_FALSE(take_turns(cores));
+  EXPECT_TRUE(take_turns(cores + 1));
+  EXPECT_EQ(piece_bytes_over_loopback(cores), 0U);
+  EXPECT_GT(piece_bytes_over_loopback(cores + 1), 0U);
+}
+
+}  // namespace lockstep::tcp
