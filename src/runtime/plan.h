@@ -104,7 +104,8 @@ Plan make_in_place_plan(const Schedule& schedule, int rank);
 bool runs_in_place(const Schedule& schedule);
 
 /// For any memory and any schedule: what peers read is put into the staging area first, and no other rank touches this
-/// rank's buffers. One use of the area after another, values go on to each other's places.
+/// rank's buffers, in which this rank keeps what it adds to itself. One use of the area after another, values go on to
+/// each other's places.
 Plan make_staged_plan(const Schedule& schedule, int rank);
 
 }  // namespace lockstep

@@ -87,16 +87,14 @@ class StagedPlanner {
         .chunk = intake.chunk, .operands = {}, .targets = {}, .transfers = transfers_of(intake, step, view_.rank)};
     for (const int rank : combined_ranks(intake, view_.rank)) {
       const Plan::Stage value{.rank = rank, .chunk = intake.chunk, .version = versions_.at(rank, intake.chunk, step)};
-      move.operands.push_back(rank == view_.rank ? own_value(value) : staged(value));
+      const auto own_memory = value.version == 0 ? Plan::Memory::kInput : Plan::Memory::kOutput;
+      move.operands.push_back(rank == view_.rank ? own(own_memory) : staged(value));
     }
     const int made = versions_.at(view_.rank, intake.chunk, step + 1);
-    const auto& all = versions_.of(view_.rank, intake.chunk);
     if (is_read(intake.chunk, made)) {
       move.targets.push_back(staged({.rank = view_.rank, .chunk = intake.chunk, .version = made}));
     }
-    if (!is_read(intake.chunk, made) || made + 1 == static_cast<int>(all.size())) {
-      move.targets.push_back(own(Plan::Memory::kOutput));
-    }
+    if (stays_here(intake.chunk, made)) move.targets.push_back(own(Plan::Memory::kOutput));
     move.finishes = finishing_[static_cast<std::size_t>(intake.chunk)] == step;
     return move;
   }
@@ -108,10 +106,15 @@ class StagedPlanner {
   Plan::Place staged(const Plan::Stage& value) const {
     return {value.rank, Plan::Memory::kStaging, value.version, rotations_.of(value)};
   }
-  /// Where this rank itself finds a version of its own.
-  Plan::Place own_value(const Plan::Stage& value) const {
-    if (value.version == 0) return own(Plan::Memory::kInput);
-    return is_read(value.chunk, value.version) ? staged(value) : own(Plan::Memory::kOutput);
+  /// Whether a version that was made here is needed here: as the result, or since this rank adds to it. What it staged
+  /// it does not read again: the lines would go back and forth between it and who reads them there.
+  bool stays_here(int chunk, int number) const {
+    const auto& all = versions_.of(view_.rank, chunk);
+    if (at(number) + 1 == all.size()) return true;
+    const auto& receives = view_.steps[at(all[at(number) + 1].step)].receives;
+    return std::any_of(receives.begin(), receives.end(), [&](const Transfer& transfer) {
+      return transfer.chunk == chunk && transfer.kind == TransferKind::kReduce;
+    });
   }
 
   /// Whether all that the schedule does is that each rank stages values for one other, and writes the next ones where
@@ -144,13 +147,10 @@ class StagedPlanner {
     }
   }
 
-  /// Until everybody is done with a value: those who read it, and who staged it and may still add to it (what was there
-  /// at the start it finds in its input).
-  void await_end_of(const Plan::Stage& value, Waits& waits) const {
-    const auto& all = versions_.of(value.rank, value.chunk);
-    for (const auto& reader : all[at(value.version)].readers) waits.add(reader.rank, ticks_once_taken_in(reader));
-    const std::size_t next = at(value.version) + 1;
-    if (value.version > 0 && next < all.size()) waits.add(value.rank, ticks_once_made(all[next]));
+  void await_readers_of(const Plan::Stage& value, Waits& waits) const {
+    for (const auto& reader : versions_.of(value.rank, value.chunk)[at(value.version)].readers) {
+      waits.add(reader.rank, ticks_once_taken_in(reader));
+    }
   }
 
   /// The same plan writes each value where the next of its rotation lay, whichever turn it is; any other plan may write
@@ -164,10 +164,10 @@ class StagedPlanner {
         const Plan::Stage value{.rank = view_.rank, .chunk = chunk, .version = number};
         if (!is_read(chunk, number)) continue;
         const Plan::Seat seat = rotations_.of(value);
-        await_end_of(rotations_.next(value), after_turning);
-        await_end_of(value, after);
+        await_readers_of(rotations_.next(value), after_turning);
+        await_readers_of(value, after);
         if (!seat.rotates()) continue;
-        for (const Plan::Stage& other : plan_.rotations[at(seat.rotation)]) await_end_of(other, after);
+        for (const Plan::Stage& other : plan_.rotations[at(seat.rotation)]) await_readers_of(other, after);
       }
     }
     plan_.after = after.take();

@@ -41,16 +41,15 @@ TEST(StagedPlan, APartialSumThatIsOverwrittenNeverComesHome) {
             "4 end after 2>=3, turning after");
 }
 
-TEST(StagedPlan, WhoGoesOnWithAValueThatItStagedIsWaitedForByWhoWritesThereNext) {
-  // Rank 1 adds to its sum of step 0, which rank 0 alone reads, in step 2. Where that stood rank 0 writes next.
+TEST(StagedPlan, WhoAddsToWhatItStagedKeepsItHomeToo) {
   const Schedule schedule{.name = "sum, show, sum on",
                           .ranks = 3,
                           .chunks = 1,
                           .steps = {{{kReduce, 0, 0, 1}}, {{kCopy, 0, 1, 0}}, {{kReduce, 0, 2, 1}}}};
-  EXPECT_EQ(describe(make_staged_plan(schedule, 0)),
-            "0 after | 0: in0 -> stage0.0>1.1.0\n"
-            "2 after 1>=2 | 0: stage1.1>0.0.0 -> out0\n"
-            "4 end after 1>=4, turning after 1>=4");
+  EXPECT_EQ(describe(make_staged_plan(schedule, 1)),
+            "1 after 0>=1 | 0: stage0.0>1.1.0 in1 -> stage1.1>0.0.0 out1\n"
+            "3 after 2>=1 | 0: out1 stage2.0 -> out1 !\n"
+            "4 end after 0>=3, turning after");
 }
 
 TEST(StagedPlan, WhoGoesOnAroundARingWaitsForItsNeighbourAlone) {
