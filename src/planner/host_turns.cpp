@@ -10,7 +10,7 @@ namespace lockstep {
 HostTurns::HostTurns(const std::vector<Plan>& plans, const Host& host, const HostCosts& seconds)
     : plans_(plans), host_(host), seconds_(seconds), ranks_(plans.size()), cores_(at(host.cores)) {
   static_assert(StagingRing::kSlots == std::tuple_size_v<decltype(Rank::slot_users)>);
-  for (int core = 0; core < host.cores; ++core) cores_[at(core)].current = core;
+  for (int core = 0; core < host.cores; ++core) cores_[at(core)].current = first_on_core(core);
 }
 
 HostCosts HostTurns::run(const Length& length, const MoveCosts& move_costs) {
@@ -38,9 +38,7 @@ HostCosts HostTurns::run(const Length& length, const MoveCosts& move_costs) {
   return costs;
 }
 
-int HostTurns::ranks_on(int core) const {
-  return (static_cast<int>(ranks_.size()) - core + host_.cores - 1) / host_.cores;
-}
+int HostTurns::ranks_on(int core) const { return first_on_core(core + 1) - first_on_core(core); }
 
 bool HostTurns::is_within_step(int rank) const { return ranks_[at(rank)].move > 0 || ranks_[at(rank)].part > 0; }
 
@@ -82,10 +80,11 @@ std::optional<HostTurns::Next> HostTurns::next_of(int number) const {
   const Core& core = cores_[at(number)];
   if (is_within_step(core.current)) return Next{core.now.seconds, core.current, 0, {}};
   const int ranks = ranks_on(number);
+  const int first = first_on_core(number);
   std::optional<Next> earliest;
   double now = core.now.seconds;
   for (int visits = 0; visits < ranks; ++visits) {
-    const int rank = number + (core.current / host_.cores + visits) % ranks * host_.cores;
+    const int rank = first + (core.current - first + visits) % ranks;
     if (ranks_[at(rank)].operation == operations_) continue;
     if (const auto moment = ready(rank)) {
       if (moment->seconds <= now) return Next{now, rank, visits, {}};

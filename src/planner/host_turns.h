@@ -2,6 +2,7 @@
 
 #include "planner/host_costs.h"
 #include "runtime/plan.h"
+#include "topology/dealing.h"
 
 #include <array>
 #include <cstddef>
@@ -21,7 +22,7 @@ class HostTurns {
     bool is_staged = false;
     int pieces = 1;
     int parts = 1;  ///< of a move, one after the other: what other cores do meanwhile comes between
-    int cores = 1;  ///< no more than ranks, which are dealt to them in turn
+    int cores = 1;  ///< no more than ranks, of which neighbours share one
   };
   /// Operations that follow each other: until all ranks have fallen into step, and those that are counted.
   struct Length {
@@ -94,7 +95,9 @@ class HostTurns {
     bool is_stale = true;  ///< `next` may not hold any more
   };
 
-  int core_of(int rank) const { return rank % host_.cores; }
+  int count() const { return static_cast<int>(ranks_.size()); }
+  int core_of(int rank) const { return share_of(rank, count(), host_.cores); }
+  int first_on_core(int core) const { return first_on(core, count(), host_.cores); }
   int ranks_on(int core) const;
   bool is_within_step(int rank) const;
   void spend(Core& core, HostCosts::Cost cost, double amount);

@@ -7,6 +7,7 @@
 #include "runtime/letter_operation.h"
 #include "runtime/shared_memory_operation.h"
 #include "runtime/staging_ring.h"
+#include "topology/dealing.h"
 #include "transport/shm/letterbox.h"
 
 #include <algorithm>
@@ -52,13 +53,13 @@ class Memory {
         operations_(at(job.schedule.ranks)),
         caches_(machine, cores, at(job.schedule.ranks) * at(places_a_rank_) * at(cut.blocks), cut.block_bytes) {
     for (std::size_t block = 0; block < at(job.schedule.ranks) * blocks_a_rank(); ++block) {
-      caches_.give(block, static_cast<int>(block / blocks_a_rank()) % cores);
+      caches_.give(block, core_of(static_cast<int>(block / blocks_a_rank())));
     }
   }
 
   void move(const Plan::Move& move, const HostTurns::Where& where, std::size_t past_caches, HostCosts& costs) {
     int& operation = operations_[at(where.rank)];
-    if (operation != where.operation) caches_.touch_others(where.rank % cores_, touched_between_);
+    if (operation != where.operation) caches_.touch_others(core_of(where.rank), touched_between_);
     operation = where.operation;
     accesses_.clear();
     const auto access = [&](const Plan::Place& place) -> HostCaches::Access& {
@@ -75,10 +76,11 @@ class Memory {
       target.writes = true;
       target.past_caches = i < past_caches;
     }
-    caches_.pass(where.rank % cores_, accesses_, costs);
+    caches_.pass(core_of(where.rank), accesses_, costs);
   }
 
  private:
+  int core_of(int rank) const { return share_of(rank, job_.schedule.ranks, cores_); }
   /// Input and output are one buffer but in an all_to_all.
   int buffers() const { return keeps_input_ ? 2 : 1; }
   int staged_chunks() const {

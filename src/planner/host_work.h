@@ -31,7 +31,7 @@ inline constexpr double kTouchedPerModelByte = 4;
 /// How much of what costs time one operation has that follows others like it, along the longest chain of what had to
 /// wait for what.
 ///
-/// Found by letting the plans run on the machine's cores, to which ranks are dealt in turn: a core runs a rank until it
+/// Found by letting the plans run on the machine's cores, of which neighbours share one: a core runs a rank until it
 /// has to wait, then looks at its next; `seconds`, the price of each cost, says who comes when. Which cache data comes
 /// from follows from what the cores have touched since (HostCaches). Nothing is known of the algorithm but its plans.
 HostCosts work_of(const HostJob& job, const HostOperation& operation, const Machine& machine, const HostCosts& seconds);

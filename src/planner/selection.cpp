@@ -161,15 +161,12 @@ constexpr const char* kBuiltInOverMessages =
     "all_to_all: pairwise; barrier: recursive_doubling";
 
 /// On one host bytes go nowhere: the cores that all ranks share copy them, so that fewer messages win. Ranks that take
-/// turns have little on its way at a time (transport/tcp/send_buffer.h, turns.h); who sends to neighbours then has less
-/// to wait for, and soon sends on what it has got. Of two ranks with much to copy one had better send while the other
-/// receives.
+/// turns have little on its way at a time (transport/tcp/send_buffer.h, turns.h); of many, who sends to neighbours then
+/// has less to wait for. Of two ranks with much to copy one had better send while the other receives.
 constexpr const char* kBuiltInOverLoopback =
     "all_reduce: 0-64KiB recursive_doubling, 64KiB- halving_doubling; all_gather: recursive_doubling";
 constexpr const char* kBuiltInOverLoopbackInTurns =
     "all_reduce: 0-64KiB recursive_doubling, 64KiB-1MiB halving_doubling, 1MiB- ring";
-constexpr const char* kBuiltInOverLoopbackOfFourInTurns =
-    "all_reduce: 0-64KiB recursive_doubling, 64KiB-8MiB halving_doubling, 8MiB- ring";
 constexpr const char* kBuiltInOverLoopbackOfTwo =
     "all_reduce: 0-256KiB recursive_doubling, 256KiB-24MiB halving_doubling, 24MiB- star";
 
@@ -224,7 +221,7 @@ Selection built_in_on_one_host(int ranks, Medium medium, const char* source) {
   const auto prefer = [&](const char* text) { selection.override_with(Selection::parse(text, source)); };
   const bool in_turns = ranks > cpus_within_quota();
   prefer(ranks == 2 ? kBuiltInOverLoopbackOfTwo : kBuiltInOverLoopback);
-  if (ranks > 2 && in_turns) prefer(ranks == 4 ? kBuiltInOverLoopbackOfFourInTurns : kBuiltInOverLoopbackInTurns);
+  if (ranks > 4 && in_turns) prefer(kBuiltInOverLoopbackInTurns);
   return selection;
 }
 

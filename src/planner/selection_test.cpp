@@ -80,13 +80,23 @@ TEST(Selection, PlainMemoryIsTheSameUnlessSomethingIsSaidOfIt) {
 }
 
 TEST(Selection, TwoRanksExchangePlainMemory) {
-  for (const std::uint64_t bytes : {64ULL, 64ULL << 20U}) {
+  for (const std::uint64_t bytes : {64ULL, 1ULL << 20U, 64ULL << 20U}) {
     EXPECT_EQ(select(built_in_selection(2), Collective::kAllReduce, bytes, MemoryKind::kPlain), "naive");
     EXPECT_EQ(select(built_in_selection(2, Medium::kMpi), Collective::kAllReduce, bytes, MemoryKind::kPlain),
               select(built_in_selection(2, Medium::kMpi), Collective::kAllReduce, bytes));
   }
-  EXPECT_EQ(select(built_in_selection(2), Collective::kAllReduce, 1 << 20, MemoryKind::kPlain), "direct");
   EXPECT_EQ(select(built_in_selection(4), Collective::kAllReduce, 64 << 20, MemoryKind::kPlain), "direct");
+}
+
+TEST(Selection, FewRanksThatTakeTurnsExchangeInPairsBetweenSmallAndLarge) {
+  const bool in_turns = 4 > cpus_within_quota();
+  EXPECT_EQ(select(built_in_selection(4), Collective::kAllReduce, 16 << 10, MemoryKind::kPlain),
+            in_turns ? "recursive_doubling" : "naive");
+  EXPECT_EQ(select(built_in_selection(4), Collective::kAllReduce, 1024, MemoryKind::kPlain), "naive");
+}
+
+TEST(Selection, ABroadcastFromPlainMemoryIsStagedOnce) {
+  EXPECT_EQ(select(built_in_selection(8), Collective::kBroadcast, 1 << 20, MemoryKind::kPlain), "star");
 }
 
 TEST(Selection, RanksThatShareCoresMeetOnceForSmallMessages) {
@@ -134,7 +144,7 @@ TEST(Selection, OverTcpOnOneHostFewerMessagesWinWhileCachesHoldThem) {
   const auto of_cores = [](int ranks, const char* in_turns) {
     return ranks > cpus_within_quota() ? in_turns : "halving_doubling";
   };
-  EXPECT_EQ(picked(4, Medium::kTcp), of_cores(4, "ring"));
+  EXPECT_EQ(picked(4, Medium::kTcp), "halving_doubling");
   EXPECT_EQ(picked(4, Medium::kTcp, {5, 5, 5, 5}), picked(4, Medium::kTcp));
   EXPECT_EQ(picked(8, Medium::kTcp), of_cores(8, "ring"));
   EXPECT_EQ(picked(1 << 14, Medium::kTcp), of_cores(1 << 14, "ring")) << "no machine has so many cores";

@@ -24,7 +24,7 @@ CpuCount machine_cpus();
 std::vector<CpuSet> distribute_cpus(int shares);
 
 /// The CPUs that each rank of a job here is to be bound to: a share of its own or, where there are more ranks than
-/// CPUs, one of the shares in turn. An empty set: it should not be bound.
+/// CPUs, one that neighbours share. An empty set: it should not be bound.
 std::vector<CpuSet> deal_cpus(int ranks);
 
 /// One line for people: "2 cores, 2 threads; pinning by hwloc 2.9.0".

@@ -1,5 +1,7 @@
 #include "topology/cpus.h"
 
+#include "topology/dealing.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -84,5 +86,23 @@ TEST(Cpus, OfTheMachineAreTheSameWhereverAProcessIsBound) {
 }
 
 TEST(Cpus, DescribesItself) { EXPECT_THAT(describe_topology(), testing::HasSubstr("pinning")); }
+
+TEST(Cpus, NeighboursShareWhereThereAreTooFew) {
+  for (const int shares : {1, 2, 3, 5}) {
+    for (int ranks = shares; ranks < 20; ++ranks) {
+      for (int rank = 0; rank < ranks; ++rank) {
+        const int share = share_of(rank, ranks, shares);
+        EXPECT_LE(first_on(share, ranks, shares), rank);
+        EXPECT_LT(rank, first_on(share + 1, ranks, shares));
+      }
+      EXPECT_EQ(share_of(ranks - 1, ranks, shares), shares - 1) << "none is left without a rank";
+    }
+  }
+  const int cpus = available_cpus().threads;
+  const std::vector<CpuSet> own = distribute_cpus(cpus);
+  if (own.empty()) GTEST_SKIP() << "no shares here: " << describe_topology();
+  const std::vector<CpuSet> dealt = deal_cpus(2 * cpus);
+  for (std::size_t rank = 0; rank < dealt.size(); ++rank) EXPECT_EQ(dealt[rank], own[rank / 2]);
+}
 
 }  // namespace lockstep

@@ -71,7 +71,8 @@ TEST_P(Hosts, WhatRunsIsTheScheduleOfThePlacement) {
             [&](const ExecutedTransfer& done) { recorded[i] += hash_of(done.step, done.transfer); });
         facts.start(world, one, values.data(), buffer_of(values), {.algorithm = names[i]}).wait();
         if (world.rank() > 0) continue;
-        const std::string name = world.algorithm_for(collective, kCount * sizeof(float), {.algorithm = names[i]});
+        const std::string name = world.algorithm_for(collective, kCount * sizeof(float), {.algorithm = names[i]},
+                                                     DataType::kFloat32, /*registered=*/false);
         planned[i] = hash_of(find_algorithm(name).build(
             {.collective = collective, .ranks = world.size(), .root = one.root, .hosts = GetParam().hosts}));
       }
