@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -23,7 +24,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t kRounds = 5;
-constexpr std::chrono::seconds kPatience(20);  // an answer that comes later is none
+constexpr std::chrono::seconds kPatience(20);
 constexpr std::size_t kFewestIterations = 10;
 constexpr std::size_t kMostIterations = 5000;
 
@@ -67,6 +68,21 @@ PeerPlan plan_for(const std::string& program, const Section& section, const fs::
   return plan;
 }
 
+bench::Layout layout_of(const Section& section, std::size_t bytes) {
+  return bench::make_layout(bench::Pattern({.ranks = section.ranks, .count = bytes / sizeof(float)}), section.cold,
+                            bench::last_level_cache_bytes());
+}
+
+/// An answer that comes later is none. Buffers are filled, and checked afterwards, once a batch has used them up.
+std::chrono::milliseconds patience_for(const Section& section, std::size_t bytes, const bench::Round& round) {
+  constexpr double kLeastFilledInAMillisecond = 2e5;
+  const bench::Layout layout = layout_of(section, bytes);
+  const double fills =
+      1 + static_cast<double>(round.iterations * round.batch) / static_cast<double>(layout.operations());
+  const double filled = fills * static_cast<double>(layout.slots * layout.stride) * section.ranks;
+  return kPatience + std::chrono::milliseconds(static_cast<std::int64_t>(filled / kLeastFilledInAMillisecond));
+}
+
 /// A program's ranks; subjects that differ only in memory share them.
 struct RunningWorld {
   std::string program;
@@ -87,7 +103,7 @@ struct Runner {
     const auto start = std::chrono::steady_clock::now();
     const auto answer = world->ask(
         fmt::format("measure {} {:d} {:d} {} {}", bytes, section.cold, subject->plain, round.iterations, round.batch),
-        kPatience);
+        patience_for(section, bytes, round));
     if (!answer) return 0;
     seconds.insert(seconds.end(), answer->seconds.begin(), answer->seconds.end());
     wrong += answer->wrong;
@@ -97,9 +113,7 @@ struct Runner {
 
 void warm_up(const Section& section, std::size_t bytes, const RunOptions& options, Runner& runner) {
   constexpr std::size_t kProbes = 3;
-  const bench::Layout layout =
-      bench::make_layout(bench::Pattern({.ranks = section.ranks, .count = bytes / sizeof(float)}), section.cold,
-                         bench::last_level_cache_bytes());
+  const bench::Layout layout = layout_of(section, bytes);
   runner.run(section, bytes, {.iterations = 1, .batch = section.cold ? layout.slots : 1});
   runner.seconds.clear();
   runner.run(section, bytes, {.iterations = kProbes});
