@@ -36,7 +36,7 @@ class HostTurns {
     int operation;
     int piece;
     std::size_t slot;
-    std::uint32_t turn;
+    std::uint64_t turn;
     int part;
   };
   /// Adds what a part of a move costs.

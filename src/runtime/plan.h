@@ -87,7 +87,7 @@ struct Plan {
   std::vector<Wait> after_turning;
 
   /// Where the staged value of a chunk lies.
-  Stage stage_of(const Place& place, int chunk, std::uint32_t turn) const {
+  Stage stage_of(const Place& place, int chunk, std::uint64_t turn) const {
     if (!place.seat.rotates()) return {.rank = place.rank, .chunk = chunk, .version = place.version};
     const Rotation& rotation = rotations[static_cast<std::size_t>(place.seat.rotation)];
     return rotation[(static_cast<std::size_t>(place.seat.position) + turn) % rotation.size()];

@@ -54,7 +54,7 @@ class SharedMemoryOperation final : public RunningOperation {
   /// What of each chunk's slice is moved.
   struct Part {
     std::size_t piece;
-    std::uint32_t turn;     ///< of the piece's use of its slot
+    std::uint64_t turn;     ///< of the piece's use of its slot
     std::size_t begin = 0;  ///< element from which on
   };
   /// The layout in slices that fit the staging area: of kPieceBytes in all, or of what there is room for where that
@@ -82,7 +82,7 @@ class SharedMemoryOperation final : public RunningOperation {
   std::size_t piece_ = 0;
   std::size_t position_ = 0;  ///< in the plan's steps
   std::size_t slot_offset_ = 0;
-  std::uint32_t turn_ = 0;  ///< of this piece's use of the slot
+  std::uint64_t turn_ = 0;  ///< of this piece's use of the slot
   std::optional<std::pair<int, Progress>> blocked_on_;
 };
 

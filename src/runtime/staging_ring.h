@@ -23,7 +23,7 @@ class StagingRing {
     std::uint32_t first_tick = 0;
     std::uint64_t fingerprint = 0;  ///< of the operation
     bool has_root = false;          ///< two ranks may both take themselves for it
-    std::uint32_t turn = 0;         ///< so many uses alike came before it, one after the other (staging_rotations.h)
+    std::uint64_t turn = 0;         ///< so many uses alike came before it, one after the other (staging_rotations.h)
 
     /// What this one leaves to wait for, before `next` writes.
     const std::vector<Plan::Wait>& waits_before(std::uint64_t next) const {
@@ -40,14 +40,14 @@ class StagingRing {
   const Use& previous_use() const { return uses_[next_ % kSlots]; }
   /// Takes the next slot, and says which turn it is: one further on where the use before was of an operation alike,
   /// else the first. All ranks say the same, for they run the same operations one after the other.
-  std::uint32_t take(Use use) {
+  std::uint64_t take(Use use) {
     Use& slot = uses_[next_++ % kSlots];
     use.turn = slot.plan != nullptr && use.fingerprint == slot.fingerprint ? slot.turn + 1 : 0;
     slot = use;
     return slot.turn;
   }
   /// Takes the same slot once more, for the operation's next piece.
-  std::uint32_t take_again(std::uint32_t first_tick) {
+  std::uint64_t take_again(std::uint32_t first_tick) {
     Use& slot = uses_[(next_ - 1) % kSlots];
     slot.first_tick = first_tick;
     return ++slot.turn;
