@@ -15,7 +15,7 @@ namespace lockstep {
 
 namespace {
 
-constexpr int kVersion = 7;
+constexpr int kVersion = 8;
 
 nlohmann::json json_of(const std::vector<Sample>& samples) {
   nlohmann::json json = nlohmann::json::array();

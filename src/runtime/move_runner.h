@@ -9,21 +9,22 @@
 
 namespace lockstep {
 
+/// A copy in the same pass as a move, to where an operand of it lies.
+struct CopyBeside {
+  void* target = nullptr;  ///< null: none
+  const void* source = nullptr;
+};
+
 /// Carries out the moves of plans: knows what is combined and how, and keeps its lists from move to move.
 class MoveRunner {
  public:
   MoveRunner(DataType dtype, ReduceOp op, int ranks) : dtype_(dtype), op_(op), ranks_(ranks) {}
 
-  /// A copy in the same pass, to where an operand of the move lies.
-  struct Beside {
-    void* target = nullptr;  ///< null: none
-    const void* source = nullptr;
-  };
   /// One pass over `count` elements, which lie where `address_of(place)` says. `past_caches`: so many of the first
   /// targets are written past the caches.
   template <class AddressOf>
   void run(const Plan::Move& move, std::size_t count, std::size_t past_caches, const AddressOf& address_of,
-           const Beside& beside = {}) {
+           const CopyBeside& beside = {}) {
     operands_.clear();
     for (const Plan::Place& place : move.operands) operands_.push_back(address_of(place));
     targets_.clear();
