@@ -11,7 +11,7 @@ namespace lockstep {
 /// Where values lie in the staging areas from one use to the next: each goes to where a value lay that its writer, and
 /// nobody else, has read. So a rank writes into lines that its core has already, and a line crosses between two cores
 /// once for each value. Where each value kept its place it would cross twice, once to be read and once to be taken
-/// back, which takes a processor far longer than to read (cores that share a cache: 29 us for 256 KiB, not 4; AMD EPYC,
+/// back, which takes a processor far longer than to read (cores that share a cache: 28 us for 256 KiB, not 6; AMD EPYC,
 /// family 25, model 17).
 ///
 /// What two ranks stage for each other trades places; what each rank hands on to the next one, all around, goes around
