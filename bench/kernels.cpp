@@ -1,8 +1,8 @@
 // How fast the kernels of local memory are: the cost of a small call, the traffic of 2 to 8 operands warm and cold, and
-// where streaming begins to win when two ranks reduce each other's buffers at once, and what becomes of a copy whose
-// target begins just behind its source within a page.
-// `build/release/bin/kernels_speed [calls|traffic|pair|copies]...`, alone on the machine. Rates are what the kernel
-// reads and writes, not what the caches make of it.
+// where streaming begins to win when two ranks reduce each other's buffers at once, what becomes of a copy whose
+// target begins just behind its source within a page, and what it costs that lines cross from core to core.
+// `build/release/bin/kernels_speed [calls|traffic|pair|copies|crossing]...`, alone on the machine. Rates are what the
+// kernel reads and writes, not what the caches make of it.
 #include "kernels/copy.h"
 #include "kernels/reduce.h"
 #include "kernels/stream.h"
@@ -11,6 +11,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <atomic>
 #include <barrier>
 #include <chrono>
 #include <cstdlib>
@@ -228,11 +229,57 @@ void print_distances() {
   }
 }
 
+enum class Turn { kRead, kWrite, kWritePastCaches, kReadAndWrite };
+
+struct Crossing {
+  std::string_view name;
+  Turn of_core[2];
+};
+constexpr Crossing kCrossings[] = {
+    {"one writes, the other reads", {Turn::kWrite, Turn::kRead}},
+    {"each reads and then writes there", {Turn::kReadAndWrite, Turn::kReadAndWrite}},
+    {"one writes past the caches, the other reads", {Turn::kWritePastCaches, Turn::kRead}},
+};
+
+void take(Turn turn, const Buffer& shared, const Buffer& own, std::size_t bytes) {
+  if (turn == Turn::kRead || turn == Turn::kReadAndWrite) kernels::copy(own.at(0), shared.at(0), bytes, false);
+  if (turn != Turn::kRead) kernels::copy(shared.at(0), own.at(0), bytes, turn == Turn::kWritePastCaches);
+}
+
+/// Virtual cores that move from cache to cache answer differently from minute to minute.
+void print_crossings() {
+  constexpr std::size_t kBytes = 256 * kKi;
+  constexpr int kRounds = 200;
+  fmt::print("Two cores that work in turn on {} KiB, core 0 + core 1: us\n", kBytes / kKi);
+  for (const Crossing& crossing : kCrossings) {
+    const Buffer shared(kBytes);
+    std::vector<double> times[2];
+    std::atomic<int> turns{0};
+    const auto run = [&](int core) {
+      pin(core);
+      const Buffer own(kBytes);
+      for (int turn = core; turn < 2 * kRounds; turn += 2) {
+        while (turns.load(std::memory_order_acquire) != turn) continue;
+        const auto start = Clock::now();
+        take(crossing.of_core[core], shared, own, kBytes);
+        times[core].push_back(1e6 * seconds_since(start));
+        turns.store(turn + 1, std::memory_order_release);
+      }
+    };
+    {
+      const std::jthread other(run, 1);
+      run(0);
+    }
+    for (std::vector<double>& of_core : times) std::sort(of_core.begin(), of_core.end());
+    fmt::print("  {:<45} {:6.1f} + {:.1f}\n", crossing.name, times[0][kRounds / 2], times[1][kRounds / 2]);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   std::vector<std::string_view> parts(argv + 1, argv + argc);
-  if (parts.empty()) parts = {"calls", "traffic", "pair", "copies"};
+  if (parts.empty()) parts = {"calls", "traffic", "pair", "copies", "crossing"};
   for (const std::string_view part : parts) {
     pin(0);
     if (part == "calls")
@@ -243,8 +290,10 @@ int main(int argc, char** argv) {
       print_pair();
     else if (part == "copies")
       print_distances();
+    else if (part == "crossing")
+      print_crossings();
     else {
-      fmt::print(stderr, "There is no part '{}'; the parts are calls, traffic, pair and copies.\n", part);
+      fmt::print(stderr, "There is no part '{}'; the parts are calls, traffic, pair, copies and crossing.\n", part);
       return 2;
     }
   }

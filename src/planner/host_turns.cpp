@@ -159,7 +159,7 @@ void HostTurns::run_part(int number, const Plan::Step& step, const MoveCosts& mo
                       .operation = rank.operation,
                       .piece = rank.piece,
                       .slot = taken % StagingRing::kSlots,
-                      .turn = static_cast<std::uint64_t>(taken / StagingRing::kSlots),
+                      .turn = taken / StagingRing::kSlots,
                       .part = rank.part};
     move_costs(step.moves[rank.move], where, costs);
     rank.part = (rank.part + 1) % host_.parts;

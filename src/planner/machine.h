@@ -23,7 +23,8 @@ Machine this_machine();
 
 /// What shared memory must know of its caches. AMD's are slow to take back: a core that writes to a line which another
 /// has read asks for it beyond the cache that they share, at 9 GB/s, or 2 where they share none, while it reads what
-/// another has written at 18 to 44, and writes past the caches at 32 (EPYC, family 25, model 17; bench/crossing.cpp).
+/// another has written at 18 to 44, and writes past the caches at 32 (EPYC, family 25, model 17; kernels_speed
+/// crossing).
 PastCaches::Caches caches_of(const Machine& machine);
 
 }  // namespace lockstep

@@ -34,13 +34,15 @@ class StagedPlanner {
               .rotations = {},
               .steps = {},
               .after = {},
-              .after_turning = {}} {}
+              .after_turning = {}} {
+    plan_.weaves = only_trades(schedule);
+  }
 
-  Plan make(const Schedule& schedule) {
+  Plan make() {
     show_what_peers_read();
     for (int step = 0; step < static_cast<int>(view_.steps.size()); ++step) add(step);
     finish();
-    if (only_trades(schedule)) weave();
+    if (plan_.weaves) weave();
     return std::move(plan_);
   }
 
@@ -133,7 +135,6 @@ class StagedPlanner {
 
   /// Brings the moves of the first step into the order of those of the second that read where they write.
   void weave() {
-    plan_.weaves = true;
     std::map<Plan::Stage, Plan::Move> by_next;
     for (Plan::Move& move : plan_.steps.front().moves) {
       const Plan::Stage next = rotations_.next({.rank = view_.rank, .chunk = move.chunk, .version = 0});
@@ -183,6 +184,6 @@ class StagedPlanner {
 
 }  // namespace
 
-Plan make_staged_plan(const Schedule& schedule, int rank) { return StagedPlanner(schedule, rank).make(schedule); }
+Plan make_staged_plan(const Schedule& schedule, int rank) { return StagedPlanner(schedule, rank).make(); }
 
 }  // namespace lockstep

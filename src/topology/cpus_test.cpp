@@ -100,9 +100,10 @@ TEST(Cpus, NeighboursShareWhereThereAreTooFew) {
   }
   const int cpus = available_cpus().threads;
   const std::vector<CpuSet> own = distribute_cpus(cpus);
-  if (own.empty()) GTEST_SKIP() << "no shares here: " << describe_topology();
   const std::vector<CpuSet> dealt = deal_cpus(2 * cpus);
-  for (std::size_t rank = 0; rank < dealt.size(); ++rank) EXPECT_EQ(dealt[rank], own[rank / 2]);
+  for (std::size_t rank = 0; rank < dealt.size(); ++rank) {
+    EXPECT_EQ(dealt[rank], own.empty() ? CpuSet() : own[rank / 2]) << describe_topology();
+  }
 }
 
 }  // namespace lockstep
