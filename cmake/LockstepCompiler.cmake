@@ -19,9 +19,10 @@ set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
 
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # A precompiled header is only cached under these; see ccache's manual, "Precompiled headers".
+  # A precompiled header is only cached under these; see ccache's manual, "Precompiled headers". With a base directory what one
+  # build folder compiled is had in another, as ./check does with the parts that need no libtorch.
   set(CMAKE_CXX_COMPILER_LAUNCHER
-      "${CMAKE_COMMAND};-E;env;CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime;${CCACHE_PROGRAM}")
+      "${CMAKE_COMMAND};-E;env;CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime;CCACHE_BASEDIR=${PROJECT_SOURCE_DIR};${CCACHE_PROGRAM}")
 endif()
 
 # Every target of ours links this for its flags; it is not exported.

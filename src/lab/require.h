@@ -1,17 +1,15 @@
 #pragma once
 
 #include <fmt/format.h>
-#include <lockstep/error.h>
 
 #include <cmath>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
-namespace lockstep::lab {
+#include "base/refuse.h"
 
-/// Throws Error (kInvalidArgument) with `sentence`.
-[[noreturn]] inline void refuse(const std::string& sentence) { throw Error(ErrorCode::kInvalidArgument, sentence); }
+namespace lockstep::lab {
 
 /// Throws Error (kInvalidArgument) with `otherwise` unless `holds`.
 inline void require(bool holds, const std::string& otherwise) {

@@ -1,7 +1,6 @@
 #include "launch/program.h"
 
 #include <fmt/format.h>
-#include <lockstep/error.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,11 +9,11 @@
 #include <sstream>
 #include <system_error>
 
+#include "base/refuse.h"
+
 namespace lockstep {
 
 namespace {
-
-[[noreturn]] void refuse(const std::string& text) { throw Error(ErrorCode::kInvalidArgument, text); }
 
 bool is_file(const std::string& path) {
   struct stat status {};

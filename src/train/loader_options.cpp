@@ -5,14 +5,13 @@
 
 #include <limits>
 
+#include "base/refuse.h"
 #include "train/replicate.h"
 
 namespace lockstep {
 namespace {
 
 constexpr std::int64_t kLongest = std::numeric_limits<std::int32_t>::max();
-
-[[noreturn]] void refuse(const std::string& sentence) { throw Error(ErrorCode::kInvalidArgument, sentence); }
 
 void check_lengths(std::size_t dataset_size, const std::vector<std::int64_t>& lengths) {
   if (lengths.empty()) return;

@@ -77,7 +77,7 @@ void train_epoch(Reader& net, Loader& loader, const test::Side& side, DataParall
   }
 }
 
-test::Parity parity(int ranks, const Ways& ways, const test::MakeHook& make_hook = nullptr) {
+test::Parity parity_in(int ranks, const Ways& ways, const test::MakeHook& make_hook = nullptr) {
   const auto train = [&ways](const test::Side& side) {
     const auto net = test::seeded(side.seed, [] { return std::make_shared<Reader>(); });
     auto replica = side.replicate(*net);
@@ -97,39 +97,39 @@ class SharesOn : public ::testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Ranks, SharesOn, ::testing::Values(1, 2, 3, 4));
 
 TEST_P(SharesOn, BatchesByLengthTrainAsOneProcess) {
-  const auto result = parity(GetParam(), {.by_length = true});
+  const auto result = parity_in(GetParam(), {.by_length = true});
   EXPECT_LE(result.difference, test::kParityTolerance);
   EXPECT_TRUE(result.bits_equal);
 }
 
 TEST_P(SharesOn, UnequalSharesTrainAsOneProcess) {
-  const auto result = parity(GetParam(), {.uneven = true});
+  const auto result = parity_in(GetParam(), {.uneven = true});
   EXPECT_LE(result.difference, test::kParityTolerance);
   EXPECT_TRUE(result.bits_equal);
 }
 
 TEST_P(SharesOn, UnequalSharesOfLengthsMeasuredOnTheWayTrainAsOneProcess) {
-  const auto result = parity(GetParam(), {.by_length = true, .uneven = true, .balance = true});
+  const auto result = parity_in(GetParam(), {.by_length = true, .uneven = true, .balance = true});
   EXPECT_LE(result.difference, test::kParityTolerance);
   EXPECT_TRUE(result.bits_equal);
 }
 
 TEST_P(SharesOn, AllOfItWithWorkersTrainsAsOneProcessWithout) {
-  const auto result = parity(GetParam(), {.by_length = true, .uneven = true, .balance = true, .workers = 2});
+  const auto result = parity_in(GetParam(), {.by_length = true, .uneven = true, .balance = true, .workers = 2});
   EXPECT_LE(result.difference, test::kParityTolerance);
   EXPECT_TRUE(result.bits_equal);
 }
 
 TEST(SharesParity, FailsWhenWeightsAreForgotten) {
   for (int ranks : {2, 3, 4}) {
-    EXPECT_GT(parity(ranks, {.uneven = true, .forget_weight = true}).difference, 100 * test::kParityTolerance);
-    EXPECT_GT(parity(ranks, {.by_length = true, .forget_weight = true}).difference, 100 * test::kParityTolerance);
-    EXPECT_GT(parity(ranks, {.balance = true, .forget_weight = true}).difference, 100 * test::kParityTolerance);
+    EXPECT_GT(parity_in(ranks, {.uneven = true, .forget_weight = true}).difference, 100 * test::kParityTolerance);
+    EXPECT_GT(parity_in(ranks, {.by_length = true, .forget_weight = true}).difference, 100 * test::kParityTolerance);
+    EXPECT_GT(parity_in(ranks, {.balance = true, .forget_weight = true}).difference, 100 * test::kParityTolerance);
   }
 }
 
 TEST(SharesParity, FailsWhenARanksGradientIsDropped) {
-  EXPECT_GT(parity(3, {.by_length = true, .uneven = true}, test::dropping_the_last_rank()).difference,
+  EXPECT_GT(parity_in(3, {.by_length = true, .uneven = true}, test::dropping_the_last_rank()).difference,
             100 * test::kParityTolerance);
 }
 

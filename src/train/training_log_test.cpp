@@ -166,8 +166,8 @@ TEST(TrainingLog, NamesParametersThatNoBackwardReachedAndSaysWhatToDo) {
       log.end_iteration(replica.report());
       return describe(log.statistics());
     };
-    using Names = std::vector<std::string>;
-    EXPECT_THAT(described_after(world.rank() == 0 ? Names{"a"} : Names{"a", "of_one_rank"}),
+    EXPECT_THAT(described_after(world.rank() == 0 ? std::vector<std::string>{"a"}
+                                                  : std::vector<std::string>{"a", "of_one_rank"}),
                 HasSubstr(" No rank's backward reached 1 parameter: idle. Freeze what is not to be trained, by "
                           "set_requires_grad(false) before the model is wrapped"));
     EXPECT_THAT(described_after({"a", "idle", "of_one_rank"}), testing::Not(HasSubstr("reached")));

@@ -11,7 +11,7 @@
 namespace lockstep::detail {
 namespace {
 
-[[noreturn]] void refuse(ErrorCode code, const std::string& why) {
+[[noreturn]] void refuse_batch(ErrorCode code, const std::string& why) {
   throw Error(code, why, {.operation = "join_batches"});
 }
 
@@ -34,17 +34,18 @@ bool BatchAgreement::next(std::int64_t samples) {
   const auto out = std::find(counts.begin(), counts.end(), kNone);
   if (static_cast<std::size_t>(std::count(counts.begin(), counts.end(), kNone)) == ranks) return false;
   if (out != counts.end() && (first_ || uneven_ == Uneven::kError)) {
-    refuse(first_ ? ErrorCode::kInvalidArgument : ErrorCode::kMismatch,
-           fmt::format(
-               "Rank {} has no batch {}: {}.", out - counts.begin(),
-               first_ ? "at all, and others have some" : "any more, and others have some",
-               first_ ? "give each rank at least one" : "give all ranks equally many, or let it shadow the others"));
+    refuse_batch(first_ ? ErrorCode::kInvalidArgument : ErrorCode::kMismatch,
+                 fmt::format("Rank {} has no batch {}: {}.", out - counts.begin(),
+                             first_ ? "at all, and others have some" : "any more, and others have some",
+                             first_ ? "give each rank at least one"
+                                    : "give all ranks equally many, or let it shadow the others"));
   }
   first_ = false;
   const std::int64_t total =
       std::accumulate(counts.begin(), counts.end(), std::int64_t{0},
                       [](std::int64_t sum, std::int64_t n) { return sum + std::max(n, std::int64_t{0}); });
-  if (total == 0) refuse(ErrorCode::kInvalidArgument, "No rank's batch has any samples: there is no mean of none.");
+  if (total == 0)
+    refuse_batch(ErrorCode::kInvalidArgument, "No rank's batch has any samples: there is no mean of none.");
   group_.attribute<BatchShare>() = {std::max(samples, std::int64_t{0}), total};
   return true;
 }

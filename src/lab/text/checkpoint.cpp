@@ -29,7 +29,7 @@ std::string checksum(std::string_view content) {
   return bytes;
 }
 
-[[noreturn]] void refuse(const std::filesystem::path& path, std::string_view why) {
+[[noreturn]] void cannot_resume(const std::filesystem::path& path, std::string_view why) {
   throw Error(
       ErrorCode::kInvalidArgument,
       fmt::format("{} cannot be resumed: {}; name a checkpoint that `lockstep train text` wrote.", path.string(), why));
@@ -66,9 +66,9 @@ Checkpoint::Checkpoint(const std::filesystem::path& path) : path_(path) {
   try {
     read(without_trailer(content));
   } catch (const c10::Error&) {
-    refuse(path_, "torch cannot read it");
+    cannot_resume(path_, "torch cannot read it");
   } catch (const nlohmann::json::exception&) {
-    refuse(path_, "it is of another version");
+    cannot_resume(path_, "it is of another version");
   }
 }
 
@@ -76,18 +76,18 @@ Checkpoint::Checkpoint(const std::filesystem::path& path) : path_(path) {
 std::string_view Checkpoint::without_trailer(std::string_view content) const {
   constexpr std::size_t kSum = 8;
   const std::size_t size = content.size() - std::min(content.size(), kTrailer.size() + kSum);
-  if (content.substr(size, kTrailer.size()) != kTrailer) refuse(path_, "it is cut short, or no checkpoint");
+  if (content.substr(size, kTrailer.size()) != kTrailer) cannot_resume(path_, "it is cut short, or no checkpoint");
   const std::string_view archive = content.substr(0, size);
-  if (content.substr(size + kTrailer.size()) != checksum(archive)) refuse(path_, "it is damaged");
+  if (content.substr(size + kTrailer.size()) != checksum(archive)) cannot_resume(path_, "it is damaged");
   return archive;
 }
 
 void Checkpoint::read(std::string_view content) {
   archive_.load_from(content.data(), content.size());
   c10::IValue text;
-  if (!archive_.try_read("lockstep", text) || !text.isString()) refuse(path_, "it holds something else");
+  if (!archive_.try_read("lockstep", text) || !text.isString()) cannot_resume(path_, "it holds something else");
   const auto header = nlohmann::json::parse(text.toStringRef());
-  if (header.at("format") != kFormat) refuse(path_, "it is of another version");
+  if (header.at("format") != kFormat) cannot_resume(path_, "it is of another version");
   iteration_ = header.at("iteration");
   settings_ = header.at("settings");
   vocabulary_.emplace(parse_token_kind(settings_.tokens), header.at("alphabet").get<std::string>());
@@ -103,12 +103,12 @@ void Checkpoint::restore(Gpt& model, torch::optim::AdamW& optimizer) {
     model->load(model_archive);
     load_state(optimizer_archive, optimizer);
   } catch (const c10::Error&) {
-    refuse(path_, "its model or its optimizer state is not what its settings say");
+    cannot_resume(path_, "its model or its optimizer state is not what its settings say");
   }
   // load() takes tensors of any shape.
   const auto parameters = model->parameters();
   for (std::size_t i = 0; i < shapes.size(); ++i) {
-    if (parameters[i].sizes() != shapes[i]) refuse(path_, "its model has another size");
+    if (parameters[i].sizes() != shapes[i]) cannot_resume(path_, "its model has another size");
   }
 }
 

@@ -9,6 +9,7 @@
 #include <map>
 
 #include "base/atomic_file.h"
+#include "base/refuse.h"
 #include "train/checkpoint/opened_checkpoint.h"
 #include "train/module_tensors.h"
 
@@ -17,8 +18,6 @@ namespace lockstep {
 namespace {
 
 using Tensors = std::vector<std::pair<std::string, torch::Tensor>>;
-
-[[noreturn]] void refuse(const std::string& text) { throw Error(ErrorCode::kInvalidArgument, text); }
 
 /// Tensors of an archive and of those within it. torch keeps buffers and parameters under one name, whatever it is
 /// asked.

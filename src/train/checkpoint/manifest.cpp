@@ -15,7 +15,7 @@ using nlohmann::json;
 
 constexpr const char* kFormat = "lockstep checkpoint 1";
 
-[[noreturn]] void refuse(const std::string& path, const std::string& why) {
+[[noreturn]] void refuse_manifest(const std::string& path, const std::string& why) {
   throw Error(ErrorCode::kInvalidArgument,
               fmt::format("{} is no manifest of a checkpoint: {}. Load an older checkpoint.", path, why));
 }
@@ -32,9 +32,9 @@ Manifest manifest_of(const json& text, const std::string& path) {
   for (const json& shard : text.at("shards")) {
     manifest.shards.push_back({shard.at("file").get<std::string>(), shard.at("bytes").get<std::uint64_t>(),
                                shard.at("header_checksum").get<std::string>()});
-    if (!is_plain_name(manifest.shards.back().file)) refuse(path, "it names a file elsewhere");
+    if (!is_plain_name(manifest.shards.back().file)) refuse_manifest(path, "it names a file elsewhere");
   }
-  if (manifest.shards.empty()) refuse(path, "it names no files");
+  if (manifest.shards.empty()) refuse_manifest(path, "it names no files");
   return manifest;
 }
 
@@ -54,13 +54,14 @@ std::string to_text(const Manifest& manifest) {
 Manifest parse_manifest(std::string_view content, const std::string& path) {
   try {
     json text = json::parse(content);
-    if (text.at("format") != kFormat) refuse(path, "it is of another version");
+    if (text.at("format") != kFormat) refuse_manifest(path, "it is of another version");
     const std::string expected = text.at("checksum").get<std::string>();
     text.erase("checksum");
-    if (checksum(text.dump()) != expected) refuse(path, "its checksum is not that of its content, so it is damaged");
+    if (checksum(text.dump()) != expected)
+      refuse_manifest(path, "its checksum is not that of its content, so it is damaged");
     return manifest_of(text, path);
   } catch (const json::exception&) {
-    refuse(path, "it is cut short or damaged");
+    refuse_manifest(path, "it is cut short or damaged");
   }
 }
 

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <lockstep/error.h>
 #include <lockstep/safetensors.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include <unordered_map>
 
 #include "base/atomic_file.h"
+#include "base/refuse.h"
 #include "train/checkpoint/mapped_file.h"
 #include "train/checkpoint/safetensors_header.h"
 #include "train/checkpoint/scalar_types.h"
@@ -18,8 +18,6 @@ namespace lockstep {
 namespace {
 
 using safetensors::Entry;
-
-[[noreturn]] void refuse(const std::string& text) { throw Error(ErrorCode::kInvalidArgument, text); }
 
 /// What is written of one tensor.
 struct Item {

@@ -25,8 +25,9 @@ class Safetensors : public testing_support::TemporaryFolder {
   std::ptrdiff_t files() const { return std::distance(fs::directory_iterator(folder_), fs::directory_iterator()); }
 };
 
+/// What `work` threw, an Error of this code.
 template <class Work>
-std::string error_of(const Work& work, ErrorCode code = ErrorCode::kInvalidArgument) {
+std::string refusal(const Work& work, ErrorCode code = ErrorCode::kInvalidArgument) {
   try {
     work();
   } catch (const Error& error) {
@@ -93,7 +94,7 @@ TEST_F(Safetensors, OutlivesTheFileAndIsNotWrittenThrough) {
 
 TEST_F(Safetensors, RefusesWhatItCannotWriteAndLeavesTheOldFile) {
   write_safetensors(path(), {{"w", torch::ones(4)}});
-  const auto refused = [this](const Tensors& tensors) { return error_of([&] { write_safetensors(path(), tensors); }); };
+  const auto refused = [this](const Tensors& tensors) { return refusal([&] { write_safetensors(path(), tensors); }); };
   EXPECT_THAT(refused({{"w", torch::ones(4)}, {"w", torch::ones(4)}}), HasSubstr("have the name 'w'"));
   EXPECT_THAT(refused({{"w", torch::Tensor()}}), AllOf(HasSubstr("'w'"), HasSubstr("undefined")));
   EXPECT_THAT(refused({{"w", torch::ones(4, torch::kComplexDouble)}}), HasSubstr("no type for ComplexDouble"));
@@ -105,10 +106,10 @@ TEST_F(Safetensors, RefusesWhatItCannotWriteAndLeavesTheOldFile) {
 }
 
 TEST_F(Safetensors, NamesTheFileThatCannotBeReadOrWritten) {
-  EXPECT_THAT(error_of([&] { SafetensorsFile file(path()); }, ErrorCode::kIo),
+  EXPECT_THAT(refusal([&] { SafetensorsFile file(path()); }, ErrorCode::kIo),
               AllOf(HasSubstr("a.safetensors"), HasSubstr("No such file")));
-  EXPECT_THAT(error_of([&] { SafetensorsFile file(folder_); }, ErrorCode::kIo), HasSubstr("directory"));
-  EXPECT_THAT(error_of(
+  EXPECT_THAT(refusal([&] { SafetensorsFile file(folder_); }, ErrorCode::kIo), HasSubstr("directory"));
+  EXPECT_THAT(refusal(
                   [&] {
                     write_safetensors(folder_ / "no" / "b", {{"w", torch::ones(1)}});
                   },
@@ -123,8 +124,8 @@ TEST_F(Safetensors, NamesTheTensorThatItCannotGive) {
   write_file_atomically(path(), file.substr(0, 8 + 56 + 1));
   const SafetensorsFile opened(path());
   EXPECT_EQ(opened.dtype("half"), "F4");
-  EXPECT_THAT(error_of([&] { opened.tensor("half"); }), AllOf(HasSubstr("'half'"), HasSubstr("F4")));
-  EXPECT_THAT(error_of([&] { opened.tensor("other"); }), AllOf(HasSubstr("'other'"), HasSubstr("a.safetensors")));
+  EXPECT_THAT(refusal([&] { opened.tensor("half"); }), AllOf(HasSubstr("'half'"), HasSubstr("F4")));
+  EXPECT_THAT(refusal([&] { opened.tensor("other"); }), AllOf(HasSubstr("'other'"), HasSubstr("a.safetensors")));
 }
 
 /// "embedding F64 [2,3] = 1 2 3 24 25 26", as expected.tsv has it.
@@ -158,7 +159,7 @@ TEST(SafetensorsFixtures, LoadOrAreRefusedAsTheReferenceLibraryDoes) {
        std::getline(expected, name, '\t') && std::getline(expected, outcome, '\t') && std::getline(expected, detail);) {
     SCOPED_TRACE(name);
     if (outcome == "refused") {
-      EXPECT_THAT(error_of([&] { SafetensorsFile file(folder / name); }), AllOf(HasSubstr(detail), HasSubstr(name)));
+      EXPECT_THAT(refusal([&] { SafetensorsFile file(folder / name); }), AllOf(HasSubstr(detail), HasSubstr(name)));
       ++refused;
       continue;
     }

@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kFormat = "lockstep shard 1";
+constexpr const char* kShardFormat = "lockstep shard 1";
 
 std::int64_t elements_of(const std::vector<std::int64_t>& shape) {
   std::int64_t elements = 1;
@@ -107,7 +107,7 @@ ShardRecord write_shard(const std::filesystem::path& folder, const std::string& 
                        {"checksum", checksum(bytes_of(piece.data))}});
   }
   const auto path = folder / file;
-  write_safetensors(path, tensors, {{"format", kFormat}, {"pieces", records.dump()}});
+  write_safetensors(path, tensors, {{"format", kShardFormat}, {"pieces", records.dump()}});
   const SafetensorsFile written(path);
   return {file, std::filesystem::file_size(path), checksum(written.header_bytes())};
 }
@@ -115,7 +115,7 @@ ShardRecord write_shard(const std::filesystem::path& folder, const std::string& 
 std::vector<PieceRecord> parse_pieces(const std::map<std::string, std::string>& metadata, const std::string& path) {
   std::vector<PieceRecord> records;
   try {
-    if (metadata.at("format") != kFormat) throw std::out_of_range("format");
+    if (metadata.at("format") != kShardFormat) throw std::out_of_range("format");
     for (const json& one : json::parse(metadata.at("pieces"))) {
       records.push_back({one.at("key").get<std::string>(), one.at("tensor").get<std::string>(),
                          one.at("shape").get<std::vector<std::int64_t>>(), one.at("begin").get<std::int64_t>(),

@@ -13,8 +13,8 @@
 namespace lockstep {
 namespace {
 
-constexpr std::int64_t kSaved = 6;
-constexpr std::int64_t kAll = 12;
+constexpr std::int64_t kShardedSaved = 6;
+constexpr std::int64_t kShardedAll = 12;
 
 class ShardedCheckpoint : public testing_support::TemporaryFolder {
  protected:
@@ -25,7 +25,8 @@ class ShardedCheckpoint : public testing_support::TemporaryFolder {
     std::string without{};  ///< a planted mistake: a part that is not loaded
   };
 
-  /// The parameters after kAll iterations: saved after kSaved by a run from the start, or loaded and gone on with.
+  /// The parameters after kShardedAll iterations: saved after kShardedSaved by a run from the start, or loaded and gone
+  /// on with.
   torch::Tensor train(const Setting& setting, bool load) const {
     torch::Tensor result;
     test::on_ranks(setting.ranks, [&](World& world) {
@@ -63,16 +64,16 @@ class ShardedCheckpoint : public testing_support::TemporaryFolder {
       const auto whole = whole_if_needed();
       checkpoints.load(state);
     }
-    while (iteration < kAll) {
+    while (iteration < kShardedAll) {
       for (auto& batch : loader->epoch()) {
         optimizer.zero_grad();
         torch::nn::functional::cross_entropy(net.forward(batch.data), batch.target).backward();
         shard.step(optimizer);
-        if (++iteration == kSaved && !load) {
+        if (++iteration == kShardedSaved && !load) {
           const auto whole = whole_if_needed();
           checkpoints.save(iteration, state);
         }
-        if (iteration == kAll) break;
+        if (iteration == kShardedAll) break;
       }
     }
     const auto whole = shard.gather();

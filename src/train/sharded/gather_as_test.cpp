@@ -12,26 +12,10 @@
 namespace lockstep {
 namespace {
 
+using test::relative_difference;
 using test::ShardedTraining;
-
-torch::Tensor alone(const ShardedTraining& what) {
-  at::set_num_threads(1);
-  return test::train_sharded(*test::make_net(1), World::alone(), nullptr, what);
-}
-
-/// The change of the parameters on each rank.
-std::vector<torch::Tensor> sharded(int ranks, int stage, const ShardedTraining& what) {
-  std::vector<torch::Tensor> changes(static_cast<std::size_t>(ranks));
-  test::on_ranks(ranks, [&](World& world) {
-    changes[static_cast<std::size_t>(world.rank())] =
-        test::train_sharded(world, stage, static_cast<std::uint64_t>(1 + world.rank()), what);
-  });
-  return changes;
-}
-
-double difference(const torch::Tensor& change, const torch::Tensor& expected) {
-  return ((change - expected).norm() / expected.norm()).item<double>();
-}
+using test::train_alone;
+using test::train_on;
 
 class GatherAsOn : public ::testing::TestWithParam<std::tuple<int, int>> {};
 INSTANTIATE_TEST_SUITE_P(Stage, GatherAsOn,
@@ -42,35 +26,35 @@ INSTANTIATE_TEST_SUITE_P(Stage, GatherAsOn,
                          });
 
 /// A last bit of a sum tips some value over to bfloat16's next one, 65,536 times as far: hence no 1e-5.
-constexpr double kTolerance = 1e-4;
+constexpr double kRoundedTolerance = 1e-4;
 
 TEST_P(GatherAsOn, Bfloat16IsWhatOneProcessDoesThatComputesWithRoundedParameters) {
   const auto& [stage, ranks] = GetParam();
   const ShardedTraining what{.optimizer = "SGD", .gather_as = GatherAs::kBfloat16};
-  const auto expected = alone(what);
-  const auto changes = sharded(ranks, stage, what);
+  const auto expected = train_alone(what);
+  const auto changes = train_on(ranks, stage, what);
   for (const auto& change : changes) {
-    EXPECT_LE(difference(change, expected), kTolerance);
+    EXPECT_LE(relative_difference(change, expected), kRoundedTolerance);
     EXPECT_TRUE(torch::equal(change, changes[0]));
   }
-  EXPECT_GT(difference(alone({.optimizer = "SGD"}), expected), 10 * kTolerance)
+  EXPECT_GT(relative_difference(train_alone({.optimizer = "SGD"}), expected), 10 * kRoundedTolerance)
       << "a planted mistake: nothing is rounded";
 }
 
 TEST_P(GatherAsOn, Int8StaysNearAndRanksTogether) {
   const auto& [stage, ranks] = GetParam();
-  const auto expected = alone({.optimizer = "SGD"});
-  const auto changes = sharded(ranks, stage, {.optimizer = "SGD", .gather_as = GatherAs::kInt8Blocks});
-  EXPECT_LE(difference(changes[0], expected), 0.1);
-  EXPECT_GT(difference(changes[0], expected), 1e-4) << "nothing was coded";
+  const auto expected = train_alone({.optimizer = "SGD"});
+  const auto changes = train_on(ranks, stage, {.optimizer = "SGD", .gather_as = GatherAs::kInt8Blocks});
+  EXPECT_LE(relative_difference(changes[0], expected), 0.1);
+  EXPECT_GT(relative_difference(changes[0], expected), 1e-4) << "nothing was coded";
   for (const auto& change : changes) EXPECT_TRUE(torch::equal(change, changes[0]));
 }
 
 TEST(GatherAs, Bfloat16GivesTheSameCanonicalBitsAtEveryStage) {
   ::setenv("LOCKSTEP_REDUCTION", "canonical", 1);
   const ShardedTraining what{.optimizer = "AdamW", .gather_as = GatherAs::kBfloat16};
-  const auto expected = sharded(3, 1, what)[0];
-  for (int stage = 2; stage <= 3; ++stage) EXPECT_TRUE(torch::equal(sharded(3, stage, what)[0], expected)) << stage;
+  const auto expected = train_on(3, 1, what)[0];
+  for (int stage = 2; stage <= 3; ++stage) EXPECT_TRUE(torch::equal(train_on(3, stage, what)[0], expected)) << stage;
   ::unsetenv("LOCKSTEP_REDUCTION");
 }
 

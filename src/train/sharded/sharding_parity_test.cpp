@@ -11,30 +11,13 @@
 namespace lockstep {
 namespace {
 
-using test::make_net;
+using test::relative_difference;
 using test::ShardedTraining;
+using test::train_alone;
+using test::train_on;
 using test::train_sharded;
 
 constexpr double kTolerance = 1e-5;
-
-torch::Tensor alone(const ShardedTraining& what) {
-  at::set_num_threads(1);
-  return train_sharded(*make_net(1), World::alone(), nullptr, what);
-}
-
-/// The change of the parameters on each rank.
-std::vector<torch::Tensor> sharded(int ranks, int stage, const ShardedTraining& what) {
-  std::vector<torch::Tensor> changes(static_cast<std::size_t>(ranks));
-  test::on_ranks(ranks, [&](World& world) {
-    const auto seed = static_cast<std::uint64_t>(1 + world.rank());  // only rank 0 starts as the single process does
-    changes[static_cast<std::size_t>(world.rank())] = train_sharded(world, stage, seed, what);
-  });
-  return changes;
-}
-
-double difference(const torch::Tensor& change, const torch::Tensor& expected) {
-  return ((change - expected).norm() / expected.norm()).item<double>();
-}
 
 using Case = std::tuple<std::string, int, int>;
 std::string case_name(const ::testing::TestParamInfo<Case>& test) {
@@ -50,10 +33,10 @@ INSTANTIATE_TEST_SUITE_P(On, ShardingParity,
 
 TEST_P(ShardingParity, SameTrainingAsOneProcess) {
   const auto& [optimizer, stage, ranks] = GetParam();
-  const auto expected = alone({.optimizer = optimizer});
-  const auto changes = sharded(ranks, stage, {.optimizer = optimizer});
+  const auto expected = train_alone({.optimizer = optimizer});
+  const auto changes = train_on(ranks, stage, {.optimizer = optimizer});
   for (const auto& change : changes) {
-    EXPECT_LE(difference(change, expected), kTolerance);
+    EXPECT_LE(relative_difference(change, expected), kTolerance);
     EXPECT_TRUE(torch::equal(change, changes[0]));
   }
 }
@@ -63,18 +46,19 @@ INSTANTIATE_TEST_SUITE_P(Ranks, ShardingParityOn, ::testing::Values(1, 2, 3, 4))
 
 TEST_P(ShardingParityOn, SameWhenClippingAcrossShards) {
   const ShardedTraining what{.optimizer = "SGD", .max_norm = 0.05};
-  const auto expected = alone(what);
-  EXPECT_GT(difference(alone({.optimizer = "SGD"}), expected), 1000 * kTolerance) << "nothing was clipped";
+  const auto expected = train_alone(what);
+  EXPECT_GT(relative_difference(train_alone({.optimizer = "SGD"}), expected), 1000 * kTolerance)
+      << "nothing was clipped";
   for (int stage = 0; stage <= 3; ++stage) {
-    EXPECT_LE(difference(sharded(GetParam(), stage, what)[0], expected), kTolerance) << "stage " << stage;
+    EXPECT_LE(relative_difference(train_on(GetParam(), stage, what)[0], expected), kTolerance) << "stage " << stage;
   }
 }
 
 TEST_P(ShardingParityOn, SameWhenAccumulatingUnderPause) {
   const ShardedTraining what{.optimizer = "SGD", .accumulate = true};
-  const auto expected = alone(what);
+  const auto expected = train_alone(what);
   for (int stage = 0; stage <= 3; ++stage) {
-    EXPECT_LE(difference(sharded(GetParam(), stage, what)[0], expected), kTolerance) << "stage " << stage;
+    EXPECT_LE(relative_difference(train_on(GetParam(), stage, what)[0], expected), kTolerance) << "stage " << stage;
   }
 }
 
@@ -82,12 +66,13 @@ constexpr double kFloat16Tolerance = 1e-2;  // which rounds before the mean or a
 
 TEST_P(ShardingParityOn, SameWithScaledLossesAnUpdateOfWhichIsPassedOver) {
   const ShardedTraining what{.optimizer = "SGD", .scaled = true};
-  const auto expected = alone(what);
-  EXPECT_GT(difference(alone({.optimizer = "SGD"}), expected), 10 * kFloat16Tolerance) << "no update was passed over";
+  const auto expected = train_alone(what);
+  EXPECT_GT(relative_difference(train_alone({.optimizer = "SGD"}), expected), 10 * kFloat16Tolerance)
+      << "no update was passed over";
   for (int stage = 1; stage <= 3; ++stage) {
-    const auto changes = sharded(GetParam(), stage, what);
+    const auto changes = train_on(GetParam(), stage, what);
     for (const auto& change : changes) {
-      EXPECT_LE(difference(change, expected), kFloat16Tolerance) << "stage " << stage;
+      EXPECT_LE(relative_difference(change, expected), kFloat16Tolerance) << "stage " << stage;
       EXPECT_TRUE(torch::equal(change, changes[0])) << "stage " << stage;
     }
   }
@@ -97,9 +82,9 @@ TEST_P(ShardingParityOn, CanonicalBitsAreTheSameAtEveryStage) {
   ::setenv("LOCKSTEP_REDUCTION", "canonical", 1);
   for (const std::string& optimizer : test::optimizer_names()) {
     const ShardedTraining what{.optimizer = optimizer, .max_norm = 0.3};
-    const auto expected = sharded(GetParam(), 0, what)[0];
+    const auto expected = train_on(GetParam(), 0, what)[0];
     for (int stage = 1; stage <= 3; ++stage) {
-      EXPECT_TRUE(torch::equal(sharded(GetParam(), stage, what)[0], expected)) << optimizer << " at stage " << stage;
+      EXPECT_TRUE(torch::equal(train_on(GetParam(), stage, what)[0], expected)) << optimizer << " at stage " << stage;
     }
   }
   ::unsetenv("LOCKSTEP_REDUCTION");
@@ -118,7 +103,7 @@ double with_fault(int stage, const Fault& fault, const ShardedTraining& what = {
     faulty.tamper = [&](const std::vector<torch::Tensor>& parameters) { fault(world.rank(), parameters); };
     changes[static_cast<std::size_t>(world.rank())] = train_sharded(world, stage, 1, faulty);
   });
-  return difference(changes[0], alone(what));
+  return relative_difference(changes[0], train_alone(what));
 }
 
 Fault scaled(int faulty_rank, double factor) {
@@ -151,7 +136,7 @@ TEST_P(ShardingFault, ShowsWhenARankWeighsTwice) { EXPECT_GT(with_fault(GetParam
 
 TEST_P(ShardingFault, ShowsWhenNormsAreOfOnePieceOnly) {
   if (GetParam() == 1) return;  // gradients are whole there
-  const auto expected = alone({.optimizer = "SGD", .max_norm = 0.05});
+  const auto expected = train_alone({.optimizer = "SGD", .max_norm = 0.05});
   std::vector<torch::Tensor> changes(3);
   test::on_ranks(3, [&](World& world) {
     const auto clip_own = [](const std::vector<torch::Tensor>& parameters) {
@@ -160,13 +145,13 @@ TEST_P(ShardingFault, ShowsWhenNormsAreOfOnePieceOnly) {
     changes[static_cast<std::size_t>(world.rank())] =
         train_sharded(world, GetParam(), 1, {.optimizer = "SGD", .tamper = clip_own});
   });
-  EXPECT_GT(difference(changes[0], expected), 100 * kTolerance);
+  EXPECT_GT(relative_difference(changes[0], expected), 100 * kTolerance);
 }
 
 TEST_P(ShardingFault, ShowsWhenLayersAreMeasuredByOnePieceOnly) {
   for (const std::string optimizer : {"LARS", "LAMB"}) {
-    const auto expected = alone({.optimizer = optimizer});
-    EXPECT_GT(difference(sharded(3, GetParam(), {.optimizer = optimizer, .disguised = true})[0], expected),
+    const auto expected = train_alone({.optimizer = optimizer});
+    EXPECT_GT(relative_difference(train_on(3, GetParam(), {.optimizer = optimizer, .disguised = true})[0], expected),
               100 * kTolerance);
   }
 }

@@ -10,7 +10,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "group/thread_world.h"
 #include "train/test_model.h"
 
 namespace lockstep::test {
@@ -199,6 +201,26 @@ inline torch::Tensor train_sharded(const Group& group, int stage, std::uint64_t 
   BlockNet blocks(*net, shard);
   shard.attach(blocks);
   return train_sharded(blocks, group, &shard, what);
+}
+
+/// The change of the parameters of one process.
+inline torch::Tensor train_alone(const ShardedTraining& what) {
+  at::set_num_threads(1);
+  return train_sharded(*make_net(1), World::alone(), nullptr, what);
+}
+
+/// The change of the parameters on each rank. Only rank 0 starts as the single process does.
+inline std::vector<torch::Tensor> train_on(int ranks, int stage, const ShardedTraining& what) {
+  std::vector<torch::Tensor> changes(static_cast<std::size_t>(ranks));
+  on_ranks(ranks, [&](World& world) {
+    const auto seed = static_cast<std::uint64_t>(1 + world.rank());
+    changes[static_cast<std::size_t>(world.rank())] = train_sharded(world, stage, seed, what);
+  });
+  return changes;
+}
+
+inline double relative_difference(const torch::Tensor& change, const torch::Tensor& expected) {
+  return ((change - expected).norm() / expected.norm()).item<double>();
 }
 
 }  // namespace lockstep::test
