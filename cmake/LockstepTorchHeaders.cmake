@@ -40,7 +40,6 @@ function(lockstep_torch_headers target)
     target_link_libraries(${target} PRIVATE fmt::fmt-header-only)
   endif()
   target_precompile_headers(${target} REUSE_FROM ${pch})
-  # The templates of torch that sources have in common take longer than these: 16 sources of src/lab take 37 s as two units and
-  # 22 s as one.
+  # What sources have in common of torch's templates takes longer to compile than they do; docs/design/build.md has figures.
   set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE 24)
 endfunction()

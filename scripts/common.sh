@@ -9,12 +9,12 @@ fail() {
   exit 1
 }
 
-# Compilers that run at once: one a core, but a libtorch source takes up to 2 GiB while it compiles.
+# Compilers that run at once: one a core, but sources with libtorch take up to 2.1 GiB while they compile together.
 build_jobs() {
   local cores memory_kib fitting
   cores=$(nproc)
   memory_kib=$(awk '/^MemAvailable:/ {print $2}' /proc/meminfo)
-  fitting=$((memory_kib / (2 * 1024 * 1024)))
+  fitting=$((memory_kib / (2560 * 1024)))
   if ((fitting < 1)); then fitting=1; fi
   echo $((fitting < cores ? fitting : cores))
 }

@@ -2,6 +2,7 @@
 
 #include "algorithms/catalog.h"
 #include "base/environment.h"
+#include "base/refuse.h"
 #include "bench/cache.h"
 #include "bench/group_subject.h"
 #include "bench/memory.h"
@@ -199,7 +200,6 @@ std::vector<Row> measure_size(const World& world, const Options& options, Worklo
 }  // namespace
 
 void check(const Options& options) {
-  const auto refuse = [](const std::string& sentence) { throw Error(ErrorCode::kInvalidArgument, sentence); };
   if (options.factor < 2) refuse("--factor multiplies one size to give the next; it is a whole number from 2 up.");
   if (options.min_bytes < size_of(options.dtype)) {
     refuse(fmt::format("--min-bytes is {}, less than one element of {}.", options.min_bytes, to_string(options.dtype)));

@@ -4,8 +4,8 @@
 #include "base/atomic_file.h"
 #include "base/environment.h"
 #include "base/nearest.h"
+#include "base/refuse.h"
 #include "base/units.h"
-#include "cli/bad_usage.h"
 #include "cli/command.h"
 #include "cli/ranks.h"
 #include "cli/schedule_argument.h"
@@ -59,21 +59,21 @@ T parse_name(std::string_view what, const std::string& text, std::initializer_li
     if (to_string(value) == text) return value;
     names.push_back(to_string(value));
   }
-  bad_usage(fmt::format("There is no {} '{}'. {}", what, text, suggestion(text, names)));
+  refuse(fmt::format("There is no {} '{}'. {}", what, text, suggestion(text, names)));
 }
 
 void check_word(std::string_view what, const std::string& text, const std::vector<std::string_view>& words) {
   for (const std::string_view word : words) {
     if (word == text) return;
   }
-  bad_usage(fmt::format("There is no {} '{}'. {}", what, text, suggestion(text, words)));
+  refuse(fmt::format("There is no {} '{}'. {}", what, text, suggestion(text, words)));
 }
 
 std::uint64_t parse_factor(const std::string& text) {
   try {
     return parse_bytes(text);
   } catch (const Error&) {
-    bad_usage(fmt::format("--factor takes a whole number from 2 up; '{}' is not one.", text));
+    refuse(fmt::format("--factor takes a whole number from 2 up; '{}' is not one.", text));
   }
 }
 
@@ -87,13 +87,13 @@ std::string parse_algorithm(const BenchOptions& typed) {
 /// The text of the schedule in that file, which must be one for the collective, and proved.
 std::string read_schedule(const std::string& file, Collective collective) {
   if (file.empty()) return "";
-  if (!std::filesystem::exists(file)) bad_usage(fmt::format("--schedule: there is no file '{}'.", file));
-  if (!std::filesystem::is_regular_file(file)) bad_usage(fmt::format("--schedule: '{}' is not a file.", file));
+  if (!std::filesystem::exists(file)) refuse(fmt::format("--schedule: there is no file '{}'.", file));
+  if (!std::filesystem::is_regular_file(file)) refuse(fmt::format("--schedule: '{}' is not a file.", file));
   std::string text = read_file(file, kMostTextBytes + 1);
   const Schedule schedule = parse_schedule(text, file);
   if (schedule.collective != collective) {
-    bad_usage(fmt::format("The schedule in {} is for {}, not for {}.", file, to_string(schedule.collective),
-                          to_string(collective)));
+    refuse(fmt::format("The schedule in {} is for {}, not for {}.", file, to_string(schedule.collective),
+                       to_string(collective)));
   }
   require_proved(schedule);
   return text;
@@ -109,7 +109,7 @@ std::string parse_transport(const std::string& typed) {
 
 bench::Options parse(const BenchOptions& typed) {
   if (typed.collective.empty()) {
-    bad_usage("`lockstep bench` needs to know what to measure, as in: lockstep bench all_reduce -n 2");
+    refuse("`lockstep bench` needs to know what to measure, as in: lockstep bench all_reduce -n 2");
   }
   bench::Options options;
   options.collective = parse_collective(typed.collective);
@@ -150,8 +150,8 @@ int measure(const bench::Options& options, const BenchOptions& typed) {
   if (!typed.local_size.empty()) bench::pretend_hosts(parse_local_size(typed.local_size, kMostRanks));
   const World world = World::from_env();
   if (!typed.ranks.empty() && parse_ranks(typed.ranks) != world.size()) {
-    bad_usage(fmt::format("-n says {}, but this process was started as one of {} ranks; leave out -n.", typed.ranks,
-                          world.size()));
+    refuse(fmt::format("-n says {}, but this process was started as one of {} ranks; leave out -n.", typed.ranks,
+                       world.size()));
   }
   const bool print_rows = typed.format == "table" && typed.output.empty();
   const auto progress = [&](const bench::Result& so_far, const bench::Row* row) {
@@ -213,7 +213,7 @@ void add_bench(Program& program) {
     const bool in_a_job = bench::in_a_job();
     const int ranks = typed->ranks.empty() ? available_cpus().cores : parse_ranks(typed->ranks);
     if (!in_a_job && options.transport == "mpi") {
-      bad_usage(
+      refuse(
           "Over MPI it is mpirun that starts the ranks, as in: mpirun -n 2 lockstep bench all_reduce --transport mpi");
     }
     if (!in_a_job && ranks > 1) {

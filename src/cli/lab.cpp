@@ -1,6 +1,6 @@
 #include "algorithms/catalog.h"
+#include "base/refuse.h"
 #include "base/units.h"
-#include "cli/bad_usage.h"
 #include "cli/command.h"
 #include "cli/ranks.h"
 #include "cli/training_program.h"
@@ -42,7 +42,7 @@ std::vector<std::uint64_t> parse_sizes(const std::vector<std::string>& typed) {
   std::vector<std::uint64_t> sizes;
   for (const std::string& text : typed) {
     sizes.push_back(parse_bytes(text));
-    if (sizes.back() < sizeof(float)) bad_usage(fmt::format("--sizes are at least 4 bytes; '{}' is not.", text));
+    if (sizes.back() < sizeof(float)) refuse(fmt::format("--sizes are at least 4 bytes; '{}' is not.", text));
   }
   std::sort(sizes.begin(), sizes.end());
   sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
@@ -53,7 +53,7 @@ std::vector<std::uint64_t> parse_sizes(const std::vector<std::string>& typed) {
 void check_training_of(const std::string& training, bool sweeps_stages) {
   check_training(training);
   if (sweeps_stages && training == "text") {
-    bad_usage("The training text has no --stage to sweep: `lockstep lab sharding` takes --training sst2 or digits.");
+    refuse("The training text has no --stage to sweep: `lockstep lab sharding` takes --training sst2 or digits.");
   }
 }
 
@@ -61,16 +61,16 @@ void check_training_of(const std::string& training, bool sweeps_stages) {
 void check_page(const fs::path& page) {
   const std::error_code obstacle = obstacle_of_file(page, page.parent_path());
   if (!obstacle) return;
-  bad_usage(fmt::format("--out {} cannot be written: {}; name another file.", page.string(), obstacle.message()));
+  refuse(fmt::format("--out {} cannot be written: {}; name another file.", page.string(), obstacle.message()));
 }
 
 study::StudyOptions parse(const LabOptions& typed, const std::vector<std::string>& flags, const Program& program) {
   if (!flags.empty() && !flags.front().starts_with('-')) {
-    bad_usage(fmt::format("'{}' is no flag of the training {}; `lockstep train {} --help` shows them.", flags.front(),
-                          typed.training, typed.training));
+    refuse(fmt::format("'{}' is no flag of the training {}; `lockstep train {} --help` shows them.", flags.front(),
+                       typed.training, typed.training));
   }
   if (std::find(flags.begin(), flags.end(), "--check") != flags.end()) {
-    bad_usage("A study checks its training's flags and input by itself; leave out --check.");
+    refuse("A study checks its training's flags and input by itself; leave out --check.");
   }
   study::StudyOptions options{.command = fmt::format("lockstep {}", fmt::join(program.words, " ")),
                               .training = typed.training,
@@ -82,11 +82,11 @@ study::StudyOptions parse(const LabOptions& typed, const std::vector<std::string
                               .sizes = parse_sizes(typed.sizes),
                               .algorithms = typed.algorithms,
                               .page = typed.page};
-  if (options.ranks < 2) bad_usage("A study of communication takes 2 ranks or more, as in: -n 2");
-  if (options.iterations < 1) bad_usage(fmt::format("--iterations is at least 1, not {}.", options.iterations));
-  if (options.rounds < 1) bad_usage(fmt::format("--rounds is at least 1, not {}.", options.rounds));
+  if (options.ranks < 2) refuse("A study of communication takes 2 ranks or more, as in: -n 2");
+  if (options.iterations < 1) refuse(fmt::format("--iterations is at least 1, not {}.", options.iterations));
+  if (options.rounds < 1) refuse(fmt::format("--rounds is at least 1, not {}.", options.rounds));
   for (const std::string& name : options.algorithms) {
-    if (!find_algorithm(name).supports(Collective::kAllReduce)) bad_usage(fmt::format("{} does no all_reduce.", name));
+    if (!find_algorithm(name).supports(Collective::kAllReduce)) refuse(fmt::format("{} does no all_reduce.", name));
   }
   check_page(options.page);
   return options;

@@ -1,8 +1,8 @@
 #include "algorithms/catalog.h"
 #include "base/atomic_file.h"
 #include "base/nearest.h"
+#include "base/refuse.h"
 #include "base/units.h"
-#include "cli/bad_usage.h"
 #include "cli/command.h"
 #include "cli/ranks.h"
 #include "cli/schedule_argument.h"
@@ -12,7 +12,6 @@
 #include "schedule/text.h"
 
 #include <fmt/format.h>
-#include <lockstep/error.h>
 
 #include <filesystem>
 #include <memory>
@@ -49,11 +48,11 @@ struct PriceOptions {
 /// This machine as it was calibrated.
 PricedNetwork calibrated_network(const std::string& transport) {
   if (transport != "shm" && transport != "tcp") {
-    bad_usage(fmt::format("There is no calibration of '{}'. {}", transport, suggestion(transport, {"shm", "tcp"})));
+    refuse(fmt::format("There is no calibration of '{}'. {}", transport, suggestion(transport, {"shm", "tcp"})));
   }
   auto stored = stored_calibration(this_machine());
   if (!stored) {
-    bad_usage(
+    refuse(
         "--calibrated prices by what was measured on this machine, and nothing is stored; measure it with: lockstep "
         "calibrate");
   }
@@ -67,7 +66,7 @@ PricedNetwork network_of(const PriceOptions& options) {
   const bool is_flat = !options.alpha.empty() || !options.bandwidth.empty() || !options.gamma.empty();
   if (!options.calibrated.empty()) {
     if (is_flat || !options.local_size.empty() || !options.topology.empty()) {
-      bad_usage("--calibrated is this machine; leave out --topology, --alpha, --bandwidth, --gamma and --local-size.");
+      refuse("--calibrated is this machine; leave out --topology, --alpha, --bandwidth, --gamma and --local-size.");
     }
     return calibrated_network(options.calibrated);
   }
@@ -82,10 +81,10 @@ PricedNetwork network_of(const PriceOptions& options) {
                 options.local_size.empty() ? kUsualLocalSize : parse_local_size(options.local_size, kMostPricedRanks)};
   }
   if (is_flat || !options.local_size.empty()) {
-    bad_usage("--topology FILE describes the network; leave out --alpha, --bandwidth, --gamma and --local-size.");
+    refuse("--topology FILE describes the network; leave out --alpha, --bandwidth, --gamma and --local-size.");
   }
   if (!std::filesystem::is_regular_file(options.topology)) {
-    bad_usage(fmt::format("There is no file '{}' with a topology.", options.topology));
+    refuse(fmt::format("There is no file '{}' with a topology.", options.topology));
   }
   return {.flat = {}, .description = parse_network(read_file(options.topology), options.topology)};
 }
@@ -95,13 +94,13 @@ void require_calibrated(int ranks, const PricedNetwork& network) {
   const bool in_memory = network.medium == Medium::kSharedMemory;
   const auto& measured = network.calibration->tcp.model.alpha;
   if (!in_memory && measured.empty()) {
-    bad_usage("TCP was not measured on this machine; `lockstep calibrate` measures it, or says why it cannot.");
+    refuse("TCP was not measured on this machine; `lockstep calibrate` measures it, or says why it cannot.");
   }
   const int least = in_memory ? 2 : measured.begin()->first;
   const int most = in_memory ? kMostSelectedRanks : measured.rbegin()->first;
   if (ranks >= least && ranks <= most) return;
-  bad_usage(fmt::format("The calibration over {} prices {} to {} ranks; -n says {}.{}", in_memory ? "shm" : "tcp",
-                        least, most, ranks, in_memory ? "" : " `lockstep calibrate -n N` measures up to N."));
+  refuse(fmt::format("The calibration over {} prices {} to {} ranks; -n says {}.{}", in_memory ? "shm" : "tcp", least,
+                     most, ranks, in_memory ? "" : " `lockstep calibrate -n N` measures up to N."));
 }
 
 PriceRequest request_of(const PriceOptions& options, const PricedNetwork& network) {
@@ -110,7 +109,7 @@ PriceRequest request_of(const PriceOptions& options, const PricedNetwork& networ
   if (!options.bytes.empty()) {
     request.bytes = static_cast<double>(parse_bytes(options.bytes));
   } else if (request.collective != Collective::kBarrier) {
-    bad_usage("--bytes says how much is moved, as in: --bytes 8MiB");
+    refuse("--bytes says how much is moved, as in: --bytes 8MiB");
   }
   request.segments = parse_segments(options.segments);
   if (!options.ranks.empty()) {
@@ -118,11 +117,10 @@ PriceRequest request_of(const PriceOptions& options, const PricedNetwork& networ
   } else if (network.description) {
     request.ranks = network.description->ranks;
   } else {
-    bad_usage("A price needs a number of ranks, as in: lockstep price all -n 8 --bytes 8MiB");
+    refuse("A price needs a number of ranks, as in: lockstep price all -n 8 --bytes 8MiB");
   }
   if (request.ranks > kMostPricedRanks) {
-    bad_usage(
-        fmt::format("Prices are for at most {} ranks; -n says {}.", format_count(kMostPricedRanks), request.ranks));
+    refuse(fmt::format("Prices are for at most {} ranks; -n says {}.", format_count(kMostPricedRanks), request.ranks));
   }
   if (network.calibration) {
     require_calibrated(request.ranks, network);
@@ -155,8 +153,8 @@ PriceReport report_on_file(const PriceOptions& options) {
   filled.collective = to_string(schedule.collective);
   const PriceRequest request = request_of(filled, network);
   if (request.ranks != schedule.ranks) {
-    bad_usage(fmt::format("'{}' is a schedule for {} ranks, not {}; leave out -n.", options.what.front(),
-                          schedule.ranks, request.ranks));
+    refuse(fmt::format("'{}' is a schedule for {} ranks, not {}; leave out -n.", options.what.front(), schedule.ranks,
+                       request.ranks));
   }
   Price price = price_schedule(in_segments(schedule, options.segments), request.bytes, network);
   return {request, std::move(network), {std::move(price)}, {}};
@@ -195,7 +193,7 @@ std::string network_name(const PricedNetwork& network) {
 }
 
 std::string plot_of(const PriceReport& report) {
-  if (report.sweeps.empty()) bad_usage("A schedule from a file has a price, no picture; use --format table or json.");
+  if (report.sweeps.empty()) refuse("A schedule from a file has a price, no picture; use --format table or json.");
   const Sweep& sweep = report.sweeps.front();
   const std::string where =
       sweep.axis == Sweep::Axis::kBytes
@@ -209,17 +207,17 @@ std::string plot_of(const PriceReport& report) {
 
 void price(const PriceOptions& options) {
   if (options.what.empty())
-    bad_usage("An algorithm, all, or a file with a schedule is needed: lockstep price all -n 8 --bytes 8MiB");
+    refuse("An algorithm, all, or a file with a schedule is needed: lockstep price all -n 8 --bytes 8MiB");
   if (options.format != "table" && options.format != "json" && options.format != "svg") {
-    bad_usage(fmt::format("There is no format '{}'. {}", options.format,
-                          suggestion(options.format, {"table", "json", "svg"})));
+    refuse(fmt::format("There is no format '{}'. {}", options.format,
+                       suggestion(options.format, {"table", "json", "svg"})));
   }
   if (options.over != "bytes" && options.over != "ranks") {
-    bad_usage(fmt::format("--over takes bytes or ranks; '{}' is neither.", options.over));
+    refuse(fmt::format("--over takes bytes or ranks; '{}' is neither.", options.over));
   }
   const std::string& first = options.what.front();
   const bool is_file = first != "all" && !is_algorithm(first) && std::filesystem::exists(first);
-  if (is_file && options.what.size() > 1) bad_usage("A schedule from a file is priced alone.");
+  if (is_file && options.what.size() > 1) refuse("A schedule from a file is priced alone.");
   const PriceReport report = is_file ? report_on_file(options) : report_on_algorithms(options);
   if (options.format == "svg") return write_output(options.output, plot_of(report));
   write_output(options.output, options.format == "json" ? price_json(report) : price_table(report, options.links));

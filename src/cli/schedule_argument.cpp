@@ -3,7 +3,7 @@
 #include "algorithms/catalog.h"
 #include "base/atomic_file.h"
 #include "base/nearest.h"
-#include "cli/bad_usage.h"
+#include "base/refuse.h"
 #include "cli/ranks.h"
 #include "schedule/promise.h"
 #include "schedule/ranges.h"
@@ -56,7 +56,7 @@ std::optional<int> parse_between(const std::string& text, int least, int most) {
 
 int parse_root(const std::string& text, int ranks) {
   if (const auto root = parse_between(text, 0, ranks - 1)) return *root;
-  bad_usage(fmt::format("--root takes a rank from 0 to {}; '{}' is not one.", ranks - 1, text));
+  refuse(fmt::format("--root takes a rank from 0 to {}; '{}' is not one.", ranks - 1, text));
 }
 
 }  // namespace
@@ -91,39 +91,38 @@ std::vector<int> ScheduleArgument::hosts(int ranks) const {
 }
 
 Schedule ScheduleArgument::load() const {
-  if (what_.empty()) bad_usage("An algorithm or a file with a schedule is needed, as in: lockstep show ring -n 4");
+  if (what_.empty()) refuse("An algorithm or a file with a schedule is needed, as in: lockstep show ring -n 4");
   return in_segments(is_algorithm(what_) ? build() : load_file(), segments_);
 }
 
 Schedule ScheduleArgument::build() const {
   if (ranks_.empty()) {
-    bad_usage(fmt::format("The algorithm '{0}' needs a number of ranks, as in: lockstep show {0} -n 4", what_));
+    refuse(fmt::format("The algorithm '{0}' needs a number of ranks, as in: lockstep show {0} -n 4", what_));
   }
   ScheduleRequest request{.ranks = parse_ranks(ranks_)};
   if (request.ranks > kMostRanks) {
-    bad_usage(
-        fmt::format("Schedules of at most {} ranks are shown and proved; -n says {}.", kMostRanks, request.ranks));
+    refuse(fmt::format("Schedules of at most {} ranks are shown and proved; -n says {}.", kMostRanks, request.ranks));
   }
   if (!collective_.empty()) request.collective = parse_collective(collective_);
   if (!root_.empty()) {
     if (!has_root(request.collective)) {
-      bad_usage(fmt::format("--root is for broadcast, scatter, reduce and gather; {} has none.",
-                            to_string(request.collective)));
+      refuse(fmt::format("--root is for broadcast, scatter, reduce and gather; {} has none.",
+                         to_string(request.collective)));
     }
     request.root = parse_root(root_, request.ranks);
   }
   request.hosts = hosts(request.ranks);
   const Algorithm algorithm = find_algorithm(what_);
   if (algorithm.name.find(':') != std::string::npos && request.hosts.empty()) {
-    bad_usage(fmt::format("'{}' needs to know which ranks share a host, as in: lockstep show {} -n 8 --local-size 4",
-                          what_, what_));
+    refuse(fmt::format("'{}' needs to know which ranks share a host, as in: lockstep show {} -n 8 --local-size 4",
+                       what_, what_));
   }
   return algorithm.build(request);
 }
 
 int parse_segments(const std::string& text) {
   if (const auto number = parse_between(text, 1, kMostChunks)) return *number;
-  bad_usage(fmt::format("--segments takes a number from 1 to {}; '{}' is not one.", kMostChunks, text));
+  refuse(fmt::format("--segments takes a number from 1 to {}; '{}' is not one.", kMostChunks, text));
 }
 
 Schedule in_segments(const Schedule& schedule, const std::string& segments) {
@@ -131,14 +130,13 @@ Schedule in_segments(const Schedule& schedule, const std::string& segments) {
   std::int64_t transfers = 0;
   for (const Step& step : schedule.steps) transfers += static_cast<std::int64_t>(step.size());
   if (transfers * number > kMostTransfers) {
-    bad_usage(
+    refuse(
         fmt::format("--segments {}: more than {} transfers are neither shown nor proved.", segments, kMostTransfers));
   }
   Schedule bounds{.name = {}, .collective = schedule.collective, .ranks = schedule.ranks, .root = schedule.root};
   bounds.chunks =
       static_cast<int>(std::min<std::int64_t>(std::int64_t{schedule.chunks} * number, std::numeric_limits<int>::max()));
-  if (const auto refusal = check_shape(bounds))
-    bad_usage(fmt::format("--segments {}: {}.", segments, refusal->sentence));
+  if (const auto refusal = check_shape(bounds)) refuse(fmt::format("--segments {}: {}.", segments, refusal->sentence));
   return segmented(schedule, number);
 }
 
@@ -146,25 +144,25 @@ Schedule load_schedule(const std::string& path) {
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
   if (!std::filesystem::exists(status)) {
-    bad_usage(fmt::format("There is no algorithm and no file '{}'. {}", path, suggestion(path, algorithm_names())));
+    refuse(fmt::format("There is no algorithm and no file '{}'. {}", path, suggestion(path, algorithm_names())));
   }
-  if (!std::filesystem::is_regular_file(status)) bad_usage(fmt::format("'{}' is not a file with a schedule.", path));
+  if (!std::filesystem::is_regular_file(status)) refuse(fmt::format("'{}' is not a file with a schedule.", path));
   return parse_schedule(read_file(path, kMostTextBytes + 1), path);
 }
 
 Schedule ScheduleArgument::load_file() const {
   Schedule schedule = load_schedule(what_);
   if (!ranks_.empty() && parse_ranks(ranks_) != schedule.ranks) {
-    bad_usage(fmt::format("'{}' is a schedule for {} ranks, not {}; leave out -n.", what_, schedule.ranks, ranks_));
+    refuse(fmt::format("'{}' is a schedule for {} ranks, not {}; leave out -n.", what_, schedule.ranks, ranks_));
   }
   if (!collective_.empty() && parse_collective(collective_) != schedule.collective) {
-    bad_usage(fmt::format("'{}' is a schedule for {}, not {}; leave out --collective.", what_,
-                          to_string(schedule.collective), collective_));
+    refuse(fmt::format("'{}' is a schedule for {}, not {}; leave out --collective.", what_,
+                       to_string(schedule.collective), collective_));
   }
   if (!root_.empty() && parse_root(root_, schedule.ranks) != schedule.root) {
-    bad_usage(fmt::format("'{}' is a schedule with root {}, not {}; leave out --root.", what_, schedule.root, root_));
+    refuse(fmt::format("'{}' is a schedule with root {}, not {}; leave out --root.", what_, schedule.root, root_));
   }
-  if (!local_size_.empty()) bad_usage("--local-size is for algorithms; a file says between which ranks it moves what.");
+  if (!local_size_.empty()) refuse("--local-size is for algorithms; a file says between which ranks it moves what.");
   return schedule;
 }
 

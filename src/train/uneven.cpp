@@ -44,8 +44,9 @@ bool BatchAgreement::next(std::int64_t samples) {
   const std::int64_t total =
       std::accumulate(counts.begin(), counts.end(), std::int64_t{0},
                       [](std::int64_t sum, std::int64_t n) { return sum + std::max(n, std::int64_t{0}); });
-  if (total == 0)
+  if (total == 0) {
     refuse_batch(ErrorCode::kInvalidArgument, "No rank's batch has any samples: there is no mean of none.");
+  }
   group_.attribute<BatchShare>() = {std::max(samples, std::int64_t{0}), total};
   return true;
 }

@@ -57,8 +57,9 @@ Manifest parse_manifest(std::string_view content, const std::string& path) {
     if (text.at("format") != kFormat) refuse_manifest(path, "it is of another version");
     const std::string expected = text.at("checksum").get<std::string>();
     text.erase("checksum");
-    if (checksum(text.dump()) != expected)
+    if (checksum(text.dump()) != expected) {
       refuse_manifest(path, "its checksum is not that of its content, so it is damaged");
+    }
     return manifest_of(text, path);
   } catch (const json::exception&) {
     refuse_manifest(path, "it is cut short or damaged");

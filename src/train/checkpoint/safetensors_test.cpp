@@ -7,6 +7,7 @@
 
 #include "base/atomic_file.h"
 #include "tests/processes/temporary_folder.h"
+#include "train/test_errors.h"
 
 namespace lockstep {
 namespace {
@@ -28,13 +29,9 @@ class Safetensors : public testing_support::TemporaryFolder {
 /// What `work` threw, an Error of this code.
 template <class Work>
 std::string refusal(const Work& work, ErrorCode code = ErrorCode::kInvalidArgument) {
-  try {
-    work();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), code);
-    return error.what();
-  }
-  return "no error";
+  const test::Thrown thrown = test::thrown_by(work);
+  EXPECT_EQ(thrown.code, code);
+  return thrown.text;
 }
 
 /// One of each type that this torch and the format both have, with a name that says which.

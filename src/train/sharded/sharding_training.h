@@ -203,7 +203,7 @@ inline torch::Tensor train_sharded(const Group& group, int stage, std::uint64_t 
   return train_sharded(blocks, group, &shard, what);
 }
 
-/// The change of the parameters of one process.
+/// The change of the parameters of one process, which computes with one thread from here on.
 inline torch::Tensor train_alone(const ShardedTraining& what) {
   at::set_num_threads(1);
   return train_sharded(*make_net(1), World::alone(), nullptr, what);
