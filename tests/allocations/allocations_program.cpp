@@ -81,6 +81,7 @@ Usage second_time(const Ranks& ranks, const Work& work, std::size_t elements) {
     const lockstep::RegisteredMemory memory = group.allocate(elements * sizeof(float));
     std::vector<float> plain(elements);
     work(group, static_cast<float*>(memory.data()), plain.data());
+    group.barrier().wait();  // in which a rank may still be, for the first time, when another has left it
     group.barrier().wait();
     const Usage before = usage();
     group.barrier().wait();
