@@ -9,6 +9,8 @@ namespace {
 
 constexpr std::size_t kCacheLine = 64;
 
+std::size_t divided_up(std::size_t dividend, std::size_t divisor) { return (dividend + divisor - 1) / divisor; }
+
 bool has_blocks(Collective collective) {
   switch (collective) {
     case Collective::kReduceScatter:
@@ -84,11 +86,12 @@ void Layout::place_all_to_all(const Shape& shape) {
 }
 
 void Layout::slice(std::size_t slice_bytes) {
-  const std::size_t lines = std::max<std::size_t>(1, slice_bytes / kCacheLine);
-  slice_count_ = std::min(slice_count_, lines * kCacheLine / element_bytes_);
-  pieces_ = 1;
-  if (slice_count_ == 0) return;
-  for (const Span& span : inputs_) pieces_ = std::max(pieces_, (span.count + slice_count_ - 1) / slice_count_);
+  const std::size_t line = kCacheLine / element_bytes_;
+  const std::size_t most = std::max<std::size_t>(1, slice_bytes / kCacheLine) * line;
+  std::size_t longest = 0;
+  for (const Span& span : inputs_) longest = std::max(longest, span.count);
+  pieces_ = std::max<std::size_t>(1, divided_up(longest, most));
+  slice_count_ = std::min(slice_count_, divided_up(longest, pieces_ * line) * line);
 }
 
 Layout::Span Layout::cut(const Span& chunk, std::size_t piece) const {

@@ -34,7 +34,8 @@ class Layout {
 
   explicit Layout(const Shape& shape);
 
-  /// Cuts chunks into slices of at most this many bytes (rounded down to whole cache lines, at least one).
+  /// Cuts chunks into slices of at most this many bytes (rounded down to whole cache lines, at least one), as few as
+  /// will do and of one size: a short one would leave part of the staging area out of its turn (staging_rotations.h).
   void slice(std::size_t slice_bytes);
 
   std::size_t pieces() const { return pieces_; }

@@ -77,4 +77,12 @@ TEST(Layout, PiecesTogetherAreTheWhole) {
   }
 }
 
+TEST(Layout, PiecesAreOfOneSize) {
+  Layout layout({.chunks = 1, .count = 5 * 1024, .block_counts = {}});
+  layout.slice(16 << 10);
+  ASSERT_EQ(layout.pieces(), 2U);
+  EXPECT_EQ(layout.input(0, 0).count, 2560U);
+  EXPECT_EQ(layout.input(0, 1).count, 2560U);
+}
+
 }  // namespace lockstep
