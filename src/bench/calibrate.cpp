@@ -37,7 +37,8 @@ std::vector<std::size_t> known_sizes() {
 }
 std::vector<std::size_t> held_back_sizes() { return sizes_from(3 << 7, 4); }
 
-void append(std::vector<Sample>& all, const std::vector<Sample>& more) {
+template <class T>
+void append(std::vector<T>& all, const std::vector<T>& more) {
   all.insert(all.end(), more.begin(), more.end());
 }
 
@@ -75,35 +76,47 @@ std::vector<Point> other_points(Medium medium, int ranks) {
   std::vector<Point> points = points_at(others, sizes, ranks);
   if (medium != Medium::kSharedMemory) return points;
   others.insert(others.end(), fitted_collectives().begin(), fitted_collectives().end());
-  for (Point& point : points_at(others, sizes, ranks, MemoryKind::kPlain)) points.push_back(std::move(point));
+  append(points, points_at(others, sizes, ranks, MemoryKind::kPlain));
   return points;
 }
 
+/// Numbers of ranks: predictions are made from some of them, others are held back.
+struct Numbers {
+  explicit Numbers(int most) : known{2, std::max(2, most / 2), most} {
+    for (const int ranks : {3, most - 1}) {
+      if (ranks >= 3 && ranks < most && !known.contains(ranks)) held_back.insert(ranks);
+    }
+  }
+
+  std::set<int> known;
+  std::set<int> held_back;
+};
+
 Measured measure_all(const Sampling& sampling, bool fast, int most) {
-  Sampling of_others = sampling;
-  if (fast) of_others.rounds = 1;
-  const auto measure = [](Sampling how, int ranks, const std::vector<Point>& points) {
-    how.ranks = ranks;
-    return take_samples(how, points);
-  };
+  const Numbers numbers(most);
   const std::vector<std::size_t> held_back = held_back_sizes();
   std::vector<std::size_t> sizes = known_sizes();
-  sizes.insert(sizes.end(), held_back.begin(), held_back.end());
+  append(sizes, held_back);
   std::sort(sizes.begin(), sizes.end());
+  std::vector<Point> points;
+  std::vector<Point> others;
+  for (const int ranks : numbers.known) {
+    append(points, points_at(fitted_collectives(), sizes, ranks));
+    append(others, other_points(sampling.medium, ranks));
+  }
+  for (const int ranks : numbers.held_back) append(points, points_at(fitted_collectives(), sizes, ranks));
   Measured measured;
-  std::set<int> numbers{2, std::max(2, most / 2), most};
-  for (const int ranks : numbers) {
-    // In turn, so that what comes and goes on the machine does not tell the one from the other.
-    for (const Sample& sample : measure(sampling, ranks, points_at(fitted_collectives(), sizes, ranks))) {
-      const bool is_known = std::find(held_back.begin(), held_back.end(), sample.bytes) == held_back.end();
-      (is_known ? measured.known : measured.other_sizes).push_back(sample);
-    }
-    append(measured.other_collectives, measure(of_others, ranks, other_points(sampling.medium, ranks)));
+  // In turn, so that what comes and goes on the machine does not tell those that are held back from the others.
+  for (const Sample& sample : take_samples(sampling, points)) {
+    const bool is_known = std::find(held_back.begin(), held_back.end(), sample.bytes) == held_back.end();
+    auto& group = !numbers.known.contains(sample.ranks) ? measured.other_ranks
+                  : is_known                            ? measured.known
+                                                        : measured.other_sizes;
+    group.push_back(sample);
   }
-  for (const int ranks : {3, most - 1}) {
-    if (ranks < 3 || ranks >= most || !numbers.insert(ranks).second) continue;
-    append(measured.other_ranks, measure(sampling, ranks, points_at(fitted_collectives(), sizes, ranks)));
-  }
+  Sampling of_others = sampling;
+  if (fast) of_others.rounds = 1;
+  measured.other_collectives = take_samples(of_others, others);
   return measured;
 }
 
@@ -146,12 +159,12 @@ double memory_traffic(int cores) {
   return best;
 }
 
-Calibration::Tcp calibrate_tcp(const CalibrationPlan& plan) {
+Calibration::Tcp calibrate_tcp(const CalibrationPlan& plan, int cores) {
   // A round over loopback takes long: large buffers move at a few GB/s.
   const Sampling sampling = plan.fast ? Sampling{.medium = Medium::kTcp, .rounds = 1, .seconds_a_round = 1e-3}
                                       : Sampling{.medium = Medium::kTcp, .rounds = 5, .more_rounds = 6};
   Measured measured = measure_all(sampling, plan.fast, std::min(plan.ranks, kMostRanksOverTcp));
-  Calibration::Tcp tcp{.model = fit_tcp(measured.known), .held_back = {}, .samples = {}};
+  Calibration::Tcp tcp{.model = fit_tcp(measured.known, cores), .held_back = {}, .samples = {}};
   predict(measured, [&](const Sample& sample) { return tcp.model.predict(sample.job->schedule, sample.bytes); });
   tcp.held_back = held_back(measured);
   tcp.samples = measured.all();
@@ -181,7 +194,7 @@ Calibrated calibrate(const CalibrationPlan& plan) {
   }
   Calibrated calibrated{std::move(calibration), {}};
   try {
-    calibrated.calibration.tcp = calibrate_tcp(plan);
+    calibrated.calibration.tcp = calibrate_tcp(plan, machine.cores);
   } catch (const Error& error) {  // a loopback that is down costs no more than that
     calibrated.no_tcp = error.what();
   }

@@ -19,7 +19,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
-#include <utility>
+#include <tuple>
 
 namespace lockstep::bench {
 
@@ -94,7 +94,6 @@ Round agreed_round(const World& world, GroupSubject& subject, Zeros& zeros, doub
   constexpr std::size_t kProbes = 4;
   constexpr double kFewest = 3;
   constexpr double kMost = 1000;
-  (void)median_of_slowest(world, subject, zeros, {});  // plans are made
   double once_s = median_of_slowest(world, subject, zeros, {});
   if (once_s < seconds) once_s = std::max(median_of_slowest(world, subject, zeros, {.batch = kProbes}), 1e-7);
   const std::size_t batch = choose_batch(once_s, zeros.layout());
@@ -113,22 +112,44 @@ bool agree(const std::vector<double>& seconds) {
   return std::max(even, odd) <= kSame * std::min(even, odd);
 }
 
-/// What one rank of the job does; of each point the seconds by round, which are the same on all ranks.
-std::vector<std::vector<double>> measure_on(World& world, const Sampling& sampling, const std::vector<Point>& points) {
+/// A point while it is measured.
+struct Measuring {
+  explicit Measuring(const Point& of) : point(of) {}
+
+  Point point;
+  Round agreed;                 ///< as soon as there are seconds
+  std::vector<double> seconds;  ///< by round
+};
+using MeasuringByRanks = std::map<int, std::vector<Measuring*>>;
+
+std::vector<Point> points_of(const std::vector<Measuring*>& all) {
+  std::vector<Point> points;
+  for (const Measuring* one : all) points.push_back(one->point);
+  return points;
+}
+
+/// A round on one rank of a job; what it finds is the same on all ranks, of which the first writes it down.
+void measure_on(World& world, double seconds_a_round, const std::vector<Measuring*>& all) {
   bind_thread(world.rank(), world.size());
-  const Room room(world, points);
-  std::vector<Round> agreed(points.size());
-  std::vector<std::vector<double>> seconds(points.size());
-  for (int round = 0; round < sampling.rounds + sampling.more_rounds; ++round) {
-    for (std::size_t i = 0; i < points.size(); ++i) {
-      if (round >= sampling.rounds && agree(seconds[i])) continue;
-      GroupSubject subject(world, points[i].collective, ReduceOp::kSum, points[i].algorithm);
-      Zeros zeros(room.of(points[i].memory), shape_of(points[i], world));
-      if (round == 0) agreed[i] = agreed_round(world, subject, zeros, sampling.seconds_a_round);
-      seconds[i].push_back(median_of_slowest(world, subject, zeros, agreed[i]));
-    }
+  const Room room(world, points_of(all));
+  for (Measuring* one : all) {
+    const Point& point = one->point;
+    GroupSubject subject(world, point.collective, ReduceOp::kSum, point.algorithm);
+    Zeros zeros(room.of(point.memory), shape_of(point, world));
+    (void)median_of_slowest(world, subject, zeros, {});  // plans are made
+    const Round round = one->seconds.empty() ? agreed_round(world, subject, zeros, seconds_a_round) : one->agreed;
+    const double seconds = median_of_slowest(world, subject, zeros, round);
+    if (world.rank() != 0) continue;  // after a reduction of all: nobody reads it any more
+    one->agreed = round;
+    one->seconds.push_back(seconds);
   }
-  return seconds;
+}
+
+void measure_round(const Sampling& sampling, const MeasuringByRanks& by_ranks) {
+  for (const auto& [ranks, all] : by_ranks) {
+    const auto measure = [&](World& world) { measure_on(world, sampling.seconds_a_round, all); };
+    sampling.medium == Medium::kTcp ? detail::run_threads_over_tcp(ranks, measure) : run_threads(ranks, measure);
+  }
 }
 
 }  // namespace
@@ -149,35 +170,36 @@ std::vector<Point> points_at(const std::vector<Collective>& collectives, const s
   for (const Collective collective : collectives) {
     for (const std::string_view name : algorithms_for(collective)) {
       if (estimated_transfers(name, collective, ranks) > kMostTransfers) continue;
-      for (const std::size_t bytes : sizes) points.push_back({collective, std::string(name), bytes, memory});
+      for (const std::size_t bytes : sizes) points.push_back({collective, std::string(name), ranks, bytes, memory});
     }
   }
   return points;
 }
 
 std::vector<Sample> take_samples(const Sampling& sampling, const std::vector<Point>& points) {
-  std::vector<std::vector<double>> seconds;
-  const auto measure = [&](World& world) {
-    auto measured = measure_on(world, sampling, points);
-    if (world.rank() == 0) seconds = std::move(measured);
-  };
-  sampling.medium == Medium::kTcp ? detail::run_threads_over_tcp(sampling.ranks, measure)
-                                  : run_threads(sampling.ranks, measure);
+  std::vector<Measuring> measured(points.begin(), points.end());
+  for (int round = 0; round < sampling.rounds + sampling.more_rounds; ++round) {
+    MeasuringByRanks by_ranks;
+    for (Measuring& one : measured) {
+      if (round < sampling.rounds || !agree(one.seconds)) by_ranks[one.point.ranks].push_back(&one);
+    }
+    measure_round(sampling, by_ranks);
+  }
+  constexpr double kQuarter = 0.25;
   std::vector<Sample> samples;
-  std::map<std::pair<Collective, std::string>, std::shared_ptr<const HostJob>> jobs;
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    const auto& [collective, algorithm, size, memory] = points[i];
-    auto& job = jobs[{collective, algorithm}];
+  std::map<std::tuple<Collective, std::string, int>, std::shared_ptr<const HostJob>> jobs;
+  for (const auto& [point, round, seconds] : measured) {
+    auto& job = jobs[{point.collective, point.algorithm, point.ranks}];
     if (!job) {
       job = std::make_shared<HostJob>(
-          find_algorithm(algorithm).build({.collective = collective, .ranks = sampling.ranks}));
+          find_algorithm(point.algorithm).build({.collective = point.collective, .ranks = point.ranks}));
     }
-    samples.push_back({.collective = collective,
-                       .algorithm = algorithm,
-                       .ranks = sampling.ranks,
-                       .bytes = static_cast<double>(size),
-                       .memory = memory,
-                       .seconds = median(seconds[i]),
+    samples.push_back({.collective = point.collective,
+                       .algorithm = point.algorithm,
+                       .ranks = point.ranks,
+                       .bytes = static_cast<double>(point.bytes),
+                       .memory = point.memory,
+                       .seconds = percentile(seconds, kQuarter),
                        .job = job});
   }
   return samples;

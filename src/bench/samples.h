@@ -15,28 +15,30 @@ namespace lockstep::bench {
 struct Point {
   Collective collective = Collective::kAllReduce;
   std::string algorithm;
+  int ranks = 2;
   std::size_t bytes = 0;
   MemoryKind memory = MemoryKind::kRegistered;
 };
 
-/// Every algorithm of the collectives at each size; those of more than some thousand transfers are left out.
+/// Every algorithm of the collectives on so many ranks at each size; those of more than some thousand transfers are
+/// left out.
 std::vector<Point> points_at(const std::vector<Collective>& collectives, const std::vector<std::size_t>& sizes,
                              int ranks, MemoryKind memory = MemoryKind::kRegistered);
 
 /// How points are measured.
 struct Sampling {
   Medium medium = Medium::kSharedMemory;  ///< or kTcp
-  int ranks = 2;
-  int rounds = 7;                 ///< over all points
-  int more_rounds = 0;            ///< at most, of a point whose rounds do not agree by then
-  double seconds_a_round = 5e-3;  ///< for each point, but at least three iterations
+  int rounds = 7;                         ///< over all points
+  int more_rounds = 0;                    ///< at most, of a point whose rounds do not agree by then
+  double seconds_a_round = 5e-3;          ///< for each point, but at least three iterations
 };
 
 /// Measures points on threads, each bound to a core as the launcher binds processes, that share memory or talk over
 /// loopback as processes do. Operations follow each other in batches, as in `lockstep bench`; an iteration's time is
-/// the slowest rank's, a round's the median of its iterations, a point's the median of the rounds: other programs come
-/// and go, and so does an order of ranks on their cores that happens to be a lucky one. Where every
-/// second round says something else than the others, more follow.
+/// the slowest rank's, a round's the median of its iterations, a point's the lower quartile of the rounds: what other
+/// programs and the machine's placement add comes and goes within minutes, and so does an order of ranks on their cores
+/// that happens to be a lucky one. Where every second round says something else than the others, more follow. A round
+/// goes over all numbers of ranks, so that what comes and goes is no difference between them.
 std::vector<Sample> take_samples(const Sampling& sampling, const std::vector<Point>& points);
 
 /// Binds this thread as the launcher binds the processes of a job.

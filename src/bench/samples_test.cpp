@@ -28,27 +28,27 @@ TEST(Samples, PointsAreEveryAlgorithmAtEverySize) {
 
 /// Whether rounds agree depends on the machine; that all that may be asked for end, does not.
 TEST(Samples, MoreRoundsEnd) {
-  const std::vector<Point> points{{Collective::kAllReduce, "direct", 1024}};
-  const Sampling sampling{.ranks = 2, .rounds = 1, .more_rounds = 3, .seconds_a_round = 1e-5};
+  const std::vector<Point> points{{Collective::kAllReduce, "direct", 2, 1024}};
+  const Sampling sampling{.rounds = 1, .more_rounds = 3, .seconds_a_round = 1e-5};
   EXPECT_THAT(take_samples(sampling, points).at(0).seconds, Gt(0));
 }
 
 TEST(Samples, EachPointIsMeasuredOverEitherMedium) {
-  std::vector<Point> points{{Collective::kAllReduce, "ring", 4096}, {Collective::kAllGather, "direct", 4}};
+  std::vector<Point> points{{Collective::kAllReduce, "ring", 3, 4096}, {Collective::kAllGather, "direct", 4, 4}};
   for (const Collective collective : {Collective::kReduce, Collective::kScatter, Collective::kAllToAll}) {
     const std::string name(algorithms_for(collective).front());
-    points.push_back({collective, name, 8192});
-    points.push_back({collective, name, 8192, MemoryKind::kPlain});
+    points.push_back({collective, name, 3, 8192});
+    points.push_back({collective, name, 3, 8192, MemoryKind::kPlain});
   }
   for (const Medium medium : {Medium::kSharedMemory, Medium::kTcp}) {
-    const auto samples = take_samples({.medium = medium, .ranks = 3, .rounds = 2, .seconds_a_round = 1e-4}, points);
+    const auto samples = take_samples({.medium = medium, .rounds = 2, .seconds_a_round = 1e-4}, points);
     ASSERT_THAT(samples, SizeIs(points.size()));
     for (std::size_t i = 0; i < samples.size(); ++i) {
       EXPECT_EQ(samples[i].collective, points[i].collective);
       EXPECT_EQ(samples[i].algorithm, points[i].algorithm);
       EXPECT_EQ(samples[i].bytes, points[i].bytes);
       EXPECT_EQ(samples[i].memory, points[i].memory);
-      EXPECT_EQ(samples[i].ranks, 3);
+      EXPECT_EQ(samples[i].ranks, points[i].ranks);
       EXPECT_THAT(samples[i].seconds, Gt(0));
       EXPECT_EQ(samples[i].job->schedule.name, points[i].algorithm);
     }

@@ -15,7 +15,7 @@ namespace lockstep {
 
 namespace {
 
-constexpr int kVersion = 8;
+constexpr int kVersion = 9;
 
 nlohmann::json json_of(const std::vector<Sample>& samples) {
   nlohmann::json json = nlohmann::json::array();
@@ -67,17 +67,15 @@ nlohmann::json json_of(const Calibration::Tcp& tcp) {
   for (const auto& [ranks, cost] : tcp.model.alpha) {
     alpha[std::to_string(ranks)] = {{"step_s", cost.step_s}, {"message_s", cost.message_s}};
   }
-  return {{"alpha", alpha},
-          {"beta_s", tcp.model.beta_s},
-          {"gamma_s", tcp.model.gamma_s},
-          {"held_back", json_of(tcp.held_back)},
-          {"samples", json_of(tcp.samples)}};
+  return {{"alpha", alpha},           {"beta_s", tcp.model.beta_s},          {"gamma_s", tcp.model.gamma_s},
+          {"cores", tcp.model.cores}, {"held_back", json_of(tcp.held_back)}, {"samples", json_of(tcp.samples)}};
 }
 
 Calibration::Tcp tcp_from(const nlohmann::json& json) {
-  Calibration::Tcp tcp{.model = {.alpha = {}, .beta_s = json.at("beta_s"), .gamma_s = json.at("gamma_s")},
-                       .held_back = held_back_from(json.at("held_back")),
-                       .samples = samples_from(json.at("samples"))};
+  Calibration::Tcp tcp{
+      .model = {.alpha = {}, .beta_s = json.at("beta_s"), .gamma_s = json.at("gamma_s"), .cores = json.at("cores")},
+      .held_back = held_back_from(json.at("held_back")),
+      .samples = samples_from(json.at("samples"))};
   for (const auto& [ranks, cost] : json.at("alpha").items()) {
     tcp.model.alpha[std::stoi(ranks)] = {.step_s = cost.at("step_s"), .message_s = cost.at("message_s")};
   }

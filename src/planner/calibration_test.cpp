@@ -33,7 +33,7 @@ Calibration with(double turn_s, double accessed_s, double fetched_s) {
 TEST(Calibration, ComesBackFromItsJson) {
   Calibration written = with(1e-6, 1e-10, 3e-10);
   written.selections[4] = Selection::parse("all_reduce: 0-4KiB tree, 4KiB- ring", "four");
-  written.tcp.model = {{{2, {1e-6, 2e-7}}, {4, {3e-6, 4e-7}}}, {1, 2, 3, 4}, 5};
+  written.tcp.model = {{{2, {1e-6, 2e-7}}, {4, {3e-6, 4e-7}}}, {1, 2, 3, 4}, 5, 2};
   written.tcp.held_back.ranks = {.median = 0.1, .worst = 0.4};
   written.tcp.samples = {{.algorithm = "tree", .ranks = 4, .bytes = 8, .seconds = 1e-5}};
   const Calibration read = parse_calibration(to_json(written), "written");

@@ -50,6 +50,7 @@ void HostCaches::pass(int core, const std::vector<Access>& accesses, HostCosts& 
   }
   for (const Access& access : accesses) {
     if (access.writes) {
+      if (!access.past_caches) take_back(core, access.block, costs);
       write(core, access.block, access.past_caches);
     } else {
       held(core, access.block) = blocks_[access.block].version;
@@ -70,6 +71,20 @@ void HostCaches::bring(int core, std::size_t block, HostCosts& costs) {
   costs[HostCosts::kFetchedByte] += block_bytes_ * (1 - lost);
   costs[HostCosts::kJustWrittenByte] += block_bytes_ * (1 - ramp(at, std::log(kWrittenFrom), std::log(kWrittenTo)));
   if (lost > 0) add_own(distance, lost, costs);
+}
+
+/// What one core wrote and another has read since is not to be written again before the other's copy is gone. Who reads
+/// and then writes itself was given it as its own.
+void HostCaches::take_back(int core, std::size_t block, HostCosts& costs) {
+  const auto [version, writer] = blocks_[block];
+  double nearest = ReuseDistance::kNever;
+  for (int other = 0; other < static_cast<int>(cores_.size()); ++other) {
+    if (other == core || other == writer || held(other, block) != version) continue;
+    nearest = std::min(nearest, block_bytes_ * cores_[static_cast<std::size_t>(other)].of(block));
+  }
+  const double at = std::log(std::max(1.0, nearest));
+  costs[HostCosts::kSharedWriteByte] += block_bytes_ * (1 - ramp(at, rises_from_.back(), rises_to_.back()));
+  costs[HostCosts::kSharedWriteOwnByte] += block_bytes_ * (1 - ramp(at, rises_from_[2], rises_to_[2]));
 }
 
 void HostCaches::add_own(double distance_bytes, double share, HostCosts& costs) const {

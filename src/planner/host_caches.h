@@ -46,6 +46,7 @@ class HostCaches {
     return held_[static_cast<std::size_t>(core) * blocks_.size() + block];
   }
   void bring(int core, std::size_t block, HostCosts& costs);
+  void take_back(int core, std::size_t block, HostCosts& costs);
   void add_own(double distance_bytes, double share, HostCosts& costs) const;
   void write(int core, std::size_t block, bool past_caches);
 

@@ -88,6 +88,34 @@ TEST(HostCaches, WhatItsWriterLostComesFromWhereAllDataIs) {
   EXPECT_EQ(costs[HostCosts::kFirstLevel + 2], kBlock);
 }
 
+TEST(HostCaches, WhatAnotherCoreHasReadIsTakenBackBeforeItIsWritten) {
+  Host host(2);
+  (void)host.write(0, 0, 1);
+  EXPECT_EQ(host.write(0, 0, 1)[HostCosts::kSharedWriteByte], 0) << "nobody has read it";
+  (void)host.read(1, 0, 1);
+  EXPECT_EQ(host.stream(0, 0, 1)[HostCosts::kSharedWriteByte], 0) << "memory is not asked";
+  (void)host.write(0, 0, 1);
+  (void)host.read(1, 0, 1);
+  const HostCosts costs = host.write(0, 0, 1);
+  EXPECT_EQ(costs[HostCosts::kSharedWriteByte], kBlock);
+  EXPECT_EQ(costs[HostCosts::kSharedWriteOwnByte], kBlock);
+  EXPECT_EQ(host.write(0, 0, 1)[HostCosts::kSharedWriteByte], 0) << "only once";
+  (void)host.read(1, 0, 1);
+  EXPECT_EQ(host.write(1, 0, 1)[HostCosts::kSharedWriteByte], 0) << "to its reader it was given";
+}
+
+TEST(HostCaches, ACopyThatIsLostNeedNotBeTakenBack) {
+  const auto take_back_after = [](std::size_t others) {
+    Host host(1 + others);
+    (void)host.write(0, 0, 1);
+    (void)host.read(1, 0, 1 + others);
+    return host.write(0, 0, 1);
+  };
+  EXPECT_EQ(take_back_after(40)[HostCosts::kSharedWriteByte], kBlock);
+  EXPECT_EQ(take_back_after(40)[HostCosts::kSharedWriteOwnByte], 0) << "twice the own cache";
+  EXPECT_EQ(take_back_after(600)[HostCosts::kSharedWriteByte], 0) << "more than the shared cache";
+}
+
 TEST(HostCaches, WhatWasWrittenPastTheCachesComesFromMemory) {
   Host host(1);
   (void)host.read(0, 0, 1);

@@ -21,6 +21,8 @@ struct HostCosts {
     kMemoryByte = kFirstLevel + 3,         ///< the level from which on it comes from memory
     kFetchedByte = kFirstLevel + kLevels,  ///< from another core's own cache, where it was written
     kJustWrittenByte,                      ///< of those, again, what is still in that core's first cache
+    kSharedWriteByte,                      ///< written where another core has read since, whose copy has to go first
+    kSharedWriteOwnByte,                   ///< of those, again, what is still in that core's own cache
     kStreamedByte,                         ///< written past the caches
     kTogetherByte,                         ///< that all cores bring from memory or stream, which they share
     kLetter,                               ///< instead of all these: a small exchange of one step

@@ -22,6 +22,11 @@ bool tells(const Sample& sample, const Schedule& schedule) {
          sample.memory == MemoryKind::kRegistered && sample.predicted_s > 0;
 }
 
+double minmod(double a, double b) {
+  if (a * b <= 0) return 0;
+  return std::abs(a) < std::abs(b) ? a : b;
+}
+
 }  // namespace
 
 ResidualCurve::ResidualCurve(const std::vector<Sample>& samples, const Schedule& schedule) {
@@ -38,10 +43,9 @@ ResidualCurve::ResidualCurve(const std::vector<Sample>& samples, const Schedule&
   }
   if (more == by_ranks.begin()) return;
   const auto fewer = std::prev(more);
-  const double share = static_cast<double>(schedule.ranks - fewer->first) / (more->first - fewer->first);
   for (const Points* points : {&fewer->second, &more->second}) {
     for (const auto& [log_bytes, unused] : *points) {
-      points_[log_bytes] = (1 - share) * at(fewer->second, log_bytes) + share * at(more->second, log_bytes);
+      points_[log_bytes] = minmod(at(fewer->second, log_bytes), at(more->second, log_bytes));
     }
   }
 }

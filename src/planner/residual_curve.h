@@ -12,8 +12,9 @@ namespace lockstep {
 /// seconds, by the logarithm of the bytes, between two sizes by interpolation; before the first and beyond the last it
 /// stays what it is there.
 ///
-/// It is known of what the catalogue builds: an algorithm's schedule, whole, for ranks of one host. A number of ranks
-/// that was not measured has the curve between those of the next fewer and the next more. Of anything else, as of a
+/// It is known of what the catalogue builds: an algorithm's schedule, whole, for ranks of one host. Of a number of
+/// ranks that was not measured so much is known as the next fewer and the next more both say: the smaller of their
+/// logarithms, and nothing where one says more and the other less (minmod, Roe 1986). Of anything else, as of a
 /// schedule from a file, nothing is known, and the factor is 1.
 class ResidualCurve {
  public:

@@ -37,10 +37,13 @@ TEST(ResidualCurve, IsTheErrorWhereItWasMeasuredAndBetweenByLogarithms) {
   EXPECT_DOUBLE_EQ(curve.factor(0), 1);
 }
 
-TEST(ResidualCurve, OfANumberOfRanksBetweenTwoLiesBetweenTheirs) {
+TEST(ResidualCurve, OfANumberOfRanksBetweenTwoIsWhatBothSay) {
   const ResidualCurve curve(samples(), ring(3));
-  EXPECT_DOUBLE_EQ(curve.factor(1 << 10), 2);
-  EXPECT_DOUBLE_EQ(curve.factor(1 << 16), std::sqrt(8.0));
+  EXPECT_DOUBLE_EQ(curve.factor(1 << 10), 1) << "2 ranks say nothing";
+  EXPECT_DOUBLE_EQ(curve.factor(1 << 16), 2) << "of 2 and 4";
+  EXPECT_DOUBLE_EQ(curve.factor(1 << 13), std::sqrt(2.0));
+  const std::vector<Sample> against{ring_sample(2, 1 << 10, 2, 1), ring_sample(4, 1 << 10, 1, 2)};
+  EXPECT_DOUBLE_EQ(ResidualCurve(against, ring(3)).factor(1 << 10), 1) << "one says more, the other less";
 }
 
 TEST(ResidualCurve, OfWhatWasNotMeasuredKnowsNothing) {

@@ -1,7 +1,9 @@
 #include "planner/tcp_model.h"
 
+#include "base/index.h"
 #include "planner/count.h"
 #include "planner/relative_fit.h"
+#include "topology/dealing.h"
 
 #include <lockstep/error.h>
 
@@ -29,7 +31,7 @@ BySize shares_of_sizes(double bytes) {
   return shares;
 }
 
-/// What a schedule has of each cost.
+/// What a core or a whole schedule has of each cost.
 struct TcpWork {
   double steps = 0;
   double messages = 0;
@@ -37,33 +39,52 @@ struct TcpWork {
   double reduced_bytes = 0;
 };
 
-TcpWork tcp_work(const Schedule& schedule, double bytes) {
-  const Counts counts = count(schedule, bytes);
-  TcpWork work{.steps = static_cast<double>(counts.steps),
-               .messages = static_cast<double>(counts.messages),
-               .bytes = counts.bytes};
-  for (const Counts::Rank& rank : counts.by_rank) work.reduced_bytes += rank.reduced_bytes;
-  return work;
+/// Of each cost that of the core that has the most.
+TcpWork tcp_work(const Schedule& schedule, double bytes, int cores) {
+  const int shares = std::min(cores, schedule.ranks);
+  std::vector<TcpWork> by_core(at(shares));
+  const auto core_of = [&](int rank) -> TcpWork& { return by_core[at(share_of(rank, schedule.ranks, shares))]; };
+  const double chunk = chunk_bytes(schedule, bytes);
+  for (const Message& message : messages_of(schedule)) {
+    for (TcpWork* work : {&core_of(message.from), &core_of(message.to)}) {
+      work->messages += 0.5;
+      work->bytes += 0.5 * chunk * message.chunks;
+    }
+    core_of(message.to).reduced_bytes += chunk * message.reduced_chunks;
+  }
+  TcpWork most{.steps = static_cast<double>(schedule.steps.size())};
+  for (const TcpWork& work : by_core) {
+    most.messages = std::max(most.messages, work.messages);
+    most.bytes = std::max(most.bytes, work.bytes);
+    most.reduced_bytes = std::max(most.reduced_bytes, work.reduced_bytes);
+  }
+  return most;
 }
 
-TcpModel::Alpha between(const std::map<int, TcpModel::Alpha>& alpha, int ranks) {
-  const auto above = alpha.lower_bound(ranks);
+/// What a message costs depends on whether ranks have to share a core: of two numbers beside it that counts which has
+/// as many ranks on a core, else both do.
+TcpModel::Alpha alpha_of(int ranks, const TcpModel& model) {
+  const auto on_a_core = [&](int number) { return (number + model.cores - 1) / model.cores; };
+  const auto above = model.alpha.lower_bound(ranks);
   if (above->first == ranks) return above->second;
   const auto& [fewer, low] = *std::prev(above);
-  const double share = static_cast<double>(ranks - fewer) / (above->first - fewer);
-  const auto mix = [share](double a, double b) { return a + share * (b - a); };
-  return {mix(low.step_s, above->second.step_s), mix(low.message_s, above->second.message_s)};
+  const auto& [more, high] = *above;
+  const bool is_low = on_a_core(fewer) == on_a_core(ranks);
+  const bool is_high = on_a_core(more) == on_a_core(ranks);
+  if (is_low != is_high) return is_low ? low : high;
+  const double share = static_cast<double>(ranks - fewer) / (more - fewer);
+  return {std::lerp(low.step_s, high.step_s, share), std::lerp(low.message_s, high.message_s, share)};
 }
 
 /// The order of costs in a row: for each number of ranks a step and a message, then bytes by size, then reduced bytes.
 class Columns {
  public:
-  explicit Columns(const std::vector<Sample>& samples) {
+  Columns(const std::vector<Sample>& samples, int cores) : cores_(cores) {
     for (const Sample& sample : samples) ranks_.insert(sample.ranks);
   }
 
   std::vector<double> row(const Sample& sample) const {
-    const TcpWork work = tcp_work(sample.job->schedule, sample.bytes);
+    const TcpWork work = tcp_work(sample.job->schedule, sample.bytes, cores_);
     std::vector<double> row;
     for (const int ranks : ranks_) {
       row.push_back(ranks == sample.ranks ? work.steps : 0);
@@ -75,7 +96,7 @@ class Columns {
   }
 
   TcpModel model(const std::vector<double>& prices) const {
-    TcpModel model;
+    TcpModel model{.cores = cores_};
     auto price = prices.begin();
     for (const int ranks : ranks_) {
       TcpModel::Alpha& alpha = model.alpha[ranks];
@@ -89,6 +110,7 @@ class Columns {
 
  private:
   std::set<int> ranks_;
+  int cores_;
 };
 
 }  // namespace
@@ -98,18 +120,18 @@ bool TcpModel::knows(int ranks) const {
 }
 
 double TcpModel::predict(const Schedule& schedule, double bytes) const {
-  const TcpWork work = tcp_work(schedule, bytes);
-  const Alpha cost = between(alpha, schedule.ranks);
+  const TcpWork work = tcp_work(schedule, bytes, cores);
+  const Alpha cost = alpha_of(schedule.ranks, *this);
   const BySize shares = shares_of_sizes(bytes);
   double byte_s = 0;
   for (std::size_t i = 0; i < shares.size(); ++i) byte_s += shares[i] * beta_s[i];
   return work.steps * cost.step_s + work.messages * cost.message_s + work.bytes * byte_s + work.reduced_bytes * gamma_s;
 }
 
-TcpModel fit_tcp(const std::vector<Sample>& samples) {
+TcpModel fit_tcp(const std::vector<Sample>& samples, int cores) {
   if (samples.empty())
     throw Error(ErrorCode::kInvalidArgument, "Without a measurement there is nothing to calibrate TCP by.");
-  const Columns columns(samples);
+  const Columns columns(samples, cores);
   Amounts amounts;
   std::vector<double> seconds;
   for (const Sample& sample : samples) {

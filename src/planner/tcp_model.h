@@ -10,12 +10,13 @@
 namespace lockstep {
 
 /// What ranks of one host cost that talk over TCP. There is no wire between them: each message and each byte is work of
-/// the host's cores, which all ranks share, so that a collective takes
+/// the host's cores, to which ranks are dealt (topology/dealing.h), so that a collective takes
 ///
 ///   steps * step + messages * message + bytes * byte + reduced bytes * reduced byte,
 ///
-/// messages and bytes of all ranks together. `step` is what it takes to wake who waits. Links between hosts are
-/// another matter (flat_network(), measured_link()).
+/// each of the core that has the most of it: 3 ranks on 2 cores take as long as 4. A message and its bytes are half the
+/// sender's work, half the receiver's. `step` is what it takes to wake who waits. Links between hosts are another
+/// matter (flat_network(), measured_link()).
 struct TcpModel {
   struct Alpha {
     double step_s = 0;
@@ -28,6 +29,7 @@ struct TcpModel {
   std::map<int, Alpha> alpha;  ///< by ranks; those between by interpolation
   std::array<double, kSizes.size()> beta_s{};
   double gamma_s = 0;  ///< a byte that is reduced
+  int cores = 1;       ///< of the host
 
   /// Whether ranks were measured of which so many lie between.
   bool knows(int ranks) const;
@@ -35,7 +37,8 @@ struct TcpModel {
   double predict(const Schedule& schedule, double bytes) const;
 };
 
-/// The model that fits the samples best (fit_relative()). Throws Error (kInvalidArgument) without samples.
-TcpModel fit_tcp(const std::vector<Sample>& samples);
+/// The model that fits best (fit_relative()) what was measured on so many cores. Throws Error (kInvalidArgument)
+/// without samples.
+TcpModel fit_tcp(const std::vector<Sample>& samples, int cores);
 
 }  // namespace lockstep
