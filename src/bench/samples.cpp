@@ -146,9 +146,10 @@ void measure_on(World& world, double seconds_a_round, const std::vector<Measurin
 }
 
 void measure_round(const Sampling& sampling, const MeasuringByRanks& by_ranks) {
-  for (const auto& [ranks, all] : by_ranks) {
-    const auto measure = [&](World& world) { measure_on(world, sampling.seconds_a_round, all); };
-    sampling.medium == Medium::kTcp ? detail::run_threads_over_tcp(ranks, measure) : run_threads(ranks, measure);
+  for (const auto& one : by_ranks) {
+    const auto measure = [&](World& world) { measure_on(world, sampling.seconds_a_round, one.second); };
+    sampling.medium == Medium::kTcp ? detail::run_threads_over_tcp(one.first, measure)
+                                    : run_threads(one.first, measure);
   }
 }
 
