@@ -124,6 +124,7 @@ using MeasuringByRanks = std::map<int, std::vector<Measuring*>>;
 
 std::vector<Point> points_of(const std::vector<Measuring*>& all) {
   std::vector<Point> points;
+  points.reserve(all.size());
   for (const Measuring* one : all) points.push_back(one->point);
   return points;
 }
