@@ -76,6 +76,7 @@ Calibration::Tcp tcp_from(const nlohmann::json& json) {
       .model = {.alpha = {}, .beta_s = json.at("beta_s"), .gamma_s = json.at("gamma_s"), .cores = json.at("cores")},
       .held_back = held_back_from(json.at("held_back")),
       .samples = samples_from(json.at("samples"))};
+  if (tcp.model.cores < 1) throw std::runtime_error("TCP was measured on no core");
   for (const auto& [ranks, cost] : json.at("alpha").items()) {
     tcp.model.alpha[std::stoi(ranks)] = {.step_s = cost.at("step_s"), .message_s = cost.at("message_s")};
   }

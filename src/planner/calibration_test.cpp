@@ -65,6 +65,18 @@ TEST(Calibration, WhatIsNoneIsRefusedWithWhatToDo) {
   }
 }
 
+TEST(Calibration, TcpOnNoCoreIsRefused) {
+  Calibration calibration = with(1e-6, 1e-10, 1e-10);
+  calibration.tcp.model.cores = 0;
+  try {
+    (void)parse_calibration(to_json(calibration), "file.json");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kRefused);
+    EXPECT_THAT(error.what(), testing::HasSubstr("TCP was measured on no core"));
+  }
+}
+
 TEST(Calibration, IsFoundForItsMachineOnly) {
   const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "lockstep_calibration_test";
   ASSERT_EQ(::setenv("XDG_CACHE_HOME", folder.c_str(), 1), 0);
