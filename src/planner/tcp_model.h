@@ -26,7 +26,8 @@ struct TcpModel {
   /// interpolation over their logarithm.
   static constexpr std::array<double, 4> kSizes{1 << 12, 1 << 18, 1 << 22, 1 << 26};
 
-  std::map<int, Alpha> alpha;  ///< by ranks; those between by interpolation
+  /// By ranks; one between has that of its neighbour with as many ranks on a core, else it is found by interpolation.
+  std::map<int, Alpha> alpha;
   std::array<double, kSizes.size()> beta_s{};
   double gamma_s = 0;  ///< a byte that is reduced
   int cores = 1;       ///< of the host

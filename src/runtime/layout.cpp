@@ -34,7 +34,7 @@ Layout::Layout(const Shape& shape) : element_bytes_(size_of(shape.dtype)) {
   }
   std::size_t largest = 0;
   for (const Span& span : inputs_) largest = std::max(largest, span.count);
-  slice_count_ = (largest * element_bytes_ + kCacheLine - 1) / kCacheLine * kCacheLine / element_bytes_;
+  slice_count_ = divided_up(largest * element_bytes_, kCacheLine) * kCacheLine / element_bytes_;
 }
 
 void Layout::place_by_cache_lines(const Shape& shape) {
@@ -42,7 +42,7 @@ void Layout::place_by_cache_lines(const Shape& shape) {
   // count * chunk fits: both are bounded by what a machine holds (2^48 bytes, 2^16 chunks).
   const auto begin = [&](int chunk) {
     const std::size_t exact = shape.count * index(chunk) / index(shape.chunks);
-    return std::min(shape.count, (exact + unit - 1) / unit * unit);
+    return std::min(shape.count, divided_up(exact, unit) * unit);
   };
   for (int chunk = 0; chunk < shape.chunks; ++chunk) {
     inputs_.push_back({begin(chunk) * element_bytes_, begin(chunk + 1) - begin(chunk)});
