@@ -19,7 +19,9 @@ class InPlacePlanner {
               .chunks = schedule.chunks,
               .ticks = static_cast<int>(schedule.steps.size()),
               .steps = {},
-              .after = {}} {}
+              .after = {},
+              .after_turning = {},
+              .after_all = {}} {}
 
   Plan make() {
     for (int step = 0; step < plan_.ticks; ++step) add(step);

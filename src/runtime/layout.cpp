@@ -7,8 +7,6 @@ namespace lockstep {
 
 namespace {
 
-constexpr std::size_t kCacheLine = 64;
-
 std::size_t divided_up(std::size_t dividend, std::size_t divisor) { return (dividend + divisor - 1) / divisor; }
 
 bool has_blocks(Collective collective) {

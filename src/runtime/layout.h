@@ -17,6 +17,8 @@ namespace lockstep {
 /// Chunks may be empty. In an all_to_all chunk (s, d) is block d of what s sends and block s of what d receives.
 class Layout {
  public:
+  static constexpr std::size_t kCacheLine = 64;
+
   struct Shape {
     Collective collective = Collective::kAllReduce;
     DataType dtype = DataType::kFloat32;

@@ -81,10 +81,12 @@ struct Plan {
   bool weaves = false;
   std::vector<Rotation> rotations;
   std::vector<Step> steps;  ///< those in which this rank moves or waits
-  /// In place: before the operation ends. Staged: before any other plan uses the staging area.
+  /// In place: before the operation ends. Staged: before this rank's staging area is written by another plan.
   std::vector<Wait> after;
   /// Staged: before this one uses it again, a turn further on.
   std::vector<Wait> after_turning;
+  /// Staged: before a plan with rotations, which writes into the areas of other ranks too: all is over everywhere.
+  std::vector<Wait> after_all;
 
   /// Where the staged value of a chunk lies.
   Stage stage_of(const Place& place, int chunk, std::uint64_t turn) const {

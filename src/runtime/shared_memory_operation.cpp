@@ -7,6 +7,7 @@
 #include <lockstep/error.h>
 
 #include <algorithm>
+#include <bit>
 
 namespace lockstep {
 
@@ -20,14 +21,22 @@ SharedMemoryOperation::SharedMemoryOperation(Transport& transport, StagingRing& 
                    announcement_.count * size_of(announcement_.dtype) * static_cast<std::size_t>(transport.size())),
       runner_(announcement_.dtype, announcement_.op, transport.size()),
       peers_(static_cast<std::size_t>(transport.size())) {
-  if (is_staged()) layout_ = cut_into_pieces();
+  if (!is_staged()) return;
+  layout_ = cut_into_pieces();
+  place_bytes_ = std::min(room_for_a_place(), std::bit_ceil(layout_.slice_bytes()));
+  turns_ = &staging_.turns_of(*plan_, place_bytes_);
+}
+
+/// A whole number of cache lines.
+std::size_t SharedMemoryOperation::room_for_a_place() const {
+  const std::size_t places =
+      static_cast<std::size_t>(plan_->staging_versions) * static_cast<std::size_t>(plan_->chunks);
+  return staging_.slot_bytes() / places / Layout::kCacheLine * Layout::kCacheLine;
 }
 
 Layout SharedMemoryOperation::cut_into_pieces() const {
-  const std::size_t places =
-      static_cast<std::size_t>(plan_->staging_versions) * static_cast<std::size_t>(plan_->chunks);
-  const std::size_t available = staging_.slot_bytes() / places;
-  if (available < 64) {
+  const std::size_t available = room_for_a_place();
+  if (available == 0) {
     throw Error(
         ErrorCode::kUnsupported,
         fmt::format("the schedule '{}' has {} chunks of which {} versions must be staged, more than the staging "
@@ -43,7 +52,7 @@ Layout SharedMemoryOperation::cut_into_pieces() const {
     return layout.pieces() * static_cast<std::size_t>(plan_->ticks);
   };
   Layout layout =
-      sliced(std::min(available, std::max<std::size_t>(64, kPieceBytes / static_cast<std::size_t>(plan_->chunks))));
+      sliced(std::min(available, std::max(Layout::kCacheLine, kPieceBytes / static_cast<std::size_t>(plan_->chunks))));
   if (steps_of(layout) > Progress::kMostSteps) layout = sliced(available);
   if (steps_of(layout) > Progress::kMostSteps) {
     throw Error(ErrorCode::kUnsupported,
@@ -97,12 +106,13 @@ bool SharedMemoryOperation::enter_piece() {
     // Only now may the slot be written again. Peers whose old operation that was have told how far they are.
     const StagingRing::Use& use = staging_.previous_use();
     if (use.plan != nullptr &&
-        !satisfied(use.waits_before(announcement_.fingerprint), {use.sequence, use.first_tick})) {
+        !satisfied(use.waits_before(*plan_, *turns_), {use.sequence, use.first_tick})) {
       return false;
     }
     check_readers(use);
     slot_offset_ = staging_.offset_bytes();
     turn_ = staging_.take({.plan = plan_.get(),
+                           .turns = turns_,
                            .sequence = announcement_.sequence,
                            .first_tick = progress_at(0).steps,
                            .fingerprint = announcement_.fingerprint,
@@ -199,7 +209,7 @@ std::byte* SharedMemoryOperation::address_of(const Plan::Place& place, int chunk
     const Plan::Stage stage = plan_->stage_of(place, chunk, part.turn);
     const std::size_t index = static_cast<std::size_t>(stage.version) * static_cast<std::size_t>(plan_->chunks) +
                               static_cast<std::size_t>(stage.chunk);
-    return transport_.staging_of(stage.rank) + slot_offset_ + index * layout_.slice_bytes() + begin;
+    return transport_.staging_of(stage.rank) + slot_offset_ + index * place_bytes_ + begin;
   }
   const bool is_input = place.memory == Plan::Memory::kInput;
   const Layout::Span span = is_input ? layout_.input(chunk, part.piece) : layout_.output(chunk, part.piece);

@@ -60,6 +60,7 @@ class SharedMemoryOperation final : public RunningOperation {
   /// The layout in slices that fit the staging area: of kPieceBytes in all, or of what there is room for where that
   /// would take more steps than a rank can count.
   Layout cut_into_pieces() const;
+  std::size_t room_for_a_place() const;
   void record_transfers_of(const Plan::Step& step);
   void carry_out(const Plan::Move& move, const Part& part);
   /// The last step of this piece and the first one of the next, in one pass.
@@ -81,6 +82,10 @@ class SharedMemoryOperation final : public RunningOperation {
   bool in_piece_ = false;
   std::size_t piece_ = 0;
   std::size_t position_ = 0;  ///< in the plan's steps
+  /// What a staged slice has of the area: no less than itself, and one of few sizes, so that operations alike but in
+  /// size lay theirs at the same places.
+  std::size_t place_bytes_ = 0;
+  StagingRing::Turns* turns_ = nullptr;  ///< where it is staged
   std::size_t slot_offset_ = 0;
   std::uint64_t turn_ = 0;  ///< of this piece's use of the slot
   std::optional<std::pair<int, Progress>> blocked_on_;

@@ -34,7 +34,8 @@ class StagedPlanner {
               .rotations = {},
               .steps = {},
               .after = {},
-              .after_turning = {}} {
+              .after_turning = {},
+              .after_all = {}} {
     plan_.weaves = only_trades(schedule);
   }
 
@@ -155,7 +156,8 @@ class StagedPlanner {
   }
 
   /// The same plan writes each value where the next of its rotation lay, whichever turn it is; any other plan may write
-  /// wherever this rank's places are, where any of their rotations may lie.
+  /// wherever this rank's places are, where any of their rotations may lie, and with rotations of its own wherever
+  /// anybody's are.
   void finish() {
     plan_.rotations = rotations_.all();
     Waits after(view_.rank);
@@ -173,6 +175,9 @@ class StagedPlanner {
     }
     plan_.after = after.take();
     plan_.after_turning = after_turning.take();
+    for (int peer = 0; peer < view_.ranks; ++peer) {
+      if (peer != view_.rank) plan_.after_all.push_back({peer, plan_.ticks});
+    }
   }
 
   RankView view_;

@@ -5,6 +5,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <utility>
 #include <vector>
 
 namespace lockstep {
@@ -16,18 +18,24 @@ class StagingRing {
  public:
   static constexpr std::size_t kSlots = 2;
 
+  /// How often each slot was used by operations of one kind: of one plan, which lay what they stage at the same places
+  /// (staging_rotations.h), whatever their size. What others use between them they leave where it was, so that it is
+  /// counted on.
+  using Turns = std::array<std::uint64_t, kSlots>;
+
   /// Who reads a slot until when: the readers of `plan`, whose piece began at `first_tick` of operation `sequence`.
   struct Use {
     const Plan* plan = nullptr;  ///< null: never used
+    Turns* turns = nullptr;      ///< of its kind
     std::uint64_t sequence = 0;
     std::uint32_t first_tick = 0;
     std::uint64_t fingerprint = 0;  ///< of the operation
     bool has_root = false;          ///< two ranks may both take themselves for it
-    std::uint64_t turn = 0;         ///< so many uses alike came before it, one after the other (staging_rotations.h)
 
-    /// What this one leaves to wait for, before `next` writes.
-    const std::vector<Plan::Wait>& waits_before(std::uint64_t next) const {
-      return next == fingerprint ? plan->after_turning : plan->after;
+    /// What this one leaves to wait for, before an operation by the plan `next` writes, of the kind with those turns.
+    const std::vector<Plan::Wait>& waits_before(const Plan& next, const Turns& next_turns) const {
+      if (&next_turns == turns) return plan->after_turning;
+      return next.rotations.empty() ? plan->after : plan->after_all;
     }
   };
 
@@ -38,19 +46,20 @@ class StagingRing {
   std::size_t offset_bytes() const { return next_ % kSlots * slot_bytes_; }
   /// What must be over before the next slot is written.
   const Use& previous_use() const { return uses_[next_ % kSlots]; }
-  /// Takes the next slot, and says which turn it is: one further on where the use before was of an operation alike,
-  /// else the first. All ranks say the same, for they run the same operations one after the other.
-  std::uint64_t take(Use use) {
-    Use& slot = uses_[next_++ % kSlots];
-    use.turn = slot.plan != nullptr && use.fingerprint == slot.fingerprint ? slot.turn + 1 : 0;
-    slot = use;
-    return slot.turn;
+  /// The turns of operations by this plan, of which each place takes so many bytes. Stays where it is.
+  Turns& turns_of(const Plan& plan, std::size_t place_bytes) { return turns_[{&plan, place_bytes}]; }
+  /// Takes the next slot, and says which turn of its kind it is. All ranks say the same, for they run the same
+  /// operations one after the other.
+  std::uint64_t take(const Use& use) {
+    const std::size_t slot = next_++ % kSlots;
+    uses_[slot] = use;
+    return (*use.turns)[slot]++;
   }
   /// Takes the same slot once more, for the operation's next piece.
   std::uint64_t take_again(std::uint32_t first_tick) {
-    Use& slot = uses_[(next_ - 1) % kSlots];
-    slot.first_tick = first_tick;
-    return ++slot.turn;
+    const std::size_t slot = (next_ - 1) % kSlots;
+    uses_[slot].first_tick = first_tick;
+    return (*uses_[slot].turns)[slot]++;
   }
 
  private:
@@ -58,6 +67,7 @@ class StagingRing {
   std::size_t slot_bytes_;
   std::size_t next_ = 0;
   std::array<Use, kSlots> uses_;
+  std::map<std::pair<const Plan*, std::size_t>, Turns> turns_;
 };
 
 }  // namespace lockstep
