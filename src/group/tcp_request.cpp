@@ -37,7 +37,7 @@ tcp::JoinRequest tcp_request(const Identity& identity, const Lookup& lookup) {
   return {.job = identity.job,
           .rank = identity.rank,
           .size = identity.size,
-          .ranks_here = identity.local_size,
+          .here = {identity.local_rank, identity.local_size},
           .meet_at = lookup("MASTER_ADDR").value_or("127.0.0.1"),
           .port = meeting_port(lookup),
           .listen_on = lookup(kAddressVariable).value_or(""),

@@ -38,7 +38,8 @@ TEST(TcpRequest, MeetsBesideTheLaunchersPort) {
   EXPECT_EQ(there.port, 29501);
   EXPECT_EQ(there.rank, 1);
   EXPECT_EQ(there.size, 4);
-  EXPECT_EQ(there.ranks_here, 2);
+  EXPECT_EQ(there.here.rank, 1);
+  EXPECT_EQ(there.here.ranks, 2);
   EXPECT_EQ(there.job, "a job");
   EXPECT_FALSE(there.secret);
 }

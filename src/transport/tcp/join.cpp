@@ -35,7 +35,7 @@ class Joiner {
         credentials_{request.secret.value_or(Secret()), request.job},
         addresses_(index(request.size)) {
     host_.rank = request.rank;
-    host_.ranks_here = request.ranks_here;
+    host_.here = request.here;
     host_.listen_on = request.listen_on;
     host_.secret = request.secret;
     host_.links.resize(index(request.size));
@@ -49,7 +49,7 @@ class Joiner {
       tell_all(Verdict::no(error));
       throw;
     }
-    if (all_on_loopback()) host_.piece_bytes = piece_bytes_over_loopback(request_.ranks_here);
+    if (all_on_loopback()) host_.piece_bytes = piece_bytes_over_loopback(request_.here.ranks);
     tell_all(Verdict::yes());
     admit_rest(gate, kChannels - 1);
     return std::move(host_);
@@ -95,7 +95,7 @@ class Joiner {
   }
 
   void keep(int peer, Channel channel, FileDescriptor socket) {
-    prepare(socket, request_.ranks_here);
+    prepare(socket, request_.here.ranks);
     if (channel == Channel::kControl) notice_silence(socket);
     place(peer, channel) = std::move(socket);
   }

@@ -15,7 +15,7 @@ struct JoinRequest {
   std::string job;  ///< the same on all ranks, and of no other job of the same secret
   int rank = 0;
   int size = 1;
-  int ranks_here = 1;                 ///< how many of them share this machine
+  RankHere here;                      ///< among those of them that share this machine
   std::string meet_at = "127.0.0.1";  ///< rank 0 listens on this address and no other
   int port = 0;
   std::string listen_on;         ///< where this rank takes connections; empty: where it reached rank 0 from

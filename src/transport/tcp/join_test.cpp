@@ -118,11 +118,11 @@ TEST_F(JoinTest, ConnectsEachTwoRanks) {
 TEST_F(JoinTest, Rank0SaysInWhatPiecesLargeBuffersGo) {
   constexpr int kMany = 1 << 14;  // no machine has so many cores
   std::vector<JoinRequest> requests = world(3);
-  requests[0].ranks_here = kMany;
+  requests[0].here.ranks = kMany;
   ASSERT_THAT(join(requests), testing::Each(""));
   for (const Host& host : hosts_) EXPECT_EQ(host.piece_bytes, piece_bytes_over_loopback(kMany));
-  requests[0].ranks_here = 1;
-  requests[1].ranks_here = kMany;
+  requests[0].here.ranks = 1;
+  requests[1].here.ranks = kMany;
   ASSERT_THAT(join(requests), testing::Each(""));
   for (const Host& host : hosts_) EXPECT_EQ(host.piece_bytes, 0U);
 }

@@ -1,6 +1,6 @@
 #include "transport/tcp/streams.h"
 
-#include "transport/tcp/turns.h"
+#include "topology/cpu_quota.h"
 
 #include <sys/socket.h>
 
@@ -12,7 +12,8 @@ namespace lockstep::tcp {
 
 namespace {
 
-int patience_for(int ranks_here) { return take_turns(ranks_here) ? 4 : 200; }
+/// Who shares its core with the one it waits for takes its time away.
+int patience_for(const RankHere& here) { return has_core_alone(here, cpus_within_quota()) ? 200 : 4; }
 
 msghdr message_of(std::span<const iovec> spans) {
   msghdr message{};
@@ -23,8 +24,8 @@ msghdr message_of(std::span<const iovec> spans) {
 
 }  // namespace
 
-Streams::Streams(Peers& peers, std::vector<FileDescriptor> sockets, int ranks_here)
-    : peers_(peers), sockets_(std::move(sockets)), patience_(patience_for(ranks_here)) {
+Streams::Streams(Peers& peers, std::vector<FileDescriptor> sockets, const RankHere& here)
+    : peers_(peers), sockets_(std::move(sockets)), patience_(patience_for(here)) {
   polled_.reserve(sockets_.size());
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/file_descriptor.h"
+#include "topology/dealing.h"
 #include "transport/byte_streams.h"
 #include "transport/tcp/peers.h"
 
@@ -15,8 +16,8 @@ namespace lockstep::tcp {
 /// A connection to each peer. `peers` outlives it.
 class Streams final : public ByteStreams {
  public:
-  /// `sockets`: by rank; our own is empty. `ranks_here`: how many ranks share this machine's cores.
-  Streams(Peers& peers, std::vector<FileDescriptor> sockets, int ranks_here);
+  /// `sockets`: by rank; our own is empty. `here`: how long to stay awake depends on it.
+  Streams(Peers& peers, std::vector<FileDescriptor> sockets, const RankHere& here);
 
   std::size_t send(int peer, std::span<const iovec> spans) override;
   std::size_t receive(int peer, std::span<const iovec> spans) override;

@@ -39,13 +39,13 @@ std::vector<FileDescriptor> take(std::vector<Host::Link>& links, FileDescriptor 
 class TcpTransport final : public MessageTransport {
  public:
   explicit TcpTransport(Host host)
-      : ranks_here_(host.ranks_here),
+      : here_(host.here),
         piece_bytes_(host.piece_bytes),
         listen_on_(std::move(host.listen_on)),
         secret_(host.secret),
         peers_(host.rank, take(host.links, &Host::Link::control)),
-        data_(peers_, take(host.links, &Host::Link::data), host.ranks_here),
-        messages_(peers_, take(host.links, &Host::Link::messages), host.ranks_here) {}
+        data_(peers_, take(host.links, &Host::Link::data), host.here),
+        messages_(peers_, take(host.links, &Host::Link::messages), host.here) {}
 
   ~TcpTransport() override { peers_.say_left(); }
 
@@ -87,7 +87,7 @@ class TcpTransport final : public MessageTransport {
     const JoinRequest request{.job = meeting.name,
                               .rank = meeting.rank,
                               .size = meeting.size,
-                              .ranks_here = ranks_here_,
+                              .here = here_,
                               .listen_on = listen_on_,
                               .secret = secret_,
                               .timeout = meeting.timeout};
@@ -95,7 +95,7 @@ class TcpTransport final : public MessageTransport {
   }
 
  private:
-  int ranks_here_;
+  RankHere here_;
   std::size_t piece_bytes_;
   std::string listen_on_;
   std::optional<Secret> secret_;

@@ -2,6 +2,7 @@
 
 #include "base/file_descriptor.h"
 #include "base/secret.h"
+#include "topology/dealing.h"
 #include "transport/message_transport.h"
 
 #include <cstddef>
@@ -22,7 +23,7 @@ struct Host {
   };
   int rank = 0;
   std::vector<Link> links;      ///< by rank; our own is empty
-  int ranks_here = 1;           ///< how many ranks share this machine's cores
+  RankHere here;
   std::size_t piece_bytes = 0;  ///< as MessageTransport's, which rank 0 decides
   std::string listen_on;        ///< as in JoinRequest
   std::optional<Secret> secret;

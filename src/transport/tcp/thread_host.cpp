@@ -33,7 +33,7 @@ std::vector<Host> thread_hosts(int ranks) {
   std::vector<Host> hosts(static_cast<std::size_t>(ranks));
   for (std::size_t a = 0; a < hosts.size(); ++a) {
     hosts[a].rank = static_cast<int>(a);
-    hosts[a].ranks_here = ranks;
+    hosts[a].here = {static_cast<int>(a), ranks};
     hosts[a].piece_bytes = piece_bytes_over_loopback(ranks);
     hosts[a].links.resize(hosts.size());
     for (std::size_t b = 0; b < a; ++b) {
