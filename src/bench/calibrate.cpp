@@ -165,7 +165,7 @@ Calibration::Tcp calibrate_tcp(const CalibrationPlan& plan, int cores) {
                                       : Sampling{.medium = Medium::kTcp, .rounds = 5, .more_rounds = 6};
   Measured measured = measure_all(sampling, plan.fast, std::min(plan.ranks, kMostRanksOverTcp));
   Calibration::Tcp tcp{.model = fit_tcp(measured.known, cores), .held_back = {}, .samples = {}};
-  predict(measured, [&](const Sample& sample) { return tcp.model.predict(sample.job->schedule, sample.bytes); });
+  predict(measured, [&](const Sample& sample) { return tcp.model.predict(TcpJob(sample.job->schedule), sample.bytes); });
   tcp.held_back = held_back(measured);
   tcp.samples = measured.all();
   return tcp;
@@ -175,7 +175,7 @@ Calibration::Tcp calibrate_tcp(const CalibrationPlan& plan, int cores) {
 
 Calibrated calibrate(const CalibrationPlan& plan) {
   const Machine machine = this_machine();
-  const Sampling sampling = plan.fast ? Sampling{.seconds_a_round = 1e-3} : Sampling{};
+  const Sampling sampling = plan.fast ? Sampling{.seconds_a_round = 1e-3} : Sampling{.more_rounds = 6};
   Measured measured = measure_all(sampling, plan.fast, plan.ranks);
   Calibration calibration{.machine = machine,
                           .shm = fit(measured.known, machine),

@@ -2,6 +2,7 @@
 
 #include "algorithms/catalog.h"
 #include "bench/collectives.h"
+#include "bench/crossing_probe.h"
 #include "bench/group_subject.h"
 #include "bench/memory.h"
 #include "bench/rounds.h"
@@ -101,12 +102,13 @@ Round agreed_round(const World& world, GroupSubject& subject, Zeros& zeros, doub
   return {.iterations = static_cast<std::size_t>(std::clamp(wanted, kFewest, kMost)), .batch = batch};
 }
 
-/// Whether the rounds with even numbers and those with odd ones tell the same time of a point.
+/// Whether there are enough of them, and those with even numbers and with odd ones tell the same time of a point.
 bool agree(const std::vector<double>& seconds) {
   constexpr double kSame = 1.05;
+  constexpr std::size_t kFewest = 3;
+  if (seconds.size() < kFewest) return false;
   std::array<std::vector<double>, 2> halves;
   for (std::size_t round = 0; round < seconds.size(); ++round) halves[round % 2].push_back(seconds[round]);
-  if (halves[1].empty()) return false;
   const double even = median(halves[0]);
   const double odd = median(halves[1]);
   return std::max(even, odd) <= kSame * std::min(even, odd);
@@ -116,9 +118,21 @@ bool agree(const std::vector<double>& seconds) {
 struct Measuring {
   explicit Measuring(const Point& of) : point(of) {}
 
+  /// Of the rounds in which cores were about as far from each other; of all if there are none.
+  std::vector<double> seconds_at(double distance) const {
+    constexpr double kAlike = 1.5;
+    std::vector<double> alike;
+    for (std::size_t round = 0; round < seconds.size(); ++round) {
+      const auto [less, more] = std::minmax(distance, distances[round]);
+      if (more <= kAlike * less) alike.push_back(seconds[round]);
+    }
+    return alike.empty() ? seconds : alike;
+  }
+
   Point point;
-  Round agreed;                 ///< as soon as there are seconds
-  std::vector<double> seconds;  ///< by round
+  Round agreed;                   ///< as soon as there are seconds
+  std::vector<double> seconds;    ///< by round
+  std::vector<double> distances;  ///< of cores from each other, by round
 };
 using MeasuringByRanks = std::map<int, std::vector<Measuring*>>;
 
@@ -130,8 +144,10 @@ std::vector<Point> points_of(const std::vector<Measuring*>& all) {
 }
 
 /// A round on one rank of a job; what it finds is the same on all ranks, of which the first writes it down.
-void measure_on(World& world, double seconds_a_round, const std::vector<Measuring*>& all) {
+void measure_on(World& world, double seconds_a_round, CrossingProbe& probe, const std::vector<Measuring*>& all) {
   bind_thread(world.rank(), world.size());
+  const bool is_first = world.rank() == 0;
+  const bool probes = is_first || world.rank() + 1 == world.size();
   const Room room(world, points_of(all));
   for (Measuring* one : all) {
     const Point& point = one->point;
@@ -140,15 +156,24 @@ void measure_on(World& world, double seconds_a_round, const std::vector<Measurin
     (void)median_of_slowest(world, subject, zeros, {});  // plans are made
     const Round round = one->seconds.empty() ? agreed_round(world, subject, zeros, seconds_a_round) : one->agreed;
     const double seconds = median_of_slowest(world, subject, zeros, round);
-    if (world.rank() != 0) continue;  // after a reduction of all: nobody reads it any more
+    const double distance = probes ? probe.measure(is_first) : 0;
+    if (!is_first) continue;  // after a reduction of all: nobody reads it any more
     one->agreed = round;
     one->seconds.push_back(seconds);
+    one->distances.push_back(distance);
   }
+}
+
+double usual_distance(const std::vector<Measuring>& measured) {
+  std::vector<double> distances;
+  for (const Measuring& one : measured) distances.insert(distances.end(), one.distances.begin(), one.distances.end());
+  return median(distances);
 }
 
 void measure_round(const Sampling& sampling, const MeasuringByRanks& by_ranks) {
   for (const auto& one : by_ranks) {
-    const auto measure = [&](World& world) { measure_on(world, sampling.seconds_a_round, one.second); };
+    CrossingProbe probe;
+    const auto measure = [&](World& world) { measure_on(world, sampling.seconds_a_round, probe, one.second); };
     sampling.medium == Medium::kTcp ? detail::run_threads_over_tcp(one.first, measure)
                                     : run_threads(one.first, measure);
   }
@@ -180,17 +205,23 @@ std::vector<Point> points_at(const std::vector<Collective>& collectives, const s
 
 std::vector<Sample> take_samples(const Sampling& sampling, const std::vector<Point>& points) {
   std::vector<Measuring> measured(points.begin(), points.end());
-  for (int round = 0; round < sampling.rounds + sampling.more_rounds; ++round) {
+  const auto measure = [&](const auto& is_wanted) {
     MeasuringByRanks by_ranks;
     for (Measuring& one : measured) {
-      if (round < sampling.rounds || !agree(one.seconds)) by_ranks[one.point.ranks].push_back(&one);
+      if (is_wanted(one)) by_ranks[one.point.ranks].push_back(&one);
     }
     measure_round(sampling, by_ranks);
+  };
+  for (int round = 0; round < sampling.rounds; ++round) measure([](const Measuring&) { return true; });
+  const double distance = usual_distance(measured);
+  for (int round = 0; round < sampling.more_rounds; ++round) {
+    measure([&](const Measuring& one) { return !agree(one.seconds_at(distance)); });
   }
   constexpr double kQuarter = 0.25;
   std::vector<Sample> samples;
   std::map<std::tuple<Collective, std::string, int>, std::shared_ptr<const HostJob>> jobs;
-  for (const auto& [point, round, seconds] : measured) {
+  for (const Measuring& one : measured) {
+    const Point& point = one.point;
     auto& job = jobs[{point.collective, point.algorithm, point.ranks}];
     if (!job) {
       job = std::make_shared<HostJob>(
@@ -201,7 +232,7 @@ std::vector<Sample> take_samples(const Sampling& sampling, const std::vector<Poi
                        .ranks = point.ranks,
                        .bytes = static_cast<double>(point.bytes),
                        .memory = point.memory,
-                       .seconds = percentile(seconds, kQuarter),
+                       .seconds = percentile(one.seconds_at(distance), kQuarter),
                        .job = job});
   }
   return samples;

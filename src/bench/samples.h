@@ -29,16 +29,17 @@ std::vector<Point> points_at(const std::vector<Collective>& collectives, const s
 struct Sampling {
   Medium medium = Medium::kSharedMemory;  ///< or kTcp
   int rounds = 7;                         ///< over all points
-  int more_rounds = 0;                    ///< at most, of a point whose rounds do not agree by then
+  int more_rounds = 0;                    ///< at most, of a point of which too little is known by then
   double seconds_a_round = 5e-3;          ///< for each point, but at least three iterations
 };
 
 /// Measures points on threads, each bound to a core as the launcher binds processes, that share memory or talk over
 /// loopback as processes do. Operations follow each other in batches, as in `lockstep bench`; an iteration's time is
 /// the slowest rank's, a round's the median of its iterations, a point's the lower quartile of the rounds: what other
-/// programs and the machine's placement add comes and goes within minutes, and so does an order of ranks on their cores
-/// that happens to be a lucky one. Where every second round says something else than the others, more follow. A round
-/// goes over all numbers of ranks, so that what comes and goes is no difference between them.
+/// programs add comes and goes within minutes, and so does an order of ranks on their cores that happens to be a lucky
+/// one. A round goes over all numbers of ranks, so that what comes and goes is no difference between them. Rounds count
+/// in which cores were as far from each other (CrossingProbe) as in most of them; where those are few, or every second
+/// one says something else than the others, more follow.
 std::vector<Sample> take_samples(const Sampling& sampling, const std::vector<Point>& points);
 
 /// Binds this thread as the launcher binds the processes of a job.

@@ -92,15 +92,13 @@ PricedNetwork network_of(const PriceOptions& options) {
 /// Refuses ranks of which the calibration knows nothing.
 void require_calibrated(int ranks, const PricedNetwork& network) {
   const bool in_memory = network.medium == Medium::kSharedMemory;
-  const auto& measured = network.calibration->tcp.model.alpha;
-  if (!in_memory && measured.empty()) {
+  const int most = in_memory ? kMostSelectedRanks : network.calibration->tcp.model.most_ranks;
+  if (most == 0) {
     refuse("TCP was not measured on this machine; `lockstep calibrate` measures it, or says why it cannot.");
   }
-  const int least = in_memory ? 2 : measured.begin()->first;
-  const int most = in_memory ? kMostSelectedRanks : measured.rbegin()->first;
-  if (ranks >= least && ranks <= most) return;
-  refuse(fmt::format("The calibration over {} prices {} to {} ranks; -n says {}.{}", in_memory ? "shm" : "tcp", least,
-                     most, ranks, in_memory ? "" : " `lockstep calibrate -n N` measures up to N."));
+  if (ranks >= 2 && ranks <= most) return;
+  refuse(fmt::format("The calibration over {} prices 2 to {} ranks; -n says {}.{}", in_memory ? "shm" : "tcp", most,
+                     ranks, in_memory ? "" : " `lockstep calibrate -n N` measures up to N."));
 }
 
 PriceRequest request_of(const PriceOptions& options, const PricedNetwork& network) {

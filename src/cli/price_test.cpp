@@ -3,6 +3,7 @@
 #include "cli/program_for_tests.h"
 #include "group/stored_calibration_for_tests.h"
 #include "planner/calibrated_timing.h"
+#include "planner/tcp_model_for_tests.h"
 
 #include <nlohmann/json.hpp>
 
@@ -92,14 +93,14 @@ TEST_F(CliPrice, AnswersBadUsageInOneSentence) {
 
 TEST(CliPriceCalibrated, IsWhatTheStoredCalibrationPredicts) {
   const Schedule ring = find_algorithm("ring").build({.ranks = 2});
-  const TcpModel tcp{.alpha = {{2, {1e-5, 1e-6}}}, .beta_s = {1e-9, 1e-9, 2e-9, 2e-9}, .gamma_s = 1e-10};
+  const TcpModel tcp = tcp_model_for_tests(2);
   for (const double seconds_a_byte : {1e-10, 1e-9}) {
     const StoredCalibration stored(seconds_a_byte, tcp);
     const auto calibration = stored_calibration(this_machine());
     ASSERT_TRUE(calibration);
     const double expected = CalibratedTiming(*calibration, Medium::kSharedMemory, ring).seconds({1 << 20});
     EXPECT_NEAR(calibrated_ring_seconds("shm"), expected, 1e-9 * expected);
-    EXPECT_NEAR(calibrated_ring_seconds("tcp"), tcp.predict(ring, 1 << 20), 1e-9 * expected);
+    EXPECT_NEAR(calibrated_ring_seconds("tcp"), tcp.predict(TcpJob(ring), 1 << 20), 1e-9 * expected);
   }
 }
 

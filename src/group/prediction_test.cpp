@@ -2,6 +2,7 @@
 #include "group/thread_world.h"
 #include "planner/calibrated_timing.h"
 #include "planner/price.h"
+#include "planner/tcp_model_for_tests.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -35,10 +36,10 @@ TEST(Prediction, IsNoneOverANetworkThatNobodyMeasured) {
 }
 
 TEST(Prediction, OverTcpOnOneHostItIsWhatTheCalibrationOfThisMachineSays) {
-  const StoredCalibration stored(1e-10, {.alpha = {{2, {1e-5, 1e-6}}, {4, {2e-5, 1e-6}}}, .gamma_s = 1e-10});
+  const StoredCalibration stored(1e-10, tcp_model_for_tests(4));
   const TcpModel model = stored_calibration(this_machine())->tcp.model;
   detail::run_threads_over_tcp(3, [&](World& world) {
-    const Schedule ring = schedule_for("ring", {.collective = Collective::kAllReduce, .ranks = 3});
+    const TcpJob ring(schedule_for("ring", {.collective = Collective::kAllReduce, .ranks = 3}));
     const auto predicted = predicted_ms(world, Collective::kAllReduce, kBytes, {.algorithm = "ring"});
     EXPECT_DOUBLE_EQ(predicted.value(), 1000 * model.predict(ring, kBytes));
   });

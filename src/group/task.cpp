@@ -1,5 +1,7 @@
 #include "group/task.h"
 
+#include "schedule/promise.h"
+
 #include <fmt/format.h>
 
 #include <cstdint>
@@ -10,17 +12,6 @@
 namespace lockstep::detail {
 
 namespace {
-
-bool has_blocks(Collective collective) {
-  switch (collective) {
-    case Collective::kReduceScatter:
-    case Collective::kAllGather:
-    case Collective::kGather:
-    case Collective::kScatter:
-    case Collective::kAllToAll: return true;
-    default: return false;
-  }
-}
 
 std::size_t index(int value) { return static_cast<std::size_t>(value); }
 

@@ -17,8 +17,9 @@ std::function<double(const HostOperation&)> model_of(const Calibration& calibrat
         return model.predict(*job, operation, machine);
       };
     case Medium::kTcp:
-      return [model = calibration.tcp.model, schedule = std::move(schedule)](const HostOperation& operation) {
-        return model.predict(schedule, operation.bytes);
+      return [model = calibration.tcp.model,
+              job = std::make_shared<const TcpJob>(std::move(schedule))](const HostOperation& operation) {
+        return model.predict(*job, operation.bytes);
       };
     case Medium::kMpi: break;
   }

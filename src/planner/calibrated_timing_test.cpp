@@ -2,6 +2,7 @@
 
 #include "algorithms/catalog.h"
 #include "planner/machine_for_tests.h"
+#include "planner/tcp_model_for_tests.h"
 
 #include <gtest/gtest.h>
 #include <lockstep/error.h>
@@ -21,7 +22,7 @@ Calibration calibration() {
   Calibration made{.machine = machine_for_tests()};
   made.shm.seconds[HostCosts::kOperation] = 1e-6;
   made.shm.seconds[HostCosts::kByte] = 1e-10;
-  made.tcp.model = {.alpha = {{2, {1e-5, 1e-6}}}, .beta_s = {1e-9, 1e-9, 2e-9, 2e-9}, .gamma_s = 1e-10};
+  made.tcp.model = tcp_model_for_tests(2);
   return made;
 }
 
@@ -32,7 +33,7 @@ Schedule ring() { return find_algorithm("ring").build({.ranks = 2}); }
 TEST(CalibratedTiming, IsWhatTheModelSaysTimesWhatItWasWrongBy) {
   Calibration known = calibration();
   const double in_memory = known.shm.predict(HostJob(ring()), {1 << 20}, known.machine);
-  const double over_tcp = known.tcp.model.predict(ring(), 1 << 20);
+  const double over_tcp = known.tcp.model.predict(TcpJob(ring()), 1 << 20);
   EXPECT_EQ(CalibratedTiming(known, Medium::kSharedMemory, ring()).seconds({1 << 20}), in_memory);
   EXPECT_EQ(CalibratedTiming(known, Medium::kTcp, ring()).seconds({1 << 20}), over_tcp);
   known.samples = twice();

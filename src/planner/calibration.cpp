@@ -15,7 +15,7 @@ namespace lockstep {
 
 namespace {
 
-constexpr int kVersion = 9;
+constexpr int kVersion = 10;
 
 nlohmann::json json_of(const std::vector<Sample>& samples) {
   nlohmann::json json = nlohmann::json::array();
@@ -63,23 +63,20 @@ HeldBack held_back_from(const nlohmann::json& json) {
 }
 
 nlohmann::json json_of(const Calibration::Tcp& tcp) {
-  nlohmann::json alpha = nlohmann::json::object();
-  for (const auto& [ranks, cost] : tcp.model.alpha) {
-    alpha[std::to_string(ranks)] = {{"step_s", cost.step_s}, {"message_s", cost.message_s}};
-  }
-  return {{"alpha", alpha},           {"beta_s", tcp.model.beta_s},          {"gamma_s", tcp.model.gamma_s},
-          {"cores", tcp.model.cores}, {"held_back", json_of(tcp.held_back)}, {"samples", json_of(tcp.samples)}};
+  return {{"seconds", tcp.model.seconds.values},
+          {"cores", tcp.model.cores},
+          {"most_ranks", tcp.model.most_ranks},
+          {"held_back", json_of(tcp.held_back)},
+          {"samples", json_of(tcp.samples)}};
 }
 
 Calibration::Tcp tcp_from(const nlohmann::json& json) {
   Calibration::Tcp tcp{
-      .model = {.alpha = {}, .beta_s = json.at("beta_s"), .gamma_s = json.at("gamma_s"), .cores = json.at("cores")},
+      .model = {.seconds = {}, .cores = json.at("cores"), .most_ranks = json.at("most_ranks")},
       .held_back = held_back_from(json.at("held_back")),
       .samples = samples_from(json.at("samples"))};
+  tcp.model.seconds.values = json.at("seconds");
   if (tcp.model.cores < 1) throw std::runtime_error("TCP was measured on no core");
-  for (const auto& [ranks, cost] : json.at("alpha").items()) {
-    tcp.model.alpha[std::stoi(ranks)] = {.step_s = cost.at("step_s"), .message_s = cost.at("message_s")};
-  }
   return tcp;
 }
 
@@ -133,12 +130,13 @@ Calibration parse_calibration(std::string_view text, const std::string& source_n
                                         .cache_bytes_first = machine.at("cache_bytes_first"),
                                         .cache_bytes_a_core = machine.at("cache_bytes_a_core"),
                                         .cache_bytes_shared = machine.at("cache_bytes_shared")},
-                            .shm = {.seconds = {.values = json.at("shm_seconds")}},
+                            .shm = {},
                             .memory_bytes_per_second = json.at("memory_bytes_per_second"),
                             .held_back = held_back_from(json.at("held_back")),
                             .samples = samples_from(json.at("samples")),
                             .selections = {},
                             .tcp = tcp_from(json.at("tcp"))};
+    calibration.shm.seconds.values = json.at("shm_seconds");
     for (const auto& [ranks, selection] : json.at("selections").items()) {
       calibration.selections[std::stoi(ranks)] = Selection::parse(selection.get<std::string>(), source_name);
     }

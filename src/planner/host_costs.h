@@ -1,13 +1,13 @@
 #pragma once
 
-#include <array>
+#include "planner/cost_vector.h"
+
 #include <cstddef>
 
 namespace lockstep {
 
-/// What takes time where ranks share the memory of a host: how much of each an operation does, or the seconds that one
-/// of each takes. Their product is the time.
-struct HostCosts {
+/// What takes time where ranks share the memory of a host.
+struct HostCost {
   static constexpr std::size_t kLevels = 5;
   enum Cost : std::size_t {
     kOperation,
@@ -29,17 +29,9 @@ struct HostCosts {
     kLetterByte,                           ///< that crosses from other cores to the busiest one
     kCount
   };
-
-  std::array<double, kCount> values{};
-
-  double& operator[](std::size_t cost) { return values[cost]; }
-  double operator[](std::size_t cost) const { return values[cost]; }
 };
 
-inline double operator*(const HostCosts& amounts, const HostCosts& seconds) {
-  double sum = 0;
-  for (std::size_t i = 0; i < HostCosts::kCount; ++i) sum += amounts[i] * seconds[i];
-  return sum;
-}
+/// How much of each an operation does, or the seconds that one of each takes.
+using HostCosts = CostVector<HostCost>;
 
 }  // namespace lockstep

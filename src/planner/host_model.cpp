@@ -1,10 +1,8 @@
 #include "planner/host_model.h"
 
-#include "planner/relative_fit.h"
+#include "planner/fit_costs.h"
 
 #include <lockstep/error.h>
-
-#include <algorithm>
 
 namespace lockstep {
 
@@ -25,14 +23,6 @@ HostCosts first_guess() {
   return seconds;
 }
 
-/// The prices by which operations that have so much of each cost come nearest to the samples' seconds.
-HostCosts nearest(const Amounts& works, const std::vector<double>& seconds) {
-  const std::vector<double> prices = fit_relative(works, seconds);
-  HostCosts found;
-  std::copy(prices.begin(), prices.end(), found.values.begin());
-  return found;
-}
-
 }  // namespace
 
 double HostModel::predict(const HostJob& job, const HostOperation& operation, const Machine& machine) const {
@@ -42,22 +32,9 @@ double HostModel::predict(const HostJob& job, const HostOperation& operation, co
 HostModel fit(const std::vector<Sample>& samples, const Machine& machine) {
   if (samples.empty())
     throw Error(ErrorCode::kInvalidArgument, "Without a measurement there is nothing to calibrate by.");
-  // Who waits for whom depends on what each cost takes, and the other way about.
-  constexpr int kRounds = 4;
-  HostModel model{first_guess()};
-  std::vector<double> seconds;
-  seconds.reserve(samples.size());
-  for (const Sample& sample : samples) seconds.push_back(sample.seconds);
-  for (int round = 0; round < kRounds; ++round) {
-    Amounts works;
-    works.reserve(samples.size());
-    for (const Sample& sample : samples) {
-      const HostCosts work = work_of(*sample.job, {sample.bytes}, machine, model.seconds);
-      works.emplace_back(work.values.begin(), work.values.end());
-    }
-    model.seconds = nearest(works, seconds);
-  }
-  return model;
+  return {fit_costs(first_guess(), samples, [&](const Sample& sample, const HostCosts& prices) {
+    return work_of(*sample.job, {sample.bytes}, machine, prices);
+  })};
 }
 
 PredictionError error_of(const HostModel& model, const std::vector<Sample>& samples, const Machine& machine) {

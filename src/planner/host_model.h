@@ -17,7 +17,7 @@ struct HostModel {
   double predict(const HostJob& job, const HostOperation& operation, const Machine& machine) const;
 };
 
-/// The model that fits the samples best (fit_relative()). Throws Error (kInvalidArgument) without samples.
+/// The model that fits the samples best (fit_costs()). Throws Error (kInvalidArgument) without samples.
 HostModel fit(const std::vector<Sample>& samples, const Machine& machine);
 
 PredictionError error_of(const HostModel& model, const std::vector<Sample>& samples, const Machine& machine);

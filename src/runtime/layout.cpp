@@ -1,5 +1,7 @@
 #include "runtime/layout.h"
 
+#include "schedule/promise.h"
+
 #include <algorithm>
 #include <numeric>
 
@@ -8,16 +10,6 @@ namespace lockstep {
 namespace {
 
 std::size_t divided_up(std::size_t dividend, std::size_t divisor) { return (dividend + divisor - 1) / divisor; }
-
-bool has_blocks(Collective collective) {
-  switch (collective) {
-    case Collective::kReduceScatter:
-    case Collective::kAllGather:
-    case Collective::kGather:
-    case Collective::kScatter: return true;
-    default: return false;
-  }
-}
 
 }  // namespace
 

@@ -32,7 +32,8 @@ MessageOperation::MessageOperation(MessageTransport& transport, ReceiveBuffers& 
       op_(announcement_.op),
       incoming_from_(index(transport.size()), MessagePlan::kNone) {
   const bool only_meets = announcement_.collective == Collective::kBarrier || setup.only_meets;
-  if (!only_meets) cut_into_pieces();
+  if (!only_meets) cut_into_pieces(layout_, plan_->chunks, transport_.piece_bytes());
+  if (layout_.pieces() > 1) plan_ = std::make_shared<const MessagePlan>(in_pieces(*plan_, static_cast<int>(layout_.pieces())));
   progress_.chunks.resize(index(plan_->chunks));
   progress_.moved.resize(plan_->moves.size());
   progress_.sent.resize(plan_->sends.size());
@@ -56,11 +57,8 @@ MessageOperation::MessageOperation(MessageTransport& transport, ReceiveBuffers& 
   operands_.reserve(index(transport.size()));
 }
 
-void MessageOperation::cut_into_pieces() {
-  if (transport_.piece_bytes() == 0) return;
-  layout_.slice(std::max(kLeastSliceBytes, transport_.piece_bytes() / index(plan_->chunks)));
-  if (layout_.pieces() == 1) return;
-  plan_ = std::make_shared<const MessagePlan>(in_pieces(*plan_, static_cast<int>(layout_.pieces())));
+void MessageOperation::cut_into_pieces(Layout& layout, int chunks, std::size_t piece_bytes) {
+  if (piece_bytes > 0) layout.slice(std::max(kLeastSliceBytes, piece_bytes / index(chunks)));
 }
 
 void MessageOperation::measure_chunks() {

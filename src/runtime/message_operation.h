@@ -31,6 +31,9 @@ class MessageOperation final : public RunningOperation {
   /// `buffers` has one for each rank and outlives the operation.
   MessageOperation(MessageTransport& transport, ReceiveBuffers& buffers, Setup setup);
 
+  /// Cuts the layout of so many chunks into pieces as operations do over a transport with that piece_bytes().
+  static void cut_into_pieces(Layout& layout, int chunks, std::size_t piece_bytes);
+
   void wait_for_peer_until(Time at_most) override;
   void add_awaited_sockets(std::vector<pollfd>& sockets) override;
   int pieces() const override { return plan_->pieces; }
@@ -38,7 +41,6 @@ class MessageOperation final : public RunningOperation {
  private:
   void enter() override;
   bool go_on() override;
-  void cut_into_pieces();
   /// Which chunk of which piece the plan calls that.
   std::pair<int, std::size_t> slice_of(int chunk) const {
     const int of_piece = plan_->chunks / plan_->pieces;

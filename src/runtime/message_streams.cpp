@@ -9,10 +9,8 @@ namespace lockstep {
 
 namespace {
 
-/// Spans in one call of the system, and bytes: enough that its price does not matter, little enough that sending and
-/// receiving take turns.
+/// Spans in one call of the system: enough that its price does not matter.
 constexpr std::size_t kSpans = 16;
-constexpr std::size_t kBytesAtOnce = std::size_t{1} << 20;
 
 iovec span_of(const void* data, std::size_t bytes) { return {const_cast<void*>(data), bytes}; }
 
@@ -57,13 +55,13 @@ bool OutgoingStream::flush(MessageTransport& transport, MessageProgress& progres
     bytes = spans_.back().iov_len;
   }
   bool has_payload = sends_.empty();
-  for (std::size_t i = at_; i < sends_.size() && spans_.size() < kSpans && bytes < kBytesAtOnce; ++i) {
+  for (std::size_t i = at_; i < sends_.size() && spans_.size() < kSpans && bytes < kMessageBytesAtOnce; ++i) {
     const MessagePlan::Send& send = plan_->sends[static_cast<std::size_t>(sends_[i])];
     const ChunkPlace& place = progress.chunks[static_cast<std::size_t>(send.chunk)];
     const bool from_start = send.after_move == MessagePlan::kNone;
     const std::size_t ready = from_start ? place.bytes : progress.moved_by(send.after_move);
     const std::size_t sent = progress.sent[static_cast<std::size_t>(sends_[i])];
-    const std::size_t now = std::min(ready - sent, kBytesAtOnce - bytes);
+    const std::size_t now = std::min(ready - sent, kMessageBytesAtOnce - bytes);
     if (now > 0) spans_.push_back(span_of((from_start ? place.input : place.output) + sent, now));
     bytes += now;
     has_payload = has_payload || now > 0;
@@ -138,7 +136,7 @@ bool IncomingStream::fill(MessageTransport& transport, ReceiveBuffer& buffer, Me
   }
   std::size_t from = received_;
   std::size_t bytes = 0;
-  for (std::size_t i = at_; i < arrivals_.size() && spans_.size() < kSpans && bytes < kBytesAtOnce; ++i, from = 0) {
+  for (std::size_t i = at_; i < arrivals_.size() && spans_.size() < kSpans && bytes < kMessageBytesAtOnce; ++i, from = 0) {
     add_spans_for(arrivals_[i], from, buffer, progress);
     bytes += covered_;
     if (from + covered_ < arrivals_[i].bytes) break;
@@ -155,7 +153,7 @@ void IncomingStream::add_spans_for(const Arrival& arrival, std::size_t from, Rec
   const MessagePlan::Move& move = plan_->moves[static_cast<std::size_t>(arrival.move)];
   if (!arrival.combined) {
     const std::size_t free = free_to_write(move, progress);
-    covered_ = free > from ? std::min(free - from, kBytesAtOnce) : 0;
+    covered_ = free > from ? std::min(free - from, kMessageBytesAtOnce) : 0;
     if (covered_ == 0) return;
     spans_.push_back(span_of(progress.chunks[static_cast<std::size_t>(move.chunk)].output + from, covered_));
     return;

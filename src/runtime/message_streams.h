@@ -11,6 +11,9 @@
 
 namespace lockstep {
 
+/// In one call of the system: little enough that sending and receiving take turns.
+inline constexpr std::size_t kMessageBytesAtOnce = std::size_t{1} << 20;
+
 /// Where a chunk lies during one call.
 struct ChunkPlace {
   std::byte* input = nullptr;  ///< what it holds at the start; only read, unless it is the output too

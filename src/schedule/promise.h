@@ -19,6 +19,7 @@ bool has_root(Collective collective);
 
 /// Into how many blocks the buffer falls that belong to somebody: `chunks` is a multiple of it.
 int blocks_of(Collective collective, int ranks);
+inline bool has_blocks(Collective collective) { return blocks_of(collective, 2) > 1; }
 
 /// Whether the rank has a contribution to the chunk when the schedule starts.
 bool contributes(const Schedule& schedule, int rank, int chunk);

@@ -83,7 +83,7 @@ std::unique_ptr<MessageTransport> Meeting::tcp(int rank) const {
   return tcp::create(tcp::join_processes({.job = job_,
                                           .rank = rank,
                                           .size = ranks_,
-                                          .ranks_here = ranks_,
+                                          .here = {rank, ranks_},
                                           .port = port_,
                                           .listen_on = {},
                                           .secret = {},

@@ -1,14 +1,12 @@
 #include "transport/tcp/turns.h"
 
-#include "topology/cpu_quota.h"
-
 namespace lockstep::tcp {
 
 bool take_turns(int ranks_here) { return ranks_here > cpus_within_quota(); }
 
-std::size_t piece_bytes_over_loopback(int ranks) {
+std::size_t piece_bytes_over_loopback(int ranks, int cores) {
   constexpr std::size_t kNearTheCores = std::size_t{1} << 20;
-  return take_turns(ranks) ? kNearTheCores : 0;
+  return ranks > cores ? kNearTheCores : 0;
 }
 
 }  // namespace lockstep::tcp

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "topology/cpu_quota.h"
+
 #include <cstddef>
 
 namespace lockstep::tcp {
@@ -10,6 +12,6 @@ bool take_turns(int ranks_here);
 /// As MessageTransport::piece_bytes, of ranks that all talk over loopback: what one of them has summed or received is
 /// still in a cache when it sends it on. Ranks with cores of their own take the whole buffer, of which more is then on
 /// its way while they do something else (docs/design/tcp.md).
-std::size_t piece_bytes_over_loopback(int ranks);
+std::size_t piece_bytes_over_loopback(int ranks, int cores = cpus_within_quota());
 
 }  // namespace lockstep::tcp
