@@ -41,7 +41,8 @@ TcpTurns::TcpTurns(const std::vector<MessagePlan>& plans, std::vector<double> ch
     : plans_(plans),
       chunk_bytes_(std::move(chunk_bytes)),
       host_(host),
-      byte_shares_(shares_of_sizes(host.bytes)),
+      byte_shares_(shares_of_sizes(host.bytes_at_once)),
+      cold_share_(shares_of_sizes(host.bytes).back()),
       seconds_(seconds),
       ranks_(plans.size()),
       cores_(at(host.cores)) {
@@ -200,7 +201,7 @@ void TcpTurns::spend_bytes(Core& core, double bytes, bool are_cold) {
   for (std::size_t size = 0; size < byte_shares_.size(); ++size) {
     spend(core, TcpCost::kByte + size, 0.5 * bytes * byte_shares_[size]);
   }
-  if (are_cold) spend(core, TcpCost::kColdByte, 0.5 * bytes * byte_shares_.back());
+  if (are_cold) spend(core, TcpCost::kColdByte, 0.5 * bytes * cold_share_);
 }
 
 /// Of the core; an idle one waits for what its ranks hear from others.

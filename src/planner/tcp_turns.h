@@ -17,9 +17,10 @@ namespace lockstep {
 class TcpTurns {
  public:
   struct Host {
-    int cores = 1;     ///< no more than ranks, of which neighbours share one
-    int parts = 1;     ///< of a chunk, which go one after the other
-    double bytes = 0;  ///< of a buffer: by them a byte has its price
+    int cores = 1;             ///< no more than ranks, of which neighbours share one
+    int parts = 1;             ///< of a chunk, which go one after the other
+    double bytes = 0;          ///< of a buffer
+    double bytes_at_once = 0;  ///< of them, of what is under way: by these a byte has its price
   };
   /// Operations that follow each other: until all ranks have fallen into step, and those that are counted.
   struct Length {
@@ -27,7 +28,8 @@ class TcpTurns {
     int counted;
   };
 
-  /// `plans`, by rank, outlive it, as does `seconds`, what each cost takes. `chunk_bytes`: of each of the plans' chunks.
+  /// `plans`, by rank, outlive it, as does `seconds`, what each cost takes. `chunk_bytes`: of each of the plans'
+  /// chunks.
   TcpTurns(const std::vector<MessagePlan>& plans, std::vector<double> chunk_bytes, const Host& host,
            const TcpCosts& seconds);
 
@@ -121,6 +123,7 @@ class TcpTurns {
   std::vector<double> chunk_bytes_;
   Host host_;
   std::array<double, TcpCost::kSizes.size()> byte_shares_;
+  double cold_share_;
   const TcpCosts& seconds_;
   std::vector<Stream> streams_;
   std::vector<Rank> ranks_;

@@ -33,7 +33,7 @@ TcpCosts run(const Schedule& schedule, const TcpCosts& seconds, const Case& of) 
   for (int rank = 0; rank < schedule.ranks; ++rank) plans.push_back(make_message_plan(schedule, rank));
   std::vector<double> chunks(at(schedule.chunks), kBytes);
   std::fill_n(chunks.begin() + 1, of.empty_chunks, 0.0);
-  const TcpTurns::Host host{.cores = of.cores, .parts = of.parts, .bytes = kBytes};
+  const TcpTurns::Host host{.cores = of.cores, .parts = of.parts, .bytes = kBytes, .bytes_at_once = kBytes};
   return TcpTurns(plans, chunks, host, seconds).run({.starting = 2, .counted = 4});
 }
 

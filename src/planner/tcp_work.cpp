@@ -45,9 +45,10 @@ TcpJob::TcpJob(Schedule of) : schedule(std::move(of)) {
 
 TcpCosts work_of(const TcpJob& job, double bytes, int cores, const TcpCosts& seconds) {
   constexpr std::size_t kMostPieces = 4;  // beyond, they are all alike
+  constexpr double kPiecesAtOnce = 8;     // what is under way of pieces is as near as buffers of so many of them
+  const std::size_t piece_bytes = tcp::piece_bytes_over_loopback(job.schedule.ranks, cores);
   Layout layout = layout_of(job.schedule, bytes);
-  MessageOperation::cut_into_pieces(layout, job.schedule.chunks,
-                                    tcp::piece_bytes_over_loopback(job.schedule.ranks, cores));
+  MessageOperation::cut_into_pieces(layout, job.schedule.chunks, piece_bytes);
   const std::size_t pieces = std::min(layout.pieces(), kMostPieces);
   std::vector<double> chunk_bytes;
   for (std::size_t piece = 0; piece < pieces; ++piece) {
@@ -59,7 +60,10 @@ TcpCosts work_of(const TcpJob& job, double bytes, int cores, const TcpCosts& sec
   plans.reserve(job.plans.size());
   for (const MessagePlan& plan : job.plans) plans.push_back(in_pieces(plan, static_cast<int>(pieces)));
   const TcpTurns::Host host{
-      .cores = std::clamp(cores, 1, job.schedule.ranks), .parts = parts_of(chunk_bytes), .bytes = bytes};
+      .cores = std::clamp(cores, 1, job.schedule.ranks),
+      .parts = parts_of(chunk_bytes),
+      .bytes = bytes,
+      .bytes_at_once = layout.pieces() > 1 ? std::min(bytes, kPiecesAtOnce * static_cast<double>(piece_bytes)) : bytes};
   TcpCosts costs = TcpTurns(plans, std::move(chunk_bytes), host, seconds).run({.starting = 2, .counted = 4});
   for (double& amount : costs.values) amount *= static_cast<double>(layout.pieces()) / static_cast<double>(pieces);
   return costs;

@@ -67,7 +67,15 @@ TEST(TcpWork, ByteCostsGoByTheBuffersSize) {
   EXPECT_EQ(small[TcpCost::kByte + 1], 0);
   const TcpCosts between = work("ring", 1 << 15, 1);  // halfway, in logarithms
   EXPECT_NEAR(between[TcpCost::kByte], between[TcpCost::kByte + 1], 1e-6);
-  EXPECT_GT(work("ring", double{1 << 28}, 1)[TcpCost::kByte + 3], 0);
+  EXPECT_GT(work("ring", double{1 << 28}, 4)[TcpCost::kByte + 3], 0);
+}
+
+/// Ranks that share cores take 64 MiB in pieces of 1 MiB, which are nearer.
+TEST(TcpWork, PiecesStayInTheCaches) {
+  const TcpCosts whole = work("ring", 1 << 26, 4);
+  EXPECT_EQ(whole[TcpCost::kByte + 2], 0);
+  const TcpCosts in_pieces = work("ring", 1 << 26, 1);
+  EXPECT_GT(in_pieces[TcpCost::kByte + 2], in_pieces[TcpCost::kByte + 3]);
 }
 
 TEST(TcpWork, MoreCoresThanRanksHelpNobody) {
