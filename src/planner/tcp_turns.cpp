@@ -260,6 +260,7 @@ void TcpTurns::resume(int number, int rank) {
   Core& core = cores_[at(number)];
   if (rank != core.current) spend(core, TcpCost::kSwitch, 1);
   core.current = rank;
+  for (const std::size_t index : ranks_[at(rank)].incoming) streams_[index].is_drained = false;
   ranks_[at(rank)].is_waiting = false;
   ranks_[at(rank)].next_call = 0;
   ranks_[at(rank)].has_moved = false;
@@ -291,6 +292,7 @@ void TcpTurns::go_on(int number) {
 void TcpTurns::enter(int number) {
   Rank& rank = ranks_[at(number)];
   std::fill(rank.moved.begin(), rank.moved.end(), 0);
+  for (const std::size_t index : rank.incoming) streams_[index].is_drained = false;
   rank.is_inside = true;
   rank.next_call = 0;
   rank.has_moved = false;
@@ -329,7 +331,7 @@ bool TcpTurns::send(Stream& stream) {
 bool TcpTurns::receive(Stream& stream) {
   const MessagePlan& plan = plans_[at(stream.to)];
   Core& core = cores_[at(core_of(stream.to))];
-  const bool is_open = is_wanted(stream);
+  if (!is_wanted(stream) || stream.is_drained) return false;
   const double now = core.now.seconds;
   const long before = stream.received;
   double bytes = 0;
@@ -349,7 +351,10 @@ bool TcpTurns::receive(Stream& stream) {
     stream.under_way.pop_front();
     stream.taken = core.now;
   }
-  if (stream.received == before && is_open) spend(core, TcpCost::kVain, 1);
+  const bool is_whole = (stream.received - begun(stream, stream.to)) % host_.parts == 0;
+  stream.is_drained =
+      !has_core_alone({stream.to, count()}, host_.cores) && is_whole && bytes < kBytesAtOnce && is_wanted(stream);
+  if (stream.received == before) spend(core, TcpCost::kVain, 1);
   return stream.received > before;
 }
 

@@ -61,7 +61,8 @@ class TcpTurns {
     long sent = 0;
     long received = 0;
     std::deque<Delivery> under_way;
-    Moment taken;  ///< when its receiver took the last part
+    Moment taken;             ///< when its receiver took the last part
+    bool is_drained = false;  ///< its receiver does not ask again before its next turn (IncomingStream::fill())
   };
   /// Where a send or an arrival stands.
   struct Seat {

@@ -33,7 +33,8 @@ MessageOperation::MessageOperation(MessageTransport& transport, ReceiveBuffers& 
       incoming_from_(index(transport.size()), MessagePlan::kNone) {
   const bool only_meets = announcement_.collective == Collective::kBarrier || setup.only_meets;
   if (!only_meets) cut_into_pieces(layout_, plan_->chunks, transport_.piece_bytes());
-  if (layout_.pieces() > 1) plan_ = std::make_shared<const MessagePlan>(in_pieces(*plan_, static_cast<int>(layout_.pieces())));
+  if (layout_.pieces() > 1)
+    plan_ = std::make_shared<const MessagePlan>(in_pieces(*plan_, static_cast<int>(layout_.pieces())));
   progress_.chunks.resize(index(plan_->chunks));
   progress_.moved.resize(plan_->moves.size());
   progress_.sent.resize(plan_->sends.size());
@@ -94,7 +95,12 @@ void MessageOperation::enter() {
 }
 
 bool MessageOperation::go_on() {
+  bool looks_again = true;
   while (true) {
+    for (IncomingStream& stream : incoming_) {
+      if (looks_again) stream.look_again();
+    }
+    looks_again = !transport_.shares_core();
     bool moved = false;
     for (OutgoingStream& stream : outgoing_) moved |= stream.flush(transport_, progress_);
     for (IncomingStream& stream : incoming_)

@@ -131,20 +131,25 @@ bool IncomingStream::fill(MessageTransport& transport, ReceiveBuffer& buffer, Me
   wants_bytes_ = false;
   if (finished()) return false;
   spans_.clear();
+  std::size_t asked = 0;
   if (announced_ < sizeof theirs_) {
-    spans_.push_back(span_of(reinterpret_cast<std::byte*>(&theirs_) + announced_, sizeof theirs_ - announced_));
+    asked = sizeof theirs_ - announced_;
+    spans_.push_back(span_of(reinterpret_cast<std::byte*>(&theirs_) + announced_, asked));
   }
   std::size_t from = received_;
   std::size_t bytes = 0;
-  for (std::size_t i = at_; i < arrivals_.size() && spans_.size() < kSpans && bytes < kMessageBytesAtOnce; ++i, from = 0) {
+  for (std::size_t i = at_; i < arrivals_.size() && spans_.size() < kSpans && bytes < kMessageBytesAtOnce;
+       ++i, from = 0) {
     add_spans_for(arrivals_[i], from, buffer, progress);
     bytes += covered_;
     if (from + covered_ < arrivals_[i].bytes) break;
   }
   if (spans_.empty()) return false;
   wants_bytes_ = true;
+  if (is_drained_) return false;
   const std::size_t came = transport.receive(peer_, spans_);
   if (came > 0) note_received(came, progress);
+  is_drained_ = came == 0 || (came < asked + bytes && received_ == 0);
   return came > 0;
 }
 

@@ -85,7 +85,10 @@ class IncomingStream {
   IncomingStream(const MessagePlan& plan, const MessagePlan::Stream& stream, const MessageProgress& layout);
 
   void begin(const Announcement& own);
-  /// Receives what is there; whether anything was. Throws Error (kMismatch) if the peer announced something else.
+  /// From now on fill() asks again, although nothing seemed left.
+  void look_again() { is_drained_ = false; }
+  /// Receives what is there; whether anything was. Does not ask again where whole chunks came and no more was there,
+  /// nor where nothing was, until look_again(). Throws Error (kMismatch) if the peer announced something else.
   bool fill(MessageTransport& transport, ReceiveBuffer& buffer, MessageProgress& progress);
   bool finished() const { return announced_ == sizeof theirs_ && at_ == arrivals_.size(); }
   bool wants_bytes() const { return wants_bytes_; }
@@ -122,6 +125,7 @@ class IncomingStream {
   std::size_t received_ = 0;  ///< of the arrival at hand
   std::size_t oldest_ = 0;    ///< arrival whose bytes may still be in the buffer
   bool wants_bytes_ = false;
+  bool is_drained_ = false;
   std::size_t covered_ = 0;  ///< of the arrival whose spans were added last
   std::vector<iovec> spans_;
 };

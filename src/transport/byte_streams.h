@@ -38,6 +38,8 @@ class ByteStreams {
   /// How many times to try in vain, letting others run, before sleeping: where every rank has a core to itself an
   /// answer comes within microseconds; where ranks share cores, who tries keeps the one it waits for from running.
   virtual int patience() const = 0;
+  /// Whether other ranks work on this one's core, so that who looks in vain keeps them from it.
+  virtual bool shares_core() const { return false; }
 };
 
 }  // namespace lockstep

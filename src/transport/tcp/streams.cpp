@@ -12,9 +12,6 @@ namespace lockstep::tcp {
 
 namespace {
 
-/// Who shares its core with the one it waits for takes its time away.
-int patience_for(const RankHere& here) { return has_core_alone(here, cpus_within_quota()) ? 200 : 4; }
-
 msghdr message_of(std::span<const iovec> spans) {
   msghdr message{};
   message.msg_iov = const_cast<iovec*>(spans.data());
@@ -25,7 +22,7 @@ msghdr message_of(std::span<const iovec> spans) {
 }  // namespace
 
 Streams::Streams(Peers& peers, std::vector<FileDescriptor> sockets, const RankHere& here)
-    : peers_(peers), sockets_(std::move(sockets)), patience_(patience_for(here)) {
+    : peers_(peers), sockets_(std::move(sockets)), shares_core_(!has_core_alone(here, cpus_within_quota())) {
   polled_.reserve(sockets_.size());
 }
 

@@ -16,14 +16,15 @@ namespace lockstep::tcp {
 /// A connection to each peer. `peers` outlives it.
 class Streams final : public ByteStreams {
  public:
-  /// `sockets`: by rank; our own is empty. `here`: how long to stay awake depends on it.
+  /// `sockets`: by rank; our own is empty. `here`: among those who share this machine's cores.
   Streams(Peers& peers, std::vector<FileDescriptor> sockets, const RankHere& here);
 
   std::size_t send(int peer, std::span<const iovec> spans) override;
   std::size_t receive(int peer, std::span<const iovec> spans) override;
   bool wait(std::span<const Need> needs, std::chrono::steady_clock::time_point deadline) override;
   void add_sockets(std::span<const Need> needs, std::vector<pollfd>& sockets) const override;
-  int patience() const override { return patience_; }
+  int patience() const override { return shares_core_ ? 4 : 200; }
+  bool shares_core() const override { return shares_core_; }
 
   /// To all peers.
   std::uint64_t bytes_sent() const { return bytes_sent_.load(std::memory_order_relaxed); }
@@ -36,7 +37,7 @@ class Streams final : public ByteStreams {
 
   Peers& peers_;
   std::vector<FileDescriptor> sockets_;  ///< by rank
-  int patience_;
+  bool shares_core_;
   std::atomic<std::uint64_t> bytes_sent_ = 0;  ///< asked for by other threads than those that send
   std::vector<pollfd> polled_;
 };

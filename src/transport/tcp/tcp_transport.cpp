@@ -65,6 +65,7 @@ class TcpTransport final : public MessageTransport {
     data_.add_sockets(needs, sockets);
   }
   int patience() const override { return data_.patience(); }
+  bool shares_core() const override { return data_.shares_core(); }
   std::size_t piece_bytes() const override { return piece_bytes_; }
   ByteStreams& messages() override { return messages_; }
   std::uint64_t bytes_sent() const override { return data_.bytes_sent() + messages_.bytes_sent(); }
