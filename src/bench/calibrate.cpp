@@ -165,7 +165,8 @@ Calibration::Tcp calibrate_tcp(const CalibrationPlan& plan, int cores) {
                                       : Sampling{.medium = Medium::kTcp, .rounds = 5, .more_rounds = 6};
   Measured measured = measure_all(sampling, plan.fast, std::min(plan.ranks, kMostRanksOverTcp));
   Calibration::Tcp tcp{.model = fit_tcp(measured.known, cores), .held_back = {}, .samples = {}};
-  predict(measured, [&](const Sample& sample) { return tcp.model.predict(TcpJob(sample.job->schedule), sample.bytes); });
+  predict(measured,
+          [&](const Sample& sample) { return tcp.model.predict(TcpJob(sample.job->schedule), sample.bytes); });
   tcp.held_back = held_back(measured);
   tcp.samples = measured.all();
   return tcp;

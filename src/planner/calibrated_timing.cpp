@@ -17,10 +17,8 @@ std::function<double(const HostOperation&)> model_of(const Calibration& calibrat
         return model.predict(*job, operation, machine);
       };
     case Medium::kTcp:
-      return [model = calibration.tcp.model,
-              job = std::make_shared<const TcpJob>(std::move(schedule))](const HostOperation& operation) {
-        return model.predict(*job, operation.bytes);
-      };
+      return [model = calibration.tcp.model, job = std::make_shared<const TcpJob>(std::move(schedule))](
+                 const HostOperation& operation) { return model.predict(*job, operation.bytes); };
     case Medium::kMpi: break;
   }
   throw Error(ErrorCode::kInvalidArgument, "A calibration tells times over shared memory and TCP only.");

@@ -71,10 +71,9 @@ nlohmann::json json_of(const Calibration::Tcp& tcp) {
 }
 
 Calibration::Tcp tcp_from(const nlohmann::json& json) {
-  Calibration::Tcp tcp{
-      .model = {.seconds = {}, .cores = json.at("cores"), .most_ranks = json.at("most_ranks")},
-      .held_back = held_back_from(json.at("held_back")),
-      .samples = samples_from(json.at("samples"))};
+  Calibration::Tcp tcp{.model = {.seconds = {}, .cores = json.at("cores"), .most_ranks = json.at("most_ranks")},
+                       .held_back = held_back_from(json.at("held_back")),
+                       .samples = samples_from(json.at("samples"))};
   tcp.model.seconds.values = json.at("seconds");
   if (tcp.model.cores < 1) throw std::runtime_error("TCP was measured on no core");
   return tcp;

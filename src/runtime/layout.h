@@ -12,9 +12,9 @@ namespace lockstep {
 /// Where the chunks of an operation's buffers lie, and how they are cut into pieces: piece k of an operation is the
 /// k-th slice of every chunk, so that an operation of any size passes through a staging area of a fixed one.
 ///
-/// Chunks of collectives that have blocks have exact cuts (`count` is a multiple of the ranks, or each block has a count
-/// of its own); elsewhere cuts fall on cache lines, so that two ranks never write to the same one.
-/// Chunks may be empty. In an all_to_all chunk (s, d) is block d of what s sends and block s of what d receives.
+/// Chunks of collectives that have blocks have exact cuts (`count` is a multiple of the ranks, or each block has a
+/// count of its own); elsewhere cuts fall on cache lines, so that two ranks never write to the same one. Chunks may be
+/// empty. In an all_to_all chunk (s, d) is block d of what s sends and block s of what d receives.
 class Layout {
  public:
   static constexpr std::size_t kCacheLine = 64;

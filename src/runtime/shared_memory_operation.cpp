@@ -105,8 +105,7 @@ bool SharedMemoryOperation::enter_piece() {
   if (is_staged()) {
     // Only now may the slot be written again. Peers whose old operation that was have told how far they are.
     const StagingRing::Use& use = staging_.previous_use();
-    if (use.plan != nullptr &&
-        !satisfied(use.waits_before(*plan_, *turns_), {use.sequence, use.first_tick})) {
+    if (use.plan != nullptr && !satisfied(use.waits_before(*plan_, *turns_), {use.sequence, use.first_tick})) {
       return false;
     }
     check_readers(use);

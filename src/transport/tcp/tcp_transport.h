@@ -22,7 +22,7 @@ struct Host {
     FileDescriptor messages;  ///< from one rank to another
   };
   int rank = 0;
-  std::vector<Link> links;      ///< by rank; our own is empty
+  std::vector<Link> links;  ///< by rank; our own is empty
   RankHere here;
   std::size_t piece_bytes = 0;  ///< as MessageTransport's, which rank 0 decides
   std::string listen_on;        ///< as in JoinRequest
