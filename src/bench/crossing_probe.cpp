@@ -13,7 +13,7 @@ double CrossingProbe::measure(bool is_first) {
   constexpr int kTries = 16;
   constexpr std::uint32_t kTimes = 64;
   double least = std::numeric_limits<double>::infinity();
-  std::uint32_t& value = is_first ? first_ : other_;
+  std::uint32_t value = line_.load(std::memory_order_acquire) & ~std::uint32_t{1};  // the first may have begun
   for (int round = 0; round < kTries; ++round) {
     const auto start = Clock::now();
     for (std::uint32_t time = 0; time < kTimes; ++time, value += 2) {
@@ -28,7 +28,7 @@ double CrossingProbe::measure(bool is_first) {
 
 /// Threads that share a core after all would wait for each other's time to be over.
 void CrossingProbe::await(std::uint32_t value) const {
-  constexpr int kLooks = 1 << 16;
+  constexpr int kLooks = 1 << 10;  // longer than a line takes
   for (int looks = 1; line_.load(std::memory_order_acquire) != value; ++looks) {
     if (looks % kLooks == 0) ::sched_yield();
   }

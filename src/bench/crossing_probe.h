@@ -17,10 +17,7 @@ class CrossingProbe {
  private:
   void await(std::uint32_t value) const;
 
-  alignas(64) std::atomic<std::uint32_t> line_{0};
-  // What each of the two has seen of it; on lines of their own.
-  alignas(64) std::uint32_t first_ = 0;
-  alignas(64) std::uint32_t other_ = 0;
+  alignas(64) std::atomic<std::uint32_t> line_{0};  ///< odd on its way to the other, even on its way back
 };
 
 }  // namespace lockstep::bench

@@ -28,24 +28,14 @@ HostCosts HostTurns::run(const Length& length, const MoveCosts& move_costs) {
     }
     go_on(first, move_costs);
   }
-  HostCosts costs;
-  const HostCosts& begin = ends_[at(length.starting - 1)].spent;
-  const HostCosts& end = ends_[at(counted - 1)].spent;
-  // The chains that led to the two may differ, so that one has less of something than the other.
-  for (std::size_t i = 0; i < HostCosts::kCount; ++i) {
-    costs[i] = std::max(0.0, end[i] - begin[i]) / length.counted;
-  }
-  return costs;
+  return cost_between(ends_[at(length.starting - 1)], ends_[at(counted - 1)], length.counted);
 }
 
 int HostTurns::ranks_on(int core) const { return first_on_core(core + 1) - first_on_core(core); }
 
 bool HostTurns::is_within_step(int rank) const { return ranks_[at(rank)].move > 0 || ranks_[at(rank)].part > 0; }
 
-void HostTurns::spend(Core& core, HostCosts::Cost cost, double amount) {
-  core.now.spent[cost] += amount;
-  core.now.seconds += amount * seconds_[cost];
-}
+void HostTurns::spend(Core& core, HostCosts::Cost cost, double amount) { core.now.spend(cost, amount, seconds_); }
 
 HostTurns::Waiting HostTurns::waiting_of(int number) const {
   static const std::vector<Plan::Wait> kNothing;

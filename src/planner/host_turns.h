@@ -1,6 +1,7 @@
 #pragma once
 
 #include "planner/host_costs.h"
+#include "planner/moment.h"
 #include "runtime/plan.h"
 #include "topology/dealing.h"
 
@@ -24,11 +25,6 @@ class HostTurns {
     int parts = 1;  ///< of a move, one after the other: what other cores do meanwhile comes between
     int cores = 1;  ///< no more than ranks, of which neighbours share one
   };
-  /// Operations that follow each other: until all ranks have fallen into step, and those that are counted.
-  struct Length {
-    int starting;
-    int counted;
-  };
   /// Of which rank a move is, in which operation and piece, through which slot of the staging area that passes, and
   /// whether this use of it is turned (StagingRing); and which part of the move.
   struct Where {
@@ -51,11 +47,7 @@ class HostTurns {
   const HostCosts& of_all_cores() const { return of_all_cores_; }
 
  private:
-  /// A point in time, and what was spent on the way that led to it.
-  struct Moment {
-    double seconds = 0;
-    HostCosts spent;
-  };
+  using Moment = lockstep::Moment<HostCosts>;
   struct Progress {
     int operation = -1;
     int ticks = 0;

@@ -117,11 +117,11 @@ class Memory {
 };
 
 /// Small operations need more of them until all ranks have fallen into step.
-HostTurns::Length length_of(const Cut& cut, double bytes) {
+Length length_of(const Cut& cut, double bytes) {
   constexpr int kManyPieces = 4;
   constexpr double kLarge = 1 << 20;
   if (cut.pieces > kManyPieces) return {1, 1};
-  return bytes > kLarge ? HostTurns::Length{1, 2} : HostTurns::Length{2, 4};
+  return bytes > kLarge ? Length{1, 2} : Length{2, 4};
 }
 
 HostCosts work_of_letters(const HostJob& job, double bytes, int cores, const HostCosts& seconds) {

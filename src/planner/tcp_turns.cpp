@@ -16,7 +16,7 @@ namespace {
 
 constexpr auto kBytesAtOnce = static_cast<double>(kMessageBytesAtOnce);
 
-/// Sockets hold what a rank is ahead of its receiver; so many operations, that all fall into step soon.
+/// So many operations a rank may be ahead of its receiver: fewer than sockets hold, so that all fall into step soon.
 constexpr long kAhead = 2;
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
@@ -120,12 +120,7 @@ TcpCosts TcpTurns::run(const Length& length) {
     if (earliest == kNever) throw std::logic_error("nobody can go on");
     step(first);
   }
-  TcpCosts costs;
-  const TcpCosts& begin = ends_[at(length.starting - 1)].spent;
-  const TcpCosts& end = ends_[at(counted - 1)].spent;
-  // The chains that led to the two may differ, so that one has less of something than the other.
-  for (std::size_t i = 0; i < TcpCost::kCount; ++i) costs[i] = std::max(0.0, end[i] - begin[i]) / length.counted;
-  return costs;
+  return cost_between(ends_[at(length.starting - 1)], ends_[at(counted - 1)], length.counted);
 }
 
 int TcpTurns::core_of(int rank) const { return share_of(rank, count(), host_.cores); }
@@ -183,7 +178,7 @@ std::optional<TcpTurns::Moment> TcpTurns::woken(int rank) const {
   };
   for (const std::size_t index : ranks_[at(rank)].incoming) {
     const Stream& stream = streams_[index];
-    if (!stream.under_way.empty() && is_wanted(stream)) consider(stream.under_way.front().since);
+    if (!stream.under_way.empty() && is_wanted(stream)) consider(stream.under_way.front());
   }
   for (const std::size_t index : ranks_[at(rank)].outgoing) {
     if (is_ready(streams_[index])) consider(streams_[index].taken);
@@ -191,10 +186,7 @@ std::optional<TcpTurns::Moment> TcpTurns::woken(int rank) const {
   return first == nullptr ? std::nullopt : std::optional(*first);
 }
 
-void TcpTurns::spend(Core& core, std::size_t cost, double amount) {
-  core.now.spent[cost] += amount;
-  core.now.seconds += amount * seconds_[cost];
-}
+void TcpTurns::spend(Core& core, std::size_t cost, double amount) { core.now.spend(cost, amount, seconds_); }
 
 /// Half of what a byte costs: its sender's or its receiver's.
 void TcpTurns::spend_bytes(Core& core, double bytes, bool are_cold) {
@@ -260,10 +252,15 @@ void TcpTurns::resume(int number, int rank) {
   Core& core = cores_[at(number)];
   if (rank != core.current) spend(core, TcpCost::kSwitch, 1);
   core.current = rank;
-  for (const std::size_t index : ranks_[at(rank)].incoming) streams_[index].is_drained = false;
   ranks_[at(rank)].is_waiting = false;
-  ranks_[at(rank)].next_call = 0;
-  ranks_[at(rank)].has_moved = false;
+  begin_calls(rank);
+}
+
+void TcpTurns::begin_calls(int number) {
+  Rank& rank = ranks_[at(number)];
+  for (const std::size_t index : rank.incoming) streams_[index].is_drained = false;
+  rank.next_call = 0;
+  rank.has_moved = false;
 }
 
 /// Until something takes time, or nothing moves any more.
@@ -292,10 +289,8 @@ void TcpTurns::go_on(int number) {
 void TcpTurns::enter(int number) {
   Rank& rank = ranks_[at(number)];
   std::fill(rank.moved.begin(), rank.moved.end(), 0);
-  for (const std::size_t index : rank.incoming) streams_[index].is_drained = false;
   rank.is_inside = true;
-  rank.next_call = 0;
-  rank.has_moved = false;
+  begin_calls(number);
   spend(cores_[at(core_of(number))], TcpCost::kOperation, 1);
 }
 
@@ -323,7 +318,8 @@ bool TcpTurns::send(Stream& stream) {
       spend_bytes(core, part, send.after_move == MessagePlan::kNone);
       bytes += part;
     }
-    stream.under_way.push_back({++stream.sent, core.now});
+    ++stream.sent;
+    stream.under_way.push_back(core.now);
   }
   return stream.sent > before;
 }
@@ -336,7 +332,7 @@ bool TcpTurns::receive(Stream& stream) {
   const long before = stream.received;
   double bytes = 0;
   while (bytes < kBytesAtOnce && is_wanted(stream) && !stream.under_way.empty() &&
-         stream.under_way.front().since.seconds <= now) {
+         stream.under_way.front().seconds <= now) {
     const long done = stream.received - begun(stream, stream.to);
     const int move = stream.items[static_cast<std::size_t>(done / host_.parts)].move;
     if (stream.received == before) spend(core, TcpCost::kArrival, 1);

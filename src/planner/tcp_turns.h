@@ -1,8 +1,10 @@
 #pragma once
 
+#include "planner/moment.h"
 #include "planner/tcp_costs.h"
 #include "runtime/message_plan.h"
 
+#include <array>
 #include <deque>
 #include <optional>
 #include <utility>
@@ -22,11 +24,6 @@ class TcpTurns {
     double bytes = 0;          ///< of a buffer
     double bytes_at_once = 0;  ///< of them, of what is under way: by these a byte has its price
   };
-  /// Operations that follow each other: until all ranks have fallen into step, and those that are counted.
-  struct Length {
-    int starting;
-    int counted;
-  };
 
   /// `plans`, by rank, outlive it, as does `seconds`, what each cost takes. `chunk_bytes`: of each of the plans'
   /// chunks.
@@ -37,21 +34,12 @@ class TcpTurns {
   TcpCosts run(const Length& length);
 
  private:
-  /// A point in time, and what was spent on the way that led to it.
-  struct Moment {
-    double seconds = 0;
-    TcpCosts spent;
-  };
+  using Moment = lockstep::Moment<TcpCosts>;
   /// A chunk on its way, by its number among the sender's sends and among the receiver's moves. None where a stream has
   /// nothing but its announcement.
   struct Item {
     int send = MessagePlan::kNone;
     int move = MessagePlan::kNone;
-  };
-  /// So many parts have been sent, since the first operation, from then on.
-  struct Delivery {
-    long parts;
-    Moment since;
   };
   /// From one rank to another. `sent` and `received` count parts since the first operation.
   struct Stream {
@@ -60,9 +48,9 @@ class TcpTurns {
     std::vector<Item> items;
     long sent = 0;
     long received = 0;
-    std::deque<Delivery> under_way;
-    Moment taken;             ///< when its receiver took the last part
-    bool is_drained = false;  ///< its receiver does not ask again before its next turn (IncomingStream::fill())
+    std::deque<Moment> under_way;  ///< when each part that was sent and not received was there
+    Moment taken;                  ///< when its receiver took the last part
+    bool is_drained = false;       ///< its receiver does not ask again before its next turn (IncomingStream::fill())
   };
   /// Where a send or an arrival stands.
   struct Seat {
@@ -113,6 +101,7 @@ class TcpTurns {
   void go_on(int rank);
   void choose_next(int core);
   void resume(int core, int rank);
+  void begin_calls(int rank);
   void enter(int rank);
   void leave(int rank);
   bool send(Stream& stream);

@@ -95,12 +95,8 @@ void MessageOperation::enter() {
 }
 
 bool MessageOperation::go_on() {
-  bool looks_again = true;
+  look_again();
   while (true) {
-    for (IncomingStream& stream : incoming_) {
-      if (looks_again) stream.look_again();
-    }
-    looks_again = !transport_.shares_core();
     bool moved = false;
     for (OutgoingStream& stream : outgoing_) moved |= stream.flush(transport_, progress_);
     for (IncomingStream& stream : incoming_)
@@ -109,9 +105,14 @@ bool MessageOperation::go_on() {
     if (complete()) break;
     if (!moved) return false;
     tries_ = 0;
+    if (!transport_.shares_core()) look_again();
   }
   if (records()) record_moves();
   return true;
+}
+
+void MessageOperation::look_again() {
+  for (IncomingStream& stream : incoming_) stream.look_again();
 }
 
 bool MessageOperation::complete() const {

@@ -41,6 +41,7 @@ class MessageOperation final : public RunningOperation {
  private:
   void enter() override;
   bool go_on() override;
+  void look_again();
   /// Which chunk of which piece the plan calls that.
   std::pair<int, std::size_t> slice_of(int chunk) const {
     const int of_piece = plan_->chunks / plan_->pieces;

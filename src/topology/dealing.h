@@ -15,7 +15,6 @@ constexpr int share_of(int rank, int ranks, int shares) { return rank * shares /
 constexpr int first_on(int share, int ranks, int shares) { return (share * ranks + shares - 1) / shares; }
 /// Whether no other rank is dealt to its core.
 constexpr bool has_core_alone(const RankHere& here, int cores) {
-  if (here.ranks <= cores) return true;
   const int share = share_of(here.rank, here.ranks, cores);
   return first_on(share + 1, here.ranks, cores) - first_on(share, here.ranks, cores) == 1;
 }

@@ -7,7 +7,7 @@
 namespace lockstep::tcp {
 
 /// Whether so many ranks of this machine have fewer cores than they are, so that they work in turns.
-bool take_turns(int ranks_here);
+bool take_turns(int ranks_here, int cores = cpus_within_quota());
 
 /// As MessageTransport::piece_bytes, of ranks that all talk over loopback: what one of them has summed or received is
 /// still in a cache when it sends it on. Ranks with cores of their own take the whole buffer, of which more is then on

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+namespace lockstep {
+
+/// A point in time of cores that are run in time, and what was spent on the way that led to it. `Costs` is a
+/// CostVector.
+template <class Costs>
+struct Moment {
+  double seconds = 0;
+  Costs spent;
+
+  void spend(std::size_t cost, double amount, const Costs& prices) {
+    spent[cost] += amount;
+    seconds += amount * prices[cost];
+  }
+};
+
+/// Operations that follow each other: until all ranks have fallen into step, and those that are counted.
+struct Length {
+  int starting;
+  int counted;
+};
+
+/// What one of so many operations costs that lie between two moments. The chains that led to the two may differ, so
+/// that one has less of something than the other.
+template <class Costs>
+Costs cost_between(const Moment<Costs>& begin, const Moment<Costs>& end, int operations) {
+  Costs costs;
+  for (std::size_t i = 0; i < Costs::kCount; ++i) costs[i] = std::max(0.0, end.spent[i] - begin.spent[i]) / operations;
+  return costs;
+}
+
+}  // namespace lockstep
