@@ -18,6 +18,7 @@ struct Arguments {
   std::vector<std::string> names;
   std::string results = "build/compare/results";
   std::string report;
+  std::string code;
   bool quick = false;
   bool only_report = false;
   double min_seconds = 0.25;
@@ -42,7 +43,7 @@ std::vector<Section> choose(const std::vector<Section>& all, const std::vector<s
 std::uint64_t run(const Arguments& arguments, const std::filesystem::path& programs) {
   const std::vector<Section> all = arguments.quick ? quick_sections() : all_sections();
   std::uint64_t wrong = 0;
-  const RunOptions options{programs, arguments.quick ? 0.01 : arguments.min_seconds};
+  const RunOptions options{programs, arguments.quick ? 0.01 : arguments.min_seconds, arguments.code};
   for (const Section& section : arguments.only_report ? std::vector<Section>() : choose(all, arguments.names)) {
     const SectionResult result = run_section(section, options);
     for (const Cell& cell : result.cells) wrong += cell.wrong;
@@ -60,6 +61,7 @@ int main(int argc, char** argv) {
   app.add_option("sections", arguments.names, "shm-2, shm-4, shm-8, cold-2, tcp-2, tcp-4, shaped-2 (default: all)");
   app.add_option("--results", arguments.results, "The folder that numbers are kept in, a file a section");
   app.add_option("--report", arguments.report, "Write the page of all sections that were measured, and its pictures");
+  app.add_option("--code", arguments.code, "What the page is to call the code that is measured: a commit and a day");
   app.add_option("--min-seconds", arguments.min_seconds, "For each library at each size (default: 0.25)");
   app.add_flag("--only-report", arguments.only_report, "Measure nothing");
   app.add_flag("--quick", arguments.quick, "A few small sizes, to see that it works");

@@ -102,6 +102,7 @@ std::string table_of(const SectionResult& result) {
 
 std::string section_text(const SectionResult& result, const fs::path& page) {
   std::string text = fmt::format("\n### {}\n\n", title_of(result));
+  if (!result.code.empty()) text += fmt::format("Measured with {}.\n\n", result.code);
   if (result.limit_gb_per_s > 0 && !result.tcp && !result.cold) {
     text +=
         fmt::format("Copies on all ranks moved {:.0f} GB/s of memory traffic in this run.\n\n", result.limit_gb_per_s);

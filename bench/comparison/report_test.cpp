@@ -1,5 +1,6 @@
 // What is made of numbers: bars, the page, its pictures.
 #include "bench/comparison/report.h"
+#include "base/scratch_folder.h"
 #include "bench/comparison/bars.h"
 #include "bench/comparison/plot.h"
 #include "tests/processes/temporary_folder.h"
@@ -63,19 +64,34 @@ TEST(Bars, AShapedLineIsHeldAgainstItsRate) {
   EXPECT_NEAR(limit_bar(result), 1 / 0.9, 1e-9);
 }
 
+TEST(Sections, AreKeptWithTheCodeThatWasMeasured) {
+  const ScratchFolder folder;
+  SectionResult result = shared(10, 40);
+  result.code = "288a633 on 2026-11-25";
+  save(result, folder.path());
+  const auto kept = load({{.name = "shm-2"}, {.name = "shm-4"}}, folder.path());
+  ASSERT_EQ(kept.size(), 1U);
+  EXPECT_EQ(kept[0].code, result.code);
+  EXPECT_EQ(kept[0].cells[1].median_us, 40);
+}
+
 class Report : public testing_support::TemporaryFolder {};
 
 TEST_F(Report, ReplacesWhatStandsBetweenItsMarkersAndNothingElse) {
   const auto page = folder_ / "page.md";
   write_report({shared(10, 30)}, page);
+  EXPECT_THAT(read(page), Not(HasSubstr("Measured with")));
   EXPECT_THAT(read(page), AllOf(HasSubstr("# Performance"), HasSubstr("| 1 MiB | 10 | 30 | 3 (bar 4) |"),
                                 HasSubstr("it should be 4."), HasSubstr("last-level cache")));
   const std::string typed = "# Typed before\n";
   const std::string text = read(page);
   std::ofstream(page) << typed << text << "typed after\n";
-  write_report({shared(10, 50)}, page);
+  SectionResult faster = shared(10, 50);
+  faster.code = "288a633 on 2026-11-25";
+  write_report({faster}, page);
   EXPECT_THAT(read(page), AllOf(testing::StartsWith(typed), testing::EndsWith("typed after\n"),
-                                HasSubstr("Nothing: every bar below is met."), Not(HasSubstr("bar 4"))));
+                                HasSubstr("Nothing: every bar below is met."),
+                                HasSubstr("Measured with 288a633 on 2026-11-25."), Not(HasSubstr("bar 4"))));
 }
 
 TEST(Plot, HasALineForEachSubject) {

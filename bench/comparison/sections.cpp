@@ -208,7 +208,7 @@ const Cell* SectionResult::find(const std::string& subject, std::size_t bytes) c
 SectionResult run_section(const Section& section, const RunOptions& options) {
   std::vector<RunningWorld> worlds;
   std::vector<Runner> runners;
-  SectionResult result{section.name, section.ranks, section.tcp, section.cold, section.shaped};
+  SectionResult result{section.name, section.ranks, section.tcp, section.cold, section.shaped, options.code};
   for (const Subject& subject : section.subjects) {
     if (!fs::exists(options.programs / ("compare_" + subject.program))) {
       result.silent.push_back(subject.label + ": not built here");
@@ -239,7 +239,8 @@ SectionResult run_section(const Section& section, const RunOptions& options) {
 }
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Cell, subject, bytes, median_us, p99_us, wrong, iterations)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SectionResult, section, ranks, tcp, cold, shaped, limit_gb_per_s, silent, cells)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SectionResult, section, ranks, tcp, cold, shaped, code, limit_gb_per_s, silent,
+                                   cells)
 
 void save(const SectionResult& result, const fs::path& folder) {
   fs::create_directories(folder);

@@ -51,6 +51,7 @@ struct SectionResult {
   bool tcp = false;
   bool cold = false;
   bool shaped = false;
+  std::string code;                 ///< which was measured, and when: "288a633 on 2026-11-25"; empty where nobody said
   double limit_gb_per_s = 0;        ///< memory traffic of copies on all ranks, in the same run
   std::vector<std::string> silent;  ///< "Gloo: why it gave no answer"
   std::vector<Cell> cells;
@@ -61,6 +62,7 @@ struct SectionResult {
 struct RunOptions {
   std::filesystem::path programs;  ///< the folder of lockstep and compare_*
   double min_seconds = 0.25;       ///< for each subject at each size
+  std::string code;                ///< SectionResult::code
 };
 
 /// Starts the peers that are built, measures, ends them.
