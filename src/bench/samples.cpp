@@ -118,15 +118,15 @@ bool agree(const std::vector<double>& seconds) {
 struct Measuring {
   explicit Measuring(const Point& of) : point(of) {}
 
-  /// Of the rounds in which cores were about as far from each other; of all if there are none.
-  std::vector<double> seconds_at(double distance) const {
+  /// Of the rounds in which cores were about so far from each other, or of the others.
+  std::vector<double> seconds_at(double distance, bool at_others = false) const {
     constexpr double kAlike = 1.5;
-    std::vector<double> alike;
+    std::vector<double> found;
     for (std::size_t round = 0; round < seconds.size(); ++round) {
       const auto [less, more] = std::minmax(distance, distances[round]);
-      if (more <= kAlike * less) alike.push_back(seconds[round]);
+      if ((more > kAlike * less) == at_others) found.push_back(seconds[round]);
     }
-    return alike.empty() ? seconds : alike;
+    return found;
   }
 
   Point point;
@@ -134,7 +134,9 @@ struct Measuring {
   std::vector<double> seconds;    ///< by round
   std::vector<double> distances;  ///< of cores from each other, by round
 };
-using MeasuringByRanks = std::map<int, std::vector<Measuring*>>;
+/// What is compared, measured side by side: all algorithms of a collective at one size, by ranks.
+using SideBySide = std::tuple<Collective, MemoryKind, std::size_t>;
+using MeasuringRound = std::map<SideBySide, std::map<int, std::vector<Measuring*>>>;
 
 std::vector<Point> points_of(const std::vector<Measuring*>& all) {
   std::vector<Point> points;
@@ -170,13 +172,20 @@ double usual_distance(const std::vector<Measuring>& measured) {
   return median(distances);
 }
 
-void measure_round(const Sampling& sampling, const MeasuringByRanks& by_ranks) {
-  for (const auto& one : by_ranks) {
-    CrossingProbe probe;
-    const auto measure = [&](World& world) { measure_on(world, sampling.seconds_a_round, probe, one.second); };
-    sampling.medium == Medium::kTcp ? detail::run_threads_over_tcp(one.first, measure)
-                                    : run_threads(one.first, measure);
+void measure_round(const Sampling& sampling, const MeasuringRound& round) {
+  for (const auto& [what, by_ranks] : round) {
+    for (const auto& one : by_ranks) {
+      CrossingProbe probe;
+      const auto measure = [&](World& world) { measure_on(world, sampling.seconds_a_round, probe, one.second); };
+      detail::run_threads_uncalibrated(one.first, sampling.medium, measure);
+    }
   }
+}
+
+/// The lower quartile; 0 of none.
+double usual(const std::vector<double>& seconds) {
+  constexpr double kQuarter = 0.25;
+  return seconds.empty() ? 0 : percentile(seconds, kQuarter);
 }
 
 }  // namespace
@@ -206,18 +215,18 @@ std::vector<Point> points_at(const std::vector<Collective>& collectives, const s
 std::vector<Sample> take_samples(const Sampling& sampling, const std::vector<Point>& points) {
   std::vector<Measuring> measured(points.begin(), points.end());
   const auto measure = [&](const auto& is_wanted) {
-    MeasuringByRanks by_ranks;
+    MeasuringRound round;
     for (Measuring& one : measured) {
-      if (is_wanted(one)) by_ranks[one.point.ranks].push_back(&one);
+      const Point& point = one.point;
+      if (is_wanted(one)) round[{point.collective, point.memory, point.bytes}][point.ranks].push_back(&one);
     }
-    measure_round(sampling, by_ranks);
+    measure_round(sampling, round);
   };
   for (int round = 0; round < sampling.rounds; ++round) measure([](const Measuring&) { return true; });
   const double distance = usual_distance(measured);
   for (int round = 0; round < sampling.more_rounds; ++round) {
     measure([&](const Measuring& one) { return !agree(one.seconds_at(distance)); });
   }
-  constexpr double kQuarter = 0.25;
   std::vector<Sample> samples;
   std::map<std::tuple<Collective, std::string, int>, std::shared_ptr<const HostJob>> jobs;
   for (const Measuring& one : measured) {
@@ -227,12 +236,14 @@ std::vector<Sample> take_samples(const Sampling& sampling, const std::vector<Poi
       job = std::make_shared<HostJob>(
           find_algorithm(point.algorithm).build({.collective = point.collective, .ranks = point.ranks}));
     }
+    const std::vector<double> alike = one.seconds_at(distance);
     samples.push_back({.collective = point.collective,
                        .algorithm = point.algorithm,
                        .ranks = point.ranks,
                        .bytes = static_cast<double>(point.bytes),
                        .memory = point.memory,
-                       .seconds = percentile(one.seconds_at(distance), kQuarter),
+                       .seconds = usual(alike.empty() ? one.seconds : alike),
+                       .other_state_s = usual(one.seconds_at(distance, true)),
                        .job = job});
   }
   return samples;

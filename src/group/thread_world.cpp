@@ -2,7 +2,11 @@
 
 #include "group/group_state.h"
 #include "planner/in_force.h"
+#include "transport/shm/thread_host.h"
 #include "transport/tcp/thread_host.h"
+
+#include <fmt/format.h>
+#include <lockstep/error.h>
 
 #include <exception>
 #include <functional>
@@ -30,13 +34,21 @@ class FirstFailure {
   std::exception_ptr error_;
 };
 
-}  // namespace
+std::vector<std::unique_ptr<Engine>> engines_over_tcp(int ranks) {
+  std::vector<std::unique_ptr<Engine>> engines;
+  for (tcp::Host& host : tcp::thread_hosts(ranks)) engines.push_back(make_engine(tcp::create(std::move(host))));
+  return engines;
+}
 
-World WorldMaker::make(std::shared_ptr<GroupState> state) { return World(std::move(state)); }
+std::vector<std::unique_ptr<Engine>> engines_in_shared_memory(int ranks) {
+  std::vector<std::unique_ptr<Engine>> engines;
+  for (shm::Host& host : shm::thread_hosts(ranks)) engines.push_back(make_engine(shm::create(std::move(host))));
+  return engines;
+}
 
-void run_threads_over(std::vector<std::unique_ptr<Engine>> engines, const std::function<void(World&)>& f) {
+void run_following(const JobCalibration& calibration, std::vector<std::unique_ptr<Engine>> engines,
+                   const std::function<void(World&)>& f) {
   FirstFailure failure;
-  const JobCalibration calibration = engines.size() > 1 ? job_calibration() : JobCalibration();
   const auto run_in = [&](World& world, GroupState& state) {
     try {
       f(world);
@@ -67,10 +79,31 @@ void run_threads_over(std::vector<std::unique_ptr<Engine>> engines, const std::f
   failure.rethrow();
 }
 
+}  // namespace
+
+World WorldMaker::make(std::shared_ptr<GroupState> state) { return World(std::move(state)); }
+
+void run_threads_over(std::vector<std::unique_ptr<Engine>> engines, const std::function<void(World&)>& f) {
+  const JobCalibration calibration = engines.size() > 1 ? job_calibration() : JobCalibration();
+  run_following(calibration, std::move(engines), f);
+}
+
 void run_threads_over_tcp(int ranks, const std::function<void(World&)>& f) {
-  std::vector<std::unique_ptr<Engine>> engines;
-  for (tcp::Host& host : tcp::thread_hosts(ranks)) engines.push_back(make_engine(tcp::create(std::move(host))));
-  run_threads_over(std::move(engines), f);
+  run_threads_over(engines_over_tcp(ranks), f);
+}
+
+void run_threads_uncalibrated(int ranks, Medium medium, const std::function<void(World&)>& f) {
+  run_following({}, medium == Medium::kTcp ? engines_over_tcp(ranks) : engines_in_shared_memory(ranks), f);
 }
 
 }  // namespace lockstep::detail
+
+namespace lockstep {
+
+void run_threads(int n, const std::function<void(World&)>& f) {
+  if (n < 1)
+    throw Error(ErrorCode::kInvalidArgument, fmt::format("A world of {} threads was asked for; at least 1.", n));
+  detail::run_threads_over(detail::engines_in_shared_memory(n), f);
+}
+
+}  // namespace lockstep

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "group/engine.h"
+#include "planner/selection.h"
 
 #include <lockstep/world.h>
 
@@ -20,6 +21,10 @@ class WorldMaker {
 
 /// What run_threads does, over engines of any kind: one a rank, in their order.
 void run_threads_over(std::vector<std::unique_ptr<Engine>> engines, const std::function<void(World&)>& f);
+
+/// The same for who measures, over kSharedMemory or kTcp: the ranks follow no calibration, so that to make a world does
+/// not take reading one, which is longer than many a measurement.
+void run_threads_uncalibrated(int ranks, Medium medium, const std::function<void(World&)>& f);
 
 /// run_threads() over TCP: threads that talk through sockets on loopback, as processes would.
 void run_threads_over_tcp(int ranks, const std::function<void(World&)>& f);

@@ -10,7 +10,6 @@
 #include "transport/mpi/library.h"
 #include "transport/mpi/mpi_transport.h"
 #include "transport/shm/join.h"
-#include "transport/shm/thread_host.h"
 
 #include <fmt/format.h>
 #include <lockstep/error.h>
@@ -86,13 +85,5 @@ World World::alone() {
 
 int World::local_rank() const { return state_->identity().local_rank; }
 int World::local_size() const { return state_->identity().local_size; }
-
-void run_threads(int n, const std::function<void(World&)>& f) {
-  if (n < 1)
-    throw Error(ErrorCode::kInvalidArgument, fmt::format("A world of {} threads was asked for; at least 1.", n));
-  std::vector<std::unique_ptr<detail::Engine>> engines;
-  for (shm::Host& host : shm::thread_hosts(n)) engines.push_back(detail::make_engine(shm::create(std::move(host))));
-  detail::run_threads_over(std::move(engines), f);
-}
 
 }  // namespace lockstep

@@ -15,7 +15,7 @@ namespace lockstep {
 
 namespace {
 
-constexpr int kVersion = 10;
+constexpr int kVersion = 11;
 
 nlohmann::json json_of(const std::vector<Sample>& samples) {
   nlohmann::json json = nlohmann::json::array();
@@ -26,6 +26,7 @@ nlohmann::json json_of(const std::vector<Sample>& samples) {
                     {"bytes", sample.bytes},
                     {"plain", sample.memory == MemoryKind::kPlain},
                     {"seconds", sample.seconds},
+                    {"other_state_s", sample.other_state_s},
                     {"predicted_s", sample.predicted_s}});
   }
   return json;
@@ -40,6 +41,7 @@ std::vector<Sample> samples_from(const nlohmann::json& json) {
                        .bytes = sample.at("bytes"),
                        .memory = sample.at("plain") ? MemoryKind::kPlain : MemoryKind::kRegistered,
                        .seconds = sample.at("seconds"),
+                       .other_state_s = sample.at("other_state_s"),
                        .predicted_s = sample.at("predicted_s"),
                        .job = {}});
   }

@@ -21,7 +21,8 @@ Calibration with(double turn_s, double accessed_s, double fetched_s) {
       .shm = {},
       .memory_bytes_per_second = 1e10,
       .held_back = {.sizes = {.median = 0.05, .worst = 0.2}, .ranks = {.median = 0.1, .worst = 0.3}},
-      .samples = {{.algorithm = "ring", .ranks = 2, .bytes = 4, .seconds = 1e-6, .predicted_s = 2e-6}}};
+      .samples = {
+          {.algorithm = "ring", .ranks = 2, .bytes = 4, .seconds = 1e-6, .other_state_s = 3e-6, .predicted_s = 2e-6}}};
   calibration.shm.seconds[HostCosts::kSwitch] = turn_s;
   calibration.shm.seconds[HostCosts::kProgress] = turn_s;
   calibration.shm.seconds[HostCosts::kByte] = accessed_s;
@@ -45,6 +46,7 @@ TEST(Calibration, ComesBackFromItsJson) {
   EXPECT_EQ(read.selections, written.selections);
   ASSERT_EQ(read.samples.size(), 1U);
   EXPECT_EQ(read.samples[0].algorithm, "ring");
+  EXPECT_EQ(read.samples[0].other_state_s, 3e-6);
   EXPECT_EQ(read.samples[0].predicted_s, 2e-6);
   EXPECT_EQ(read.tcp.model.seconds.values, written.tcp.model.seconds.values);
   EXPECT_EQ(read.tcp.model.cores, 2);

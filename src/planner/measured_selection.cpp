@@ -23,11 +23,20 @@ double loss_of_a_change(Medium medium) { return medium == Medium::kSharedMemory 
 /// Seconds by bytes and algorithm.
 using Times = std::map<double, std::map<std::string, double>>;
 
+/// Of an algorithm in both states the geometric mean, whose logarithm is the mean of the two: so losses are, too.
 Times times_of(const std::vector<Sample>& samples, Collective collective, int ranks, MemoryKind memory) {
-  Times times;
+  std::map<double, std::vector<const Sample*>> by_bytes;
   for (const Sample& sample : samples) {
     if (sample.collective == collective && sample.ranks == ranks && sample.memory == memory)
-      times[sample.bytes][sample.algorithm] = sample.seconds;
+      by_bytes[sample.bytes].push_back(&sample);
+  }
+  Times times;
+  for (const auto& [bytes, at_a_size] : by_bytes) {
+    const bool in_both =
+        std::all_of(at_a_size.begin(), at_a_size.end(), [](const Sample* sample) { return sample->other_state_s > 0; });
+    for (const Sample* sample : at_a_size) {
+      times[bytes][sample->algorithm] = in_both ? std::sqrt(sample->seconds * sample->other_state_s) : sample->seconds;
+    }
   }
   return times;
 }

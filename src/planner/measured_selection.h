@@ -12,7 +12,9 @@ namespace lockstep {
 ///
 /// Chosen are the ranges that lose least in all; one more has to win 3 % over all its sizes (10 % over
 /// sockets), so that noise makes none.
-/// It starts where the lines through the times of the two algorithms, on logarithmic axes, cross.
+/// Where all that was measured at a size was so in both states of the machine (Sample::other_state_s), what is lost is
+/// the mean of what is lost in the one and in the other: whoever chooses by it may meet either. It starts where the
+/// lines through the times of the two algorithms, on logarithmic axes, cross.
 Selection measured_selection(const std::vector<Sample>& samples, int ranks, Medium medium = Medium::kSharedMemory);
 
 }  // namespace lockstep

@@ -63,6 +63,16 @@ TEST(MeasuredSelection, PlainMemoryHasRangesOfItsOwn) {
   EXPECT_EQ(measured_selection(samples, 3).to_text(), "all_reduce: 0- direct; all_reduce plain: 0- ring");
 }
 
+TEST(MeasuredSelection, BothStatesOfAMachineCount) {
+  std::vector<Sample> samples = with({{1024, 1.0, 1.1}, {4096, 1.0, 1.1}});
+  EXPECT_EQ(measured_selection(samples, 3).to_text(), "all_reduce: 0- direct");
+  for (Sample& sample : samples) sample.other_state_s = sample.algorithm == "ring" ? 2 : 3;
+  EXPECT_EQ(measured_selection(samples, 3).to_text(), "all_reduce: 0- ring");
+  // Where only some were measured in the other one, that would compare one state with the other.
+  samples[0].other_state_s = samples[2].other_state_s = 0;
+  EXPECT_EQ(measured_selection(samples, 3).to_text(), "all_reduce: 0- direct");
+}
+
 TEST(MeasuredSelection, SaysNothingOfWhatWasNotMeasured) {
   const std::vector<Sample> samples = with({{1024, 1, 2}});
   EXPECT_EQ(measured_selection(samples, 3).select(Collective::kAllGather, 1), "");
