@@ -14,16 +14,18 @@ namespace lockstep::svg {
 
 namespace {
 
-constexpr double kWidth = 860;
+constexpr double kWidth = 860;  ///< at least
 constexpr double kHeight = 520;
 constexpr double kLeft = 74;
-constexpr double kRight = 660;  ///< of the lines; their names stand beyond
+constexpr double kRight = 660;          ///< of the lines; their names stand beyond
+constexpr double kNames = kRight + 40;  ///< of their marks
 constexpr double kTop = 52;
 constexpr double kBottom = 460;
 
 constexpr std::string_view kStyleSheet =
     "text{font:13px sans-serif;fill:#222}.title{font-weight:600;font-size:15px}.grid{stroke:#ddd;fill:none}"
-    ".line{fill:none;stroke-width:2}.mark{stroke-width:1.5}.lead{stroke:#999;fill:none}\n";
+    ".line{fill:none;stroke-width:2}.mark{stroke-width:1.5}.lead{stroke:#999;fill:none}"
+    ".circle{stroke:#222;fill:none;pointer-events:all}\n";
 
 /// What tells lines apart without their colours.
 struct Look {
@@ -64,6 +66,7 @@ class Drawing {
     lowest_decade_ = static_cast<int>(std::floor(std::log10(least) + 1e-9));
     highest_decade_ = std::max(lowest_decade_ + 1, static_cast<int>(std::ceil(std::log10(most) - 1e-9)));
     add_grid();
+    add_circles();  // before the marks, which say their values where both lie
     for (std::size_t i = 0; i < chart.lines.size(); ++i) add_line(i);
     add_names();
   }
@@ -80,10 +83,10 @@ class Drawing {
 
   static bool has(const LineChart::Line& line, std::size_t i) { return line.seconds[i] && *line.seconds[i] > 0; }
 
-  double x(std::size_t i) const {
+  double x(std::size_t i) const { return x_of(chart_.x[i]); }
+  double x_of(double value) const {
     const double range = std::log(chart_.x.back() / chart_.x.front());
-    return range > 0 ? kLeft + (kRight - kLeft) * std::log(chart_.x[i] / chart_.x.front()) / range
-                     : (kLeft + kRight) / 2;
+    return range > 0 ? kLeft + (kRight - kLeft) * std::log(value / chart_.x.front()) / range : (kLeft + kRight) / 2;
   }
   double y(double seconds) const {
     return kBottom - (kBottom - kTop) * (std::log10(seconds) - lowest_decade_) / (highest_decade_ - lowest_decade_);
@@ -113,6 +116,13 @@ class Drawing {
     }
     add(R"(<text x="{}" y="{}" text-anchor="middle">{}</text>)", (kLeft + kRight) / 2, kBottom + 42,
         escaped(chart_.x_title));
+  }
+
+  void add_circles() {
+    for (const LineChart::Circle& circle : chart_.circles) {
+      add(R"(<circle class="circle" cx="{}" cy="{}" r="6"><title>{}</title></circle>)", number(x_of(circle.x)),
+          number(y(circle.seconds)), escaped(circle.words));
+    }
   }
 
   void add_line(std::size_t index) {
@@ -160,7 +170,6 @@ class Drawing {
   }
 
   void add_names() {
-    constexpr double kNames = kRight + 40;
     for (const Name& name : placed_names()) {
       add(R"(<path class="lead" d="M{} {}L{} {}"/>)", number(name.x + 3), number(name.y), kNames - 8,
           number(name.text_y));
@@ -186,6 +195,14 @@ class Drawing {
   std::string body_;
 };
 
+/// Whole names are on the page.
+double width_of(const LineChart& chart) {
+  constexpr double kLetter = 7.5;  // wider than letters are in the mean
+  std::size_t longest = 0;
+  for (const LineChart::Line& line : chart.lines) longest = std::max(longest, line.name.size());
+  return std::max(kWidth, kNames + 10 + kLetter * static_cast<double>(longest));
+}
+
 std::string description_of(const LineChart& chart) {
   std::string text = "Time over " + chart.x_title + ", both axes logarithmic. Lines:";
   for (const LineChart::Line& line : chart.lines) text += " " + line.name + ";";
@@ -200,7 +217,7 @@ std::string to_text(const LineChart& chart) {
       fmt::format("<text class=\"title\" x=\"{}\" y=\"28\">{}</text>\n", kLeft, escaped(chart.title));
   const std::string nothing = fmt::format("<text x=\"{}\" y=\"80\">{}</text>\n", kLeft, escaped(chart.nothing));
   const Drawing drawing(chart);
-  return to_text({.width = kWidth,
+  return to_text({.width = width_of(chart),
                   .height = kHeight,
                   .title = chart.title,
                   .description = description_of(chart),

@@ -15,11 +15,19 @@ struct LineChart {
     std::vector<std::optional<double>> seconds;  ///< one for each of `x`; none, or 0: a gap
   };
 
+  /// Around a place of interest.
+  struct Circle {
+    double x = 0;  ///< within those of the chart
+    double seconds = 0;
+    std::string words;  ///< what it says to the pointer
+  };
+
   std::string title;
   std::string x_title;
   std::vector<double> x;                      ///< ascending, above 0
   std::function<std::string(double)> x_text;  ///< what stands below such a value
   std::vector<Line> lines;
+  std::vector<Circle> circles = {};
   std::string nothing = "There is nothing to draw.";  ///< what stands there where no line has a point
 };
 

@@ -67,6 +67,18 @@ TEST(LineChart, AGapPartsALine) {
   EXPECT_THAT(to_text(chart), HasSubstr("d=\"M74 460L220.5 460M513.5 460L660 460\""));
 }
 
+TEST(LineChart, IsAsWideAsItsNamesNeed) {
+  EXPECT_THAT(to_text(chart_of({{"short", {1e-6, 1e-6, 1e-6}}})), HasSubstr("viewBox=\"0 0 860 520\""));
+  const LineChart::Line named{std::string(40, 'x'), {1e-6, 1e-6, 1e-6}};
+  EXPECT_THAT(to_text(chart_of({named})), HasSubstr("viewBox=\"0 0 1010 520\""));
+}
+
+TEST(LineChart, ACircleIsWhereItsValuesAre) {
+  LineChart chart = chart_of({{"double", {1e-6, 2e-6, 4e-6}}});
+  chart.circles.push_back({128, 2e-6, "a<b"});
+  EXPECT_THAT(to_text(chart), HasSubstr(R"(<circle class="circle" cx="367" cy="337.2" r="6"><title>a&lt;b</title>)"));
+}
+
 TEST(LineChart, NamesDoNotCoverEachOther) {
   const std::string picture = to_text(chart_of({{"one", {{}, {}, 1e-6}}, {"two", {{}, {}, 1e-6}}}));
   EXPECT_THAT(picture, HasSubstr("y=\"464\">two</text>"));

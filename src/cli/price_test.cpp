@@ -7,6 +7,14 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <sstream>
+#include <utility>
+
 namespace lockstep {
 
 namespace {
@@ -27,17 +35,125 @@ double calibrated_ring_seconds(const std::string& transport) {
   return row.at("seconds");
 }
 
+/// What the textbook says of an all_reduce of n bytes on p ranks, where nothing else is said of the network than that
+/// alpha is 5 us, a port carries 10 GB/s and a byte is reduced in 0.1 ns: the time of its messages and bytes.
+struct Textbook {
+  double messages;  ///< after one another
+  double sent;      ///< on the way that takes longest, in buffers
+  double reduced;
+
+  double seconds(double n) const { return messages * 5e-6 + n * (sent * 1e-10 + reduced * 1e-10); }
+};
+using TextbookForm = std::function<Textbook(double p)>;
+
+Textbook ring_of(double p) { return {2 * (p - 1), 2 * (p - 1) / p, (p - 1) / p}; }
+
+/// The eight ranks of a host, and then those who have the same eighth on the other hosts.
+Textbook two_rings_of(double p) {
+  const Textbook local = ring_of(8);
+  const Textbook global = ring_of(p / 8);
+  return {local.messages + global.messages, local.sent + global.sent / 8, local.reduced + global.reduced / 8};
+}
+
+Textbook tree_of(double p) {
+  const double h = std::ceil(std::log2(p));
+  return {2 * h, 2 * h, h};
+}
+
+/// A rank takes both of its children's halves, one after the other. Only the root of a tree that is not full need not:
+/// going up until there are 2^(h+1) - 2 ranks, going down until there are 3/2 2^h.
+Textbook two_trees_of(double p) {
+  const double h = std::floor(std::log2(p));
+  const double up = 2 * h - 1;
+  const double down = p < 1.5 * std::exp2(h) ? 2 * h - 1 : 2 * h;
+  return {up + down, (up + down) / 2, up / 2};
+}
+
+const std::map<std::string, TextbookForm> kTextbook{
+    {"ring", ring_of}, {"hierarchical:ring,ring", two_rings_of}, {"tree", tree_of}, {"double_tree", two_trees_of}};
+
+/// Where the first of these becomes faster than the second.
+using Crossings = std::map<std::pair<std::string, std::string>, double>;
+
+Crossings crossings_over_bytes(double p) {
+  Crossings found;
+  for (const auto& [a, form_of_a] : kTextbook) {
+    for (const auto& [b, form_of_b] : kTextbook) {
+      const Textbook above = form_of_a(p);
+      const Textbook below = form_of_b(p);
+      const double a_byte = below.seconds(1) - below.seconds(0) - above.seconds(1) + above.seconds(0);
+      const double bytes = (above.seconds(0) - below.seconds(0)) / a_byte;
+      if (a_byte > 0 && bytes > 64 && bytes < 1 << 30) found[{a, b}] = bytes;
+    }
+  }
+  return found;
+}
+
+/// Of ranks that fill hosts. Those who are equal on one host do not cross where they part.
+Crossings crossings_over_ranks(double bytes, int most_ranks) {
+  Crossings found;
+  for (const auto& [a, above] : kTextbook) {
+    for (const auto& [b, below] : kTextbook) {
+      bool was_slower = false;
+      for (int p = 8; p <= most_ranks; p += 8) {
+        const double faster_by = below(p).seconds(bytes) - above(p).seconds(bytes);
+        if (was_slower && faster_by > 0) found[{a, b}] = p;
+        was_slower = faster_by < -1e-12;
+      }
+    }
+  }
+  return found;
+}
+
+/// What the table says below the line that begins so: rows of a place, who is faster and than whom.
+Crossings crossings_in(const std::string& table, const std::string& beginning) {
+  std::istringstream lines(table);
+  std::string line;
+  while (!line.starts_with(beginning) && std::getline(lines, line)) {
+  }
+  std::getline(lines, line);  // the heading
+  Crossings found;
+  while (std::getline(lines, line) && !line.empty()) {
+    std::istringstream words(line);
+    const std::vector<std::string> parts{std::istream_iterator<std::string>(words), {}};
+    const std::pair<std::string, std::string> pair{parts.at(parts.size() - 2), parts.back()};
+    if (!kTextbook.contains(pair.first) || !kTextbook.contains(pair.second)) continue;
+    double at = std::stod(parts[0]);
+    if (parts[1] == "KiB") at *= 1 << 10;
+    if (parts[1] == "MiB") at *= 1 << 20;
+    EXPECT_TRUE(found.emplace(pair, at).second) << line << " stands there again";
+  }
+  return found;
+}
+
+/// Points of a curve double, so that what lies between two of them is known to a few percent.
+void expect_near(const Crossings& expected, const Crossings& found, double part) {
+  for (const auto& [pair, at] : expected) {
+    SCOPED_TRACE(pair.first + " below " + pair.second);
+    ASSERT_TRUE(found.contains(pair)) << "at " << at;
+    EXPECT_NEAR(found.at(pair), at, part * at);
+  }
+  EXPECT_EQ(found.size(), expected.size());
+}
+
+/// The picture has a line for each algorithm, and a circle at each of the crossings.
+void expect_drawn(const std::string& over, const Crossings& expected) {
+  const std::string picture =
+      lockstep_with({"price", "all", "-n", "24576", "--bytes", "8MiB", "--format", "svg", "--over", over}).output;
+  for (const auto& [name, form] : kTextbook) {
+    EXPECT_THAT(picture, AllOf(HasSubstr(">" + name + "</text>"), HasSubstr("<title>" + name + ", ")));
+  }
+  for (const auto& [pair, at] : expected) {
+    const std::string words = ": from here on " + pair.first + " is faster than " + pair.second + "</title></circle>";
+    EXPECT_THAT(picture, HasSubstr(words));
+  }
+}
+
 }  // namespace
 
 class CliPrice : public testing_support::TemporaryFolder {};
 
 TEST_F(CliPrice, SaysWhatAlgorithmsCost) {
-  const Result all = lockstep_with({"price", "all", "-n", "24576", "--bytes", "8MiB"});
-  EXPECT_EQ(all.code, 0);
-  EXPECT_THAT(all.output,
-              AllOf(HasSubstr("closed form"), HasSubstr("simulated"), HasSubstr("by ranks"),
-                    HasSubstr("\nhierarchical:ring,ring "), HasSubstr("\nhierarchical:direct,halving_doubling "),
-                    HasSubstr(" 0 to 1: 16.0 MiB "), HasSubstr("out 100/100%, in 100/100%")));
   EXPECT_THAT(lockstep_with({"price", "ring", "-n", "4", "--bytes", "1MiB", "--format", "json"}).output,
               AllOf(StartsWith("{"), HasSubstr(R"("most_sent_bytes": 1572864.0)")));
   EXPECT_THAT(lockstep_with({"price", "ring", "tree", "-n", "4", "--bytes", "1MiB", "--format", "svg"}).output,
@@ -48,6 +164,36 @@ TEST_F(CliPrice, SaysWhatAlgorithmsCost) {
   const std::string file = folder_ / "ring.txt";
   EXPECT_EQ(lockstep_with({"show", "ring", "-n", "3", "--format", "schedule", "-o", file}).code, 0);
   EXPECT_THAT(lockstep_with({"price", file, "--bytes", "1MiB"}).output, HasSubstr("of 1 MiB on 3 ranks"));
+}
+
+TEST(CliPriceCrossings, OfRingsAndTreesOn24576RanksAreTheTextbooks) {
+  constexpr int kRanks = 24576;
+  constexpr double kBytes = 8 << 20;
+  const Result all = lockstep_with({"price", "all", "-n", "24576", "--bytes", "8MiB"});
+  EXPECT_EQ(all.code, 0);
+  EXPECT_THAT(all.output,
+              AllOf(HasSubstr("closed form"), HasSubstr("simulated"), HasSubstr("by ranks"),
+                    HasSubstr("\nhierarchical:ring,ring "), HasSubstr("\nhierarchical:direct,halving_doubling "),
+                    HasSubstr(" 0 to 1: 16.0 MiB "), HasSubstr("out 100/100%, in 100/100%")));
+  const Crossings over_bytes = crossings_over_bytes(kRanks);
+  EXPECT_EQ(over_bytes.size(), 5U) << "all pairs but the two rings";
+  expect_near(over_bytes, crossings_in(all.output, "At 24576 ranks, by bytes: "), 0.05);
+  const Crossings over_ranks = crossings_over_ranks(kBytes, kRanks);
+  EXPECT_EQ(over_ranks.size(), 2U) << "a ring of all with either tree";
+  expect_near(over_ranks, crossings_in(all.output, "At 8 MiB, by ranks: "), 0.1);
+  expect_drawn("bytes", over_bytes);
+  expect_drawn("ranks", over_ranks);
+}
+
+TEST(CliPriceCrossings, AreOfTheTextbooksTimes) {
+  std::vector<std::string> words{"price", "-n", "24576", "--bytes", "8MiB", "--format", "json"};
+  for (const auto& [name, form] : kTextbook) words.push_back(name);
+  const auto report = nlohmann::json::parse(lockstep_with(words).output);
+  EXPECT_EQ(report.at("rows").size(), kTextbook.size());
+  for (const auto& row : report.at("rows")) {
+    const double seconds = kTextbook.at(row.at("algorithm"))(24576).seconds(8 << 20);
+    EXPECT_NEAR(row.at("seconds"), seconds, 0.01 * seconds) << row.at("algorithm");
+  }
 }
 
 TEST_F(CliPrice, TakesAPipeline) {

@@ -15,6 +15,15 @@ TEST(PricePlot, HasALineForEachAlgorithm) {
   }
 }
 
+TEST(PricePlot, HasACircleWhereTwoCross) {
+  const Sweep sweep{
+      .axis = Sweep::Axis::kBytes, .points = {64, 256}, .curves = {{"ring", {4e-6, 4e-6}}, {"tree", {1e-6, 16e-6}}}};
+  // Of the decades from 1 to 100 us, 4 us are log10(4) / 2.
+  EXPECT_THAT(price_plot(sweep, ""),
+              testing::HasSubstr(R"(<circle class="circle" cx="367" cy="337.2" r="6"><title>128 B: from here on ring )"
+                                 "is faster than tree</title>"));
+}
+
 TEST(PricePlot, CountsRanks) {
   const Sweep sweep{.axis = Sweep::Axis::kRanks, .points = {512, 1024}, .curves = {{"ring", {1e-6, 2e-6}}}};
   EXPECT_THAT(price_plot(sweep, ""), testing::HasSubstr(">1,024</text>"));

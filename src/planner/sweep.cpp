@@ -60,11 +60,13 @@ int compare(const std::optional<double>& a, const std::optional<double>& b) {
   return *a < *b ? -1 : 1;
 }
 
-/// Where two curves meet that are straight between two points on paper with logarithmic axes.
-double meeting(const Sweep& sweep, const Sweep::Curve& a, const Sweep::Curve& b, std::size_t i, std::size_t j) {
+/// Where two curves meet that are straight between two points on paper with logarithmic axes and from where on `a` is
+/// faster.
+Crossing meeting(const Sweep& sweep, const Sweep::Curve& a, const Sweep::Curve& b, std::size_t i, std::size_t j) {
   const auto distance = [&](std::size_t at) { return std::log(*a.seconds[at] / *b.seconds[at]); };
   const double share = distance(i) / (distance(i) - distance(j));
-  return std::exp(std::log(sweep.points[i]) + share * std::log(sweep.points[j] / sweep.points[i]));
+  const auto between = [share](double first, double last) { return first * std::pow(last / first, share); };
+  return {b.algorithm, a.algorithm, between(sweep.points[i], sweep.points[j]), between(*a.seconds[i], *a.seconds[j])};
 }
 
 void find_crossings(const Sweep& sweep, const Sweep::Curve& a, const Sweep::Curve& b, std::vector<Crossing>& found) {
@@ -73,8 +75,7 @@ void find_crossings(const Sweep& sweep, const Sweep::Curve& a, const Sweep::Curv
     const int order = compare(a.seconds[i], b.seconds[i]);
     if (order == 0) continue;
     if (last && compare(a.seconds[*last], b.seconds[*last]) != order) {
-      found.push_back({order > 0 ? a.algorithm : b.algorithm, order > 0 ? b.algorithm : a.algorithm,
-                       meeting(sweep, a, b, *last, i)});
+      found.push_back(order < 0 ? meeting(sweep, a, b, *last, i) : meeting(sweep, b, a, *last, i));
     }
     last = i;
   }

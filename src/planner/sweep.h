@@ -22,9 +22,10 @@ struct Sweep {
 
 /// Where one algorithm becomes faster than another.
 struct Crossing {
-  std::string below;  ///< faster before
-  std::string above;  ///< faster from here on
-  double at = 0;      ///< bytes or ranks
+  std::string below;   ///< faster before
+  std::string above;   ///< faster from here on
+  double at = 0;       ///< bytes or ranks
+  double seconds = 0;  ///< that both take there
 };
 
 /// Over bytes from 64 B to 1 GiB at the request's ranks, or over ranks from 2 to the request's at its bytes: the points

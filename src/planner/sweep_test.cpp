@@ -21,6 +21,7 @@ TEST(Sweep, FindsWhereCurvesCross) {
   EXPECT_EQ(found[0].below, "fast start");
   EXPECT_EQ(found[0].above, "slow start");
   EXPECT_NEAR(found[0].at, 10, 1e-9);
+  EXPECT_NEAR(found[0].seconds, 10, 1e-9);
 }
 
 TEST(Sweep, NamesTheFastest) {
