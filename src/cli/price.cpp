@@ -22,9 +22,9 @@ namespace lockstep::cli {
 namespace {
 
 constexpr int kMostPricedRanks = 1 << 20;
-// A network card of today: used where nothing else is said, and printed.
 // As many as a host has accelerators.
 constexpr int kUsualLocalSize = 8;
+// A network card of today: used where nothing else is said, and printed.
 constexpr FlatCost kUsualCost{.alpha_s = 5e-6, .beta_s = 1e-10, .gamma_s = 1e-10};
 
 struct PriceOptions {

@@ -55,7 +55,7 @@ class Address {
   sockaddr_storage storage_{};
 };
 
-/// Non-blocking sockets, closed when a program is started from here.
+// The sockets of these three do not block, and are closed when a program is started from here.
 
 /// Listens on that address and no other. Throws Error (kTransport) naming it.
 FileDescriptor listen_on(const Address& address);
