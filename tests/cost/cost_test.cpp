@@ -1,9 +1,9 @@
 // Every formula of docs/guide/cost.md against the schedules that run.
 //
 // Lines in its ```cost blocks:    SUM = FORMULA [; p is a power of 2]
-// SUM is one ALGORITHM COLLECTIVE or several joined by " + ", each with "on P" ranks and "of N" bytes if not p and n.
-// In ```volume blocks the same, for the most bytes that one rank sends; "wrong: " before a line says that it is a
-// misprint.
+// p is the number of ranks, L that of a host's, of which it has G = p / L. SUM is one ALGORITHM COLLECTIVE or several
+// joined by " + ", each with "on P" ranks and "of N" bytes if not p and n. In ```volume blocks the same, for the most
+// bytes that one rank sends; "wrong: " before a line says that it is a misprint.
 #include "algorithms/catalog.h"
 #include "planner/price.h"
 #include "schedule/text.h"
@@ -11,8 +11,10 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <fstream>
+#include <regex>
 #include <sstream>
 
 namespace lockstep::cost {
@@ -59,8 +61,25 @@ Line parse(const std::string& text, const std::string& kind) {
   return line;
 }
 
+std::ifstream the_guide() { return std::ifstream(std::string(LOCKSTEP_SOURCE_DIR) + "/docs/guide/cost.md"); }
+
+/// What the guide says, with one space between words, so that a sentence can be found in it.
+std::string words_of_the_guide() {
+  std::ifstream file = the_guide();
+  std::string words;
+  for (std::string word; file >> word;) words += word + ' ';
+  return words;
+}
+
+/// What stands in the brackets of a pattern that the guide has once.
+std::smatch in_the_guide(const std::string& words, const std::string& pattern) {
+  std::smatch found;
+  EXPECT_TRUE(std::regex_search(words, found, std::regex(pattern))) << pattern;
+  return found;
+}
+
 std::vector<Line> lines_of_the_guide() {
-  std::ifstream file(std::string(LOCKSTEP_SOURCE_DIR) + "/docs/guide/cost.md");
+  std::ifstream file = the_guide();
   std::vector<Line> lines;
   std::string kind;
   for (std::string text; std::getline(file, text);) {
@@ -84,17 +103,29 @@ Estimate price_of(const std::string& term, const Variables& variables, const Fla
   const PriceRequest request{.collective = parse_collective(collective),
                              .ranks = static_cast<int>(evaluate(given["on"], variables)),
                              .bytes = evaluate(given["of"], variables)};
-  return price_algorithm(algorithm, request, {.flat = cost, .description = {}}).estimate;
+  const PricedNetwork network{
+      .flat = cost, .description = {}, .local_size = static_cast<int>(evaluate("L", variables))};
+  return price_algorithm(algorithm, request, network).estimate;
 }
 
-void check(const Line& line, double p, double n) {
+/// The numbers of ranks on a host that a line is about: all that divide p, and any where it does not say L.
+std::vector<double> local_sizes(const Line& line, int p) {
+  if (line.text.find('L') == std::string::npos) return {1};
+  std::vector<double> sizes;
+  for (int size = 1; size <= p; ++size) {
+    if (p % size == 0) sizes.push_back(size);
+  }
+  return sizes;
+}
+
+void check(const Line& line, double p, double local_size, double n) {
   const FlatCost cost{.alpha_s = 5e-6, .beta_s = 1e-10, .gamma_s = 2e-10};
   const Variables variables{{"p", p},
                             {"n", n},
                             {"h", std::ceil(std::log2(p) - 1e-9)},
                             {"r", 0.125},
-                            {"L", 2},
-                            {"G", p / 2},
+                            {"L", local_size},
+                            {"G", p / local_size},
                             {"alpha", cost.alpha_s},
                             {"beta", cost.beta_s},
                             {"gamma", cost.gamma_s}};
@@ -108,9 +139,13 @@ void check(const Line& line, double p, double n) {
   if (line.is_wrong) {
     EXPECT_GT(difference, 0.1) << line.text << "\nwith p = " << p << ", n = " << n;
   } else {
-    EXPECT_LT(difference, 0.01) << line.text << "\nwith p = " << p << ", n = " << n << ": written " << written
-                                << ", priced " << priced;
+    EXPECT_LT(difference, 0.01) << line.text << "\nwith p = " << p << ", L = " << local_size << ", n = " << n
+                                << ": written " << written << ", priced " << priced;
   }
+}
+
+double two_trees(const PriceRequest& request, const FlatCost& cost) {
+  return price_algorithm("double_tree", request, {.flat = cost, .description = {}}).estimate.seconds;
 }
 
 }  // namespace
@@ -119,10 +154,54 @@ TEST(CostGuide, EachFormulaIsWhatItsSchedulesCost) {
   const std::vector<Line> lines = lines_of_the_guide();
   EXPECT_GT(lines.size(), 15U);
   for (const Line& line : lines) {
-    for (const double p : {4.0, 6.0, 8.0, 12.0, 16.0}) {
-      if (line.needs_power_of_two && std::exp2(std::round(std::log2(p))) != p) continue;
-      for (const double n : {48.0 * 1024, 48e6}) check(line, p, n);
+    for (int p = 4; p <= 16; ++p) {
+      if (line.needs_power_of_two && !std::has_single_bit(static_cast<unsigned>(p))) continue;
+      for (const double local_size : local_sizes(line, p)) {
+        for (const double n : {48.0 * 1024, 48e6}) check(line, p, local_size, n);
+      }
     }
+  }
+}
+
+TEST(CostGuide, TheFiguresOfTwoTreesAreWhatTheirPriceIs) {
+  const std::string words = words_of_the_guide();
+  const std::smatch figures = in_the_guide(
+      words,
+      "-n 64 --bytes 64MiB --segments 64` says ([0-9.]+) ms, with alpha and gamma, where uncut it says ([0-9.]+) "
+      "ms and 2n beta alone are ([0-9.]+)\\. ");
+  ASSERT_EQ(figures.size(), 4U);
+  const FlatCost usual{.alpha_s = 5e-6, .beta_s = 1e-10, .gamma_s = 1e-10};  // where `price` is told no other
+  const double bytes = 64 << 20;
+  const auto priced_ms = [&](int segments) {
+    return 1e3 * two_trees({.ranks = 64, .bytes = bytes, .segments = segments}, usual);
+  };
+  EXPECT_NEAR(std::stod(figures[1]), priced_ms(64), 0.05);
+  EXPECT_NEAR(std::stod(figures[2]), priced_ms(1), 0.5);
+  EXPECT_NEAR(std::stod(figures[3]), 1e3 * 2 * bytes * usual.beta_s, 0.05);
+}
+
+TEST(CostGuide, TwoTreesTakeAtMostFourMessagesALevelAndLessThanTheNextPowerOfTwo) {
+  const std::string bound =
+      in_the_guide(words_of_the_guide(), "other p take at most ([^,]*) messages, which is less")[1];
+  EXPECT_EQ(bound, "4 floor(log2 p)");
+  for (int p = 4; p <= 130; ++p) {
+    if (std::has_single_bit(static_cast<unsigned>(p))) continue;
+    const double messages = two_trees({.ranks = p, .bytes = 8}, {.alpha_s = 1, .beta_s = 0, .gamma_s = 0});
+    EXPECT_LE(messages, 4 * std::floor(std::log2(p)) + 1e-6) << p;
+    EXPECT_LT(messages, 4 * std::ceil(std::log2(p)) - 2) << p;
+  }
+}
+
+TEST(CostGuide, CutTwoTreesNearTwoBuffersAndABinomialTreeOneALevel) {
+  const std::string words = words_of_the_guide();
+  in_the_guide(words, "the time nears 2n beta, ");
+  in_the_guide(words, "A binomial tree nears h n beta, ");
+  const PricedNetwork network{.flat = FlatCost{.alpha_s = 0, .beta_s = 1e-9, .gamma_s = 0}, .description = {}};
+  for (const int p : {8, 16, 32}) {
+    const PriceRequest cut{.ranks = p, .bytes = 1e9, .segments = 512};
+    EXPECT_NEAR(price_algorithm("double_tree", cut, network).estimate.seconds, 2, 0.2) << p;
+    const double h = std::log2(p);
+    EXPECT_NEAR(price_algorithm("tree", cut, network).estimate.seconds, h, 0.1 * h) << p;
   }
 }
 
