@@ -8,8 +8,10 @@ namespace lockstep::algorithm {
 ///
 /// Source: Jain, Sabharwal, "Optimal bucket algorithms for large MPI collectives on torus interconnects", ICS 2010 (a
 /// torus of one dimension); Patarasuk, Yuan, JPDC 69(2), 2009, for each of the two rings.
-// Cost: 4 (n - 1) alpha + 2 (n - 1) / n bytes beta + (n - 1) / n bytes gamma on one port a rank; with a port for each
-// direction half of the first two.
+// Cost on one port a rank; with one for each direction half of the alpha and beta:
+//   all_reduce: 2 (n - 1) (w alpha + bytes / n beta) + (n - 1) / n bytes gamma, w = min(2, n - 1)
+//   reduce_scatter: (n - 1) (w alpha + bytes / n (beta + gamma)), w = min(2, n - 1)
+//   all_gather: (n - 1) (w alpha + bytes / n beta), w = min(2, n - 1)
 Schedule bidirectional_ring(const ScheduleRequest& request) {
   const int n = request.ranks;
   ScheduleBuilder s = begin("bidirectional_ring", request, 2 * n);

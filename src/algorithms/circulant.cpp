@@ -28,8 +28,11 @@ std::vector<Round> rounds_of(int ranks) {
 ///
 /// Source: Traeff, "Optimal, Non-pipelined Reduce-scatter and Allreduce Algorithms", arXiv:2410.14234, 2024; for the
 /// all_gather: Bruck, Ho, Kipnis, Upfal, Weathersby, IEEE TPDS 8(11), 1997.
-// Cost: 2 ceil(log2 n) alpha + 2 (n - 1) / n bytes beta + (n - 1) / n bytes gamma; reduce_scatter and all_gather half
-// of the first two. broadcast: (n - 1 + ceil(log2 n)) alpha + 2 (n - 1) / n bytes beta, since the root scatters.
+// Cost; a broadcast scatters first, in n - 1 messages of the root:
+//   all_reduce: 2 h alpha + 2 (n - 1) / n bytes beta + (n - 1) / n bytes gamma, h = ceil(log2 n)
+//   reduce_scatter: h alpha + (n - 1) / n bytes (beta + gamma), h = ceil(log2 n)
+//   all_gather: h alpha + (n - 1) / n bytes beta, h = ceil(log2 n)
+//   broadcast: (n - 1 + h) alpha + 2 (n - 1) / n bytes beta, h = ceil(log2 n)
 Schedule circulant(const ScheduleRequest& request) {
   const int n = request.ranks;
   const bool broadcasts = request.collective == Collective::kBroadcast;

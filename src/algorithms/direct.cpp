@@ -26,8 +26,11 @@ Schedule exchange_all(const ScheduleRequest& request) {
 /// Source: Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication Operations in MPICH", IJHPCA 19(1),
 /// 2005 (pairwise exchange, and the scatter and all-gather form of a long broadcast); with chunk r summed at one place
 /// in order of the ranks.
-// Cost: 2 (n - 1) alpha + 2 (n - 1) / n bytes beta + (n - 1) / n bytes gamma; the same for reduce, and without the last
-// for broadcast; reduce_scatter, all_gather and all_to_all half of the first two.
+// Cost:
+//   all_reduce, reduce: 2 (n - 1) (alpha + bytes / n beta) + (n - 1) / n bytes gamma
+//   broadcast: 2 (n - 1) (alpha + bytes / n beta)
+//   reduce_scatter: (n - 1) (alpha + bytes / n (beta + gamma))
+//   all_gather, all_to_all: (n - 1) (alpha + bytes / n beta)
 Schedule direct(const ScheduleRequest& request) {
   if (request.collective == Collective::kAllToAll) return exchange_all(request);
   const int n = request.ranks;

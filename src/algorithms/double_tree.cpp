@@ -53,10 +53,13 @@ class TwoTrees {
 ///
 /// Source: Sanders, Speck, Traeff, "Two-tree algorithms for full bandwidth broadcast, reduction and scan", Parallel
 /// Computing 35(12), 2009.
-// Cost, with h = floor(log2 n) the height: at most 4 h (alpha + bytes / 2 beta) + h bytes gamma. In k segments the rank
-// that is busiest takes 4 half slices a step and sends as many:
-//   about (2 h + k - 1) (4 alpha + 2 / k bytes beta + 1 / k bytes gamma).
-// broadcast: at most 2 ceil(log2 n) (alpha + bytes / 2 beta); reduce: as many times bytes / 2 gamma more.
+// Cost, with h the height:
+//   all_reduce: 2 (2 h - 1) (alpha + bytes / 2 beta) + (2 h - 1) bytes / 2 gamma, h = floor(log2 n);
+//     unless n = 2^h, up to 2 alpha + bytes beta + bytes / 2 gamma more
+//   broadcast: up to 2 ceil(log2 n) (alpha + bytes / 2 beta)
+//   reduce: up to 2 ceil(log2 n) (alpha + bytes / 2 (beta + gamma))
+// In k segments the rank that is busiest takes 4 half slices a step and sends as many; an all_reduce takes
+// about (2 h + k - 1) (4 alpha + 2 / k bytes beta + 1 / k bytes gamma).
 Schedule double_tree(const ScheduleRequest& request) {
   const int n = request.ranks;
   const bool has_top = has_root(request.collective);

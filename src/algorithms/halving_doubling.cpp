@@ -42,8 +42,14 @@ void for_each_share(const CoreRanks& core, const Shares& shares, int distance, c
 /// so the sums of a power of two are canonical.
 ///
 /// Source: Rabenseifner, "Optimization of Collective Reduction Operations", ICCS 2004, LNCS 3036.
-// Cost: 2 log2 n alpha + 2 (n - 1) / n bytes beta + (n - 1) / n bytes gamma for powers of two; reduce_scatter and
-// all_gather half of the first two. Else, of the largest power of two, and 2 alpha + 2 bytes beta + bytes gamma more.
+// Cost, of powers of two and of others:
+//   all_reduce: 2 h alpha + 2 (q - 1) / q bytes beta + (q - 1) / q bytes gamma, h = floor(log2 n), q = 2^h;
+//     unless n = q, 2 alpha + 2 bytes beta + bytes gamma more
+//   reduce_scatter: h alpha + (n - 1) / n bytes (beta + gamma), h = floor(log2 n), q = 2^h;
+//     unless n = q, 2 alpha + (1 + 1 / n) bytes beta + bytes gamma more, and up to q / n bytes (beta + gamma) on top of
+//     that
+//   all_gather: h alpha + (n - 1) / n bytes beta, h = floor(log2 n), q = 2^h;
+//     unless n = q, 2 alpha + bytes beta more, and up to q / n bytes beta on top of that
 Schedule halving_doubling(const ScheduleRequest& request) {
   const CoreRanks core(request.ranks);
   const bool has_blocks = blocks_of(request.collective, 2) > 1;

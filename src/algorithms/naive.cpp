@@ -7,7 +7,8 @@ namespace lockstep::algorithm {
 ///
 /// Source: Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication Operations in MPICH", IJHPCA 19(1),
 /// 2005, from which everything better starts; elsewhere "one-shot" all-reduce.
-// Cost: (n - 1) (alpha + bytes beta + bytes gamma).
+// Cost:
+//   all_reduce: (n - 1) (alpha + bytes beta + bytes gamma)
 Schedule naive(const ScheduleRequest& request) {
   ScheduleBuilder s = begin("naive", request, 1);
   for (int from = 0; from < request.ranks; ++from) {

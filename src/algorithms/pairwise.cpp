@@ -7,7 +7,8 @@ namespace lockstep::algorithm {
 ///
 /// Source: Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication Operations in MPICH", IJHPCA 19(1),
 /// 2005.
-// Cost: (n - 1) alpha + (n - 1) / n bytes beta.
+// Cost:
+//   all_to_all: (n - 1) (alpha + bytes / n beta)
 Schedule pairwise(const ScheduleRequest& request) {
   const int n = request.ranks;
   ScheduleBuilder s = begin("pairwise", request, n * n);

@@ -37,8 +37,11 @@ void all_gather(ScheduleBuilder& s, int ranks) {
 ///
 /// Source: Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication Operations in MPICH", IJHPCA 19(1),
 /// 2005.
-// Cost: log2 n (alpha + bytes beta + bytes gamma) for powers of two; else two steps more, of which one sums.
-// all_gather of a power of two: log2 n alpha + (n - 1) / n bytes beta.
+// Cost, of powers of two and of others:
+//   all_reduce: h (alpha + bytes beta + bytes gamma), h = floor(log2 n);
+//     unless n = 2^h, 2 alpha + 2 bytes beta + bytes gamma more
+//   all_gather: h alpha + (n - 1) / n bytes beta, h = floor(log2 n), q = 2^h;
+//     unless n = q, 2 alpha + bytes beta more, and up to q / n bytes beta on top of that
 Schedule recursive_doubling(const ScheduleRequest& request) {
   const bool gathers = request.collective == Collective::kAllGather;
   ScheduleBuilder s = begin("recursive_doubling", request, gathers ? request.ranks : 1);

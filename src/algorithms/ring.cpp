@@ -25,8 +25,12 @@ void pipeline(ScheduleBuilder& s, int ranks, const Pass& pass) {
 /// cut before the root; a reduce is one that ends there.
 ///
 /// Source: Patarasuk, Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", JPDC 69(2), 2009.
-// Cost: 2 (n - 1) alpha + 2 (n - 1) / n bytes beta + (n - 1) / n bytes gamma; reduce_scatter and all_gather half of the
-// first two. broadcast: 2 (n - 1) (alpha + bytes / n beta); reduce: 2 (n - 1) (alpha + bytes / n (beta + gamma)).
+// Cost:
+//   all_reduce: 2 (n - 1) (alpha + bytes / n beta) + (n - 1) / n bytes gamma
+//   reduce_scatter: (n - 1) (alpha + bytes / n (beta + gamma))
+//   all_gather: (n - 1) (alpha + bytes / n beta)
+//   broadcast: 2 (n - 1) (alpha + bytes / n beta)
+//   reduce: 2 (n - 1) (alpha + bytes / n (beta + gamma))
 Schedule ring(const ScheduleRequest& request) {
   const int n = request.ranks;
   const auto next = [n](int rank, int places) { return wrapped(rank + places, n); };

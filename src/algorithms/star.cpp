@@ -8,8 +8,11 @@ namespace lockstep::algorithm {
 ///
 /// Source: Li et al., "Scaling Distributed Machine Learning with the Parameter Server", OSDI 2014; in MPI's libraries
 /// the "linear" form of each collective.
-// Cost: 2 (n - 1) (alpha + bytes beta) + (n - 1) bytes gamma, all at the centre; a half for the halves, and the bytes
-// of one block for gather and scatter.
+// Cost, all of it at the centre:
+//   all_reduce: 2 (n - 1) (alpha + bytes beta) + (n - 1) bytes gamma
+//   broadcast: (n - 1) (alpha + bytes beta)
+//   reduce: (n - 1) (alpha + bytes beta + bytes gamma)
+//   gather, scatter: (n - 1) (alpha + bytes / n beta)
 Schedule star(const ScheduleRequest& request) {
   const Collective collective = request.collective;
   const bool has_blocks = collective == Collective::kGather || collective == Collective::kScatter;

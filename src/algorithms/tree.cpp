@@ -56,8 +56,12 @@ Schedule tree_of_blocks(const ScheduleRequest& request) {
 /// Source: Rabenseifner, "Optimization of Collective Reduction Operations", ICCS 2004, LNCS 3036 (binary tree); for
 /// trees rotated over the ranks: Bruck, Ho, Kipnis, Upfal, Weathersby, "Efficient Algorithms for All-to-All
 /// Communications in Multiport Message-Passing Systems", IEEE TPDS 8(11), 1997.
-// Cost: 2 ceil(log2 n) (alpha + bytes beta) + ceil(log2 n) bytes gamma; reduce and broadcast half of the first. gather,
-// scatter, reduce_scatter and all_gather: ceil(log2 n) alpha + (n - 1) / n bytes beta.
+// Cost:
+//   all_reduce: 2 h (alpha + bytes beta) + h bytes gamma, h = ceil(log2 n)
+//   broadcast: h (alpha + bytes beta), h = ceil(log2 n)
+//   reduce: h (alpha + bytes beta + bytes gamma), h = ceil(log2 n)
+//   reduce_scatter: h alpha + (n - 1) / n bytes (beta + gamma), h = ceil(log2 n)
+//   all_gather, gather, scatter: h alpha + (n - 1) / n bytes beta, h = ceil(log2 n)
 Schedule tree(const ScheduleRequest& request) {
   if (request.collective == Collective::kGather || request.collective == Collective::kScatter) {
     return tree_of_blocks(request);

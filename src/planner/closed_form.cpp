@@ -235,8 +235,8 @@ constexpr std::string_view kRootAndAll = "2(p-1)(alpha + n/p beta)";
 constexpr std::string_view kExchangeBoth = "2(p-1)(alpha + n/p beta) + (p-1)/p n gamma";
 
 constexpr std::string_view kDoubled =
-    "H alpha + (p-1)/p n beta, H = floor(log2 p); unless p = 2^H, 2 alpha + n beta more, and up to q/p n beta on "
-    "top of that, q = 2^H";
+    "H alpha + (p-1)/p n beta, H = floor(log2 p), q = 2^H; unless p = q, 2 alpha + n beta more, and up to q/p n beta "
+    "on top of that";
 
 std::vector<ClosedForm> with_loads(std::vector<ClosedForm> forms) {
   for (ClosedForm& form : forms) form.loads = find_load_form(form.algorithm, form.collective);
@@ -266,17 +266,19 @@ const std::vector<ClosedForm>& closed_forms() {
       {"tree", Collective::kReduce, "h(alpha + n beta + n gamma)", kThakur, tree_reduce},
       {"tree", Collective::kReduceScatter, "h alpha + (p-1)/p n (beta + gamma)", kBruck, log_reduce_scatter},
       {"tree", Collective::kAllGather, "h alpha + (p-1)/p n beta", kBruck, log_all_gather},
-      {"bidirectional_ring", Collective::kAllReduce, "2(p-1)(2 alpha + n/p beta) + (p-1)/p n gamma", kJain,
-       bidirectional_ring},
+      {"bidirectional_ring", Collective::kAllReduce, "2(p-1)(w alpha + n/p beta) + (p-1)/p n gamma, w = min(2, p-1)",
+       kJain, bidirectional_ring},
       {"recursive_doubling", Collective::kAllReduce,
        "H(alpha + n beta + n gamma), H = floor(log2 p); unless p = 2^H, 2 alpha + 2 n beta + n gamma more",
        kRabenseifner, recursive_doubling},
       {"halving_doubling", Collective::kAllReduce,
-       "2H alpha + 2(q-1)/q n beta + (q-1)/q n gamma, q = 2^H <= p; unless p = q, 2 alpha + 2 n beta + n gamma more",
+       "2H alpha + 2(q-1)/q n beta + (q-1)/q n gamma, H = floor(log2 p), q = 2^H; unless p = q, 2 alpha + 2 n beta + n "
+       "gamma more",
        kRabenseifner, halving_doubling},
       {"double_tree", Collective::kAllReduce,
-       "(u + d)(alpha + n/2 beta) + u n/2 gamma, u = d = 2h - 1 for p = 2^h, at most 2 floor(log2 p) else", kSanders,
-       double_tree},
+       "2(2H-1)(alpha + n/2 beta) + (2H-1) n/2 gamma, H = floor(log2 p); unless p = 2^H, up to 2 alpha + n beta + n/2 "
+       "gamma more",
+       kSanders, double_tree},
       {"circulant", Collective::kAllReduce, "2h alpha + 2(p-1)/p n beta + (p-1)/p n gamma", kTraeff, log_both},
       {"circulant", Collective::kReduceScatter, "h alpha + (p-1)/p n (beta + gamma)", kTraeff, log_reduce_scatter},
       {"circulant", Collective::kAllGather, "h alpha + (p-1)/p n beta", kTraeff, log_all_gather},
@@ -285,22 +287,24 @@ const std::vector<ClosedForm>& closed_forms() {
       {"ring", Collective::kBroadcast, kRootAndAll, kPatarasuk, ring_broadcast},
       {"ring", Collective::kReduce, "2(p-1)(alpha + n/p beta + n/p gamma)", kPatarasuk, ring_reduce},
       {"circulant", Collective::kBroadcast, "(p-1+h) alpha + 2(p-1)/p n beta", kTraeff, circulant_broadcast},
-      {"bidirectional_ring", Collective::kReduceScatter, "(p-1)(2 alpha + n/p beta + n/p gamma)", kJain,
-       bidirectional_reduce_scatter},
-      {"bidirectional_ring", Collective::kAllGather, "(p-1)(2 alpha + n/p beta)", kJain, bidirectional_all_gather},
+      {"bidirectional_ring", Collective::kReduceScatter, "(p-1)(w alpha + n/p beta + n/p gamma), w = min(2, p-1)",
+       kJain, bidirectional_reduce_scatter},
+      {"bidirectional_ring", Collective::kAllGather, "(p-1)(w alpha + n/p beta), w = min(2, p-1)", kJain,
+       bidirectional_all_gather},
       {"recursive_doubling", Collective::kAllGather, kDoubled, kThakur, recursive_doubling_all_gather},
       {"halving_doubling", Collective::kAllGather, kDoubled, kRabenseifner, halving_doubling_all_gather},
       {"halving_doubling", Collective::kReduceScatter,
-       "H alpha + (p-1)/p n (beta + gamma), H = floor(log2 p); unless p = 2^H, 2 alpha + (1 + 1/p) n beta + n gamma "
-       "more, and up to q/p n (beta + gamma) on top of that, q = 2^H",
+       "H alpha + (p-1)/p n (beta + gamma), H = floor(log2 p), q = 2^H; unless p = q, 2 alpha + (1 + 1/p) n beta + n "
+       "gamma more, and up to q/p n (beta + gamma) on top of that",
        kRabenseifner, halving_doubling_reduce_scatter},
       {"naive", Collective::kBarrier, "(p-1) alpha", kThakur, barrier<naive>},
       {"star", Collective::kBarrier, "2(p-1) alpha", kChan, barrier<star>},
       {"direct", Collective::kBarrier, "2(p-1) alpha", kThakur, barrier<direct>},
       {"ring", Collective::kBarrier, "2(p-1) alpha", kPatarasuk, barrier<ring>},
-      {"bidirectional_ring", Collective::kBarrier, "4(p-1) alpha", kJain, barrier<bidirectional_ring>},
+      {"bidirectional_ring", Collective::kBarrier, "2(p-1) w alpha, w = min(2, p-1)", kJain,
+       barrier<bidirectional_ring>},
       {"tree", Collective::kBarrier, "2h alpha", kThakur, barrier<tree>},
-      {"double_tree", Collective::kBarrier, "(u + d) alpha, u = d = 2h - 1 for p = 2^h, at most 2 floor(log2 p) else",
+      {"double_tree", Collective::kBarrier, "2(2H-1) alpha, H = floor(log2 p); unless p = 2^H, up to 2 alpha more",
        kSanders, barrier<double_tree>},
       {"recursive_doubling", Collective::kBarrier, "H alpha, H = floor(log2 p); unless p = 2^H, 2 alpha more",
        kRabenseifner, barrier<recursive_doubling>},

@@ -27,7 +27,8 @@ struct Estimate {
 struct ClosedForm {
   std::string_view algorithm;
   Collective collective;
-  std::string_view formula;  ///< of the time, with p, n, h = ceil(log2 p), alpha, beta, gamma
+  std::string_view formula;  ///< of the time, with p, n, h = ceil(log2 p), alpha, beta, gamma, in a form that
+                             ///< tests/cost reads, which holds it to `evaluate`
   std::string_view source;
   std::function<Estimate(double ranks, double bytes, const FlatCost& cost)> evaluate;
   LoadForm loads = {};  ///< who does how much of it
