@@ -2,6 +2,7 @@
 // runs it, and a test compares what it writes with what is in the repository.
 #include "algorithms/catalog.h"
 #include "base/atomic_file.h"
+#include "planner/closed_form.h"
 #include "schedule/drawing.h"
 #include "schedule/promise.h"
 #include "schedule/proof.h"
@@ -108,6 +109,39 @@ std::string cost_table_on_hosts(const Algorithm& algorithm) {
   return table;
 }
 
+/// A formula of p ranks and n bytes in the letters of this page: n ranks and N bytes.
+std::string in_this_pages_letters(std::string_view formula) {
+  const auto is_letter = [&](std::size_t at) {
+    return at < formula.size() && std::isalpha(static_cast<unsigned char>(formula[at])) != 0;
+  };
+  std::string text(formula);
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if ((at > 0 && is_letter(at - 1)) || is_letter(at + 1)) continue;  // within a word
+    if (formula[at] == 'p') text[at] = 'n';
+    if (formula[at] == 'n') text[at] = 'N';
+  }
+  return text;
+}
+
+/// The time of each collective, as the closed forms (planner/closed_form.h) say it.
+std::string time_table(const Algorithm& algorithm) {
+  std::string table = "\n| collective | time |\n| --- | --- |\n";
+  for (const Collective collective : algorithm.collectives) {
+    const ClosedForm* form = find_closed_form(algorithm.name, collective);
+    if (form == nullptr) continue;
+    fmt::format_to(std::back_inserter(table), "| {} | `{}` |\n", to_string(collective),
+                   in_this_pages_letters(form->formula));
+  }
+  return table;
+}
+
+/// Of a composition on hosts of L ranks, if its formula is known.
+std::string time_on_hosts(const Composition& parts) {
+  const auto form = hierarchical_closed_form(parts.local, parts.global, kRanksAHost);
+  return form ? fmt::format("\nTime of an all_reduce on hosts of L ranks: {}.\n", in_this_pages_letters(form->formula))
+              : "";
+}
+
 /// A name that a file may have: "hierarchical:ring,ring" has characters that some do not like.
 std::string picture_of(const Algorithm& algorithm) {
   std::string name = algorithm.name;
@@ -132,7 +166,8 @@ std::string section(const Algorithm& algorithm) {
       "![{0}: {4} on {5} ranks]({7})\n\n{8}",
       algorithm.name, capitalised(algorithm.description), algorithm.use, fmt::join(collectives, ", "),
       to_string(shown(algorithm)), kRanksDrawn, options_of(algorithm), picture_of(algorithm),
-      is_composed(algorithm) ? cost_table_on_hosts(algorithm) : cost_table(algorithm));
+      is_composed(algorithm) ? cost_table_on_hosts(algorithm) + time_on_hosts(*composition_of(algorithm.name))
+                             : cost_table(algorithm) + time_table(algorithm));
 }
 
 constexpr std::string_view kBeginning = R"(# The algorithms
@@ -145,7 +180,10 @@ of a rank's buffer; it fills as the ranks' contributions arrive. A solid arrow i
 there, a dashed one a copy, which takes its place.
 
 What an algorithm costs is counted in its schedule, for n ranks and a buffer of N bytes. Steps cost latency, bytes cost bandwidth: small
-buffers want few steps, large ones little sent by the busiest rank. `lockstep price` turns both into time on a network. The order
+buffers want few steps, large ones little sent by the busiest rank. `lockstep price` turns both into time on a network. On a
+flat one the formulas of the literature say the time beforehand: alpha is that of a message, beta that of a byte on its way, gamma that of
+reducing a byte, h = ceil(log2 n) ([cost.md](cost.md)). A test holds each to the schedule, from
+two ranks on; a collective that a table leaves out has none here. The order
 of summation is *canonical* where all elements are summed along the binary tree over the ranks, whatever the buffer's
 cuts: then the bits are the same as with any other canonical schedule. Elsewhere the ranks still get the same bits as each other.
 )";
