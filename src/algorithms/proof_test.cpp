@@ -10,6 +10,9 @@
 #include <gmock/gmock.h>
 
 #include <bit>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace lockstep {
 
@@ -22,6 +25,20 @@ void expect_proved(const Schedule& schedule) {
   const Proof proof = prove(schedule);
   ASSERT_TRUE(proof.proved()) << describe(*proof.refusal);
 }
+
+/// Of so many ranks: hosts of 2, 3 and 4 neighbours of which the last may have fewer, one of most and one of few, and
+/// ranks dealt to hosts in turn.
+std::vector<std::vector<int>> layouts_of(int ranks) {
+  std::vector<std::vector<int>> layouts(5);
+  for (int rank = 0; rank < ranks; ++rank) {
+    for (const int size : {2, 3, 4}) layouts[static_cast<std::size_t>(size - 2)].push_back(rank / size);
+    layouts[3].push_back(rank < 2 * ranks / 3 ? 0 : 1);
+    layouts[4].push_back(rank % 3);
+  }
+  return layouts;
+}
+
+class ProofOfComposed : public TestWithParam<std::string_view> {};
 
 class ProofOf : public TestWithParam<std::string> {
  protected:
@@ -84,6 +101,22 @@ TEST_P(ProofOf, ViewsFinishEachPromisedChunkOnce) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Catalogue, ProofOf, ValuesIn(names_of_algorithms()), test_name);
+
+TEST_P(ProofOfComposed, HoldsWithEveryOtherOnEveryLayoutIn1To3Segments) {
+  for (const std::string_view global : algorithms_for(Collective::kAllReduce)) {
+    const Algorithm composed = find_algorithm("hierarchical:" + std::string(GetParam()) + "," + std::string(global));
+    for (int ranks = 1; ranks <= 17; ++ranks) {
+      for (const std::vector<int>& hosts : layouts_of(ranks)) {
+        SCOPED_TRACE(composed.name + " on " + ::testing::PrintToString(hosts));
+        const Schedule schedule = composed.build({.ranks = ranks, .hosts = hosts});
+        for (const int segments : {1, 2, 3}) expect_proved(segmented(schedule, segments));
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Locals, ProofOfComposed, ValuesIn(algorithms_for(Collective::kAllReduce)),
+                         [](const auto& local) { return std::string(local.param); });
 
 TEST(ProofOfTheCatalogue, SaysWhoIsCanonical) {
   for (int ranks = 1; ranks <= 33; ++ranks) {
