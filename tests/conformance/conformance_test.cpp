@@ -1,4 +1,5 @@
-// What every group promises, on every kind of world: each algorithm, data type, operator, size and kind of memory.
+// What every group promises, on every kind of world: each algorithm, data type, operator, size and kind of memory;
+// where buffers span several segments, operators and roots take turns.
 #include "tests/conformance/cases.h"
 #include "tests/conformance/on_every_setting.h"
 #include "tests/conformance/shared_array.h"
@@ -6,6 +7,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <set>
+#include <string>
+#include <tuple>
 
 namespace lockstep::conformance {
 
@@ -20,6 +24,25 @@ class Conformance : public OnEverySetting {
 LOCKSTEP_ON_EVERY_SETTING(Conformance);
 
 }  // namespace
+
+/// What cases.h says of operators that take turns.
+TEST(ConformanceCases, LargeOnesMeetEveryOperatorInEveryKindOfMemory) {
+  const Facts& facts = facts_of(Collective::kAllReduce);
+  std::set<std::tuple<std::string, DataType, ReduceOp, bool>> over_all_ranks;
+  for (const int ranks : {2, 3, 4, 5, 8}) {
+    std::set<std::tuple<std::string, ReduceOp, bool>> operators;
+    std::set<std::tuple<std::string, DataType, bool>> types;
+    for (const Case& one : large_cases(facts, ranks, /*has_registered=*/true)) {
+      operators.emplace(one.algorithm, one.op, one.registered);
+      types.emplace(one.algorithm, one.dtype, one.registered);
+      over_all_ranks.emplace(one.algorithm, one.dtype, one.op, one.registered);
+    }
+    const std::size_t algorithms = names_for(facts.collective).size();
+    EXPECT_EQ(operators.size(), algorithms * kReduceOps.size() * 2) << ranks;
+    EXPECT_EQ(types.size(), algorithms * kDataTypes.size() * 2) << ranks;
+  }
+  EXPECT_EQ(over_all_ranks.size(), names_for(facts.collective).size() * kDataTypes.size() * kReduceOps.size() * 2);
+}
 
 TEST_P(Conformance, AllReduce) { expect_conforming_in(facts_of(Collective::kAllReduce)); }
 TEST_P(Conformance, ReduceScatter) { expect_conforming_in(facts_of(Collective::kReduceScatter)); }
