@@ -1,5 +1,6 @@
 // Canonical reductions: the bits are those of the one tree, whatever runs, where, and in how many pieces.
 #include "algorithms/catalog.h"
+#include "schedule/promise.h"
 #include "schedule/segmented.h"
 #include "schedule/text.h"
 #include "tests/conformance/cases.h"
@@ -14,7 +15,6 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
-#include <tuple>
 #include <utility>
 
 namespace lockstep::conformance {
@@ -45,6 +45,57 @@ class CanonicalConformance : public OnEverySetting {
     if (one.algorithm == "direct") return true;
     return GetParam().hosts == std::vector{0, 0, 1, 1} && one.algorithm.find(':') != std::string::npos &&
            size_of(one.dtype) >= sizeof(float);  // sums of halves are rounded on the way
+  }
+
+  /// A bucket of each type by every algorithm; where the collective has blocks, those of the ranks differ by an
+  /// element.
+  static void add_bucket(Collective collective, std::size_t first, std::size_t count, bool registered,
+                         std::vector<Case>& cases) {
+    const auto ranks = static_cast<std::size_t>(GetParam().ranks);
+    std::vector<std::size_t> blocks{count};
+    if (facts_of(collective).in_blocks) {
+      blocks.clear();
+      for (std::size_t r = 0; r < ranks; ++r) blocks.push_back(count * (r + 1) / ranks - count * r / ranks);
+    }
+    for (const DataType dtype : {DataType::kFloat32, DataType::kBFloat16}) {
+      for (const std::string& algorithm : names_for(collective)) {
+        cases.push_back({.collective = collective,
+                         .algorithm = algorithm,
+                         .dtype = dtype,
+                         .root = static_cast<int>(cases.size() % ranks),
+                         .blocks = blocks,
+                         .first = first,
+                         .by_counts = blocks.size() > 1,
+                         .registered = registered,
+                         .values = Values::kOrder,
+                         .reduction = Reduction::kCanonical});
+      }
+    }
+  }
+
+  /// Every collective that sums, by every algorithm, in both kinds of memory.
+  static std::vector<Case> whole_schedules() {
+    std::vector<Case> cases;
+    for (const Collective collective : kSummingCollectives) {
+      for (const std::string& algorithm : names_for(collective)) {
+        for (const bool registered : {false, true}) {
+          if (registered && !has_registered()) continue;
+          cases.push_back({.collective = collective,
+                           .algorithm = algorithm,
+                           .root = has_root(collective) ? GetParam().ranks - 1 : 0,
+                           .blocks = even_blocks(facts_of(collective), GetParam().ranks, Inputs::kPeriod),
+                           .registered = registered,
+                           .values = Values::kOrder,
+                           .reduction = Reduction::kCanonical});
+        }
+      }
+    }
+    return cases;
+  }
+
+  static Schedule schedule_of(const Case& one) {
+    return find_algorithm(one.algorithm)
+        .build({.collective = one.collective, .ranks = GetParam().ranks, .root = one.root, .hosts = GetParam().hosts});
   }
 };
 LOCKSTEP_ON_EVERY_SETTING(CanonicalConformance);
@@ -77,58 +128,47 @@ TEST_P(CanonicalConformance, EveryAdmittedAlgorithmGivesTheBitsOfTheTree) {
   EXPECT_GE(run(cases), std::count_if(cases.begin(), cases.end(), is_certain));
 }
 
-/// Cut as gradients are cut into buckets, each bucket at another place of its schedule's chunks.
+/// Cut as gradients are cut into buckets, each bucket at another place of its schedule's chunks, in registered memory
+/// and in other by turns.
 TEST_P(CanonicalConformance, WhateverTheBuckets) {
   std::vector<Case> cases;
+  int nth_layout = 0;
   for (const std::vector<std::size_t>& buckets :
        {std::vector<std::size_t>{300}, {1, 299}, {100, 100, 100}, {7, 64, 1, 0, 200, 28}}) {
     std::size_t first = 0;
+    int nth_bucket = nth_layout++;
     for (const std::size_t count : buckets) {
-      for (const DataType dtype : {DataType::kFloat32, DataType::kBFloat16}) {
-        for (const std::string& algorithm : names_for(Collective::kAllReduce)) {
-          cases.push_back({.algorithm = algorithm,
-                           .dtype = dtype,
-                           .blocks = {count},
-                           .first = first,
-                           .values = Values::kOrder,
-                           .reduction = Reduction::kCanonical});
-        }
-      }
+      const bool registered = has_registered() && nth_bucket++ % 2 == 1;
+      for (const Collective collective : kSummingCollectives) add_bucket(collective, first, count, registered, cases);
       first += count;
     }
   }
-  EXPECT_GT(run(cases), 0);
+  EXPECT_GE(run(cases), std::count_if(cases.begin(), cases.end(), is_certain));
 }
 
-/// A schedule cut into segments is another schedule; it comes in as a text.
+/// A schedule cut into segments is another schedule; it comes in as a text. The last rank is the root.
 TEST_P(CanonicalConformance, WhateverTheSegments) {
   const int ranks = GetParam().ranks;
   const Inputs inputs(ranks);
   const SharedArray<std::atomic<int>> ran(1);
   run_world(GetParam(), [&](Member& member) {
-    for (const std::string& algorithm : names_for(Collective::kAllReduce)) {
-      const OperationOptions canonical{.algorithm = algorithm, .reduction = Reduction::kCanonical};
-      try {
-        std::ignore = member.world.algorithm_for(Collective::kAllReduce, 4, canonical);
-      } catch (const Error&) {
-        continue;  // not admitted
-      }
+    for (const Case& whole : whole_schedules()) {
+      MemberMemory memory(member.world, {whole});
+      Trial trial(member.world, inputs, whole, memory.of(whole));
+      if (!trial.start_if_admitted()) continue;
+      trial.finish();
       for (const int segments : {2, 3}) {
-        const Schedule schedule =
-            segmented(find_algorithm(algorithm).build({.ranks = ranks, .hosts = GetParam().hosts}), segments);
-        const Case one{.algorithm = member.world.load_schedule(to_text(schedule)),
-                       .blocks = {Inputs::kPeriod},
-                       .values = Values::kOrder,
-                       .reduction = Reduction::kCanonical};
-        MemberMemory memory(member.world, {one});
-        Trial trial(member.world, inputs, one, memory.of(one));
-        trial.start();
-        trial.finish();
+        Case one = whole;
+        one.algorithm = member.world.load_schedule(to_text(segmented(schedule_of(whole), segments)));
+        Trial in_segments(member.world, inputs, one, memory.of(one));
+        in_segments.start();
+        in_segments.finish();
         ++ran[0];
       }
     }
   });
-  EXPECT_GE(ran[0], 2 * ranks) << "direct is always admitted";
+  const std::vector<Case> all = whole_schedules();
+  EXPECT_GE(ran[0], 2 * ranks * std::count_if(all.begin(), all.end(), is_certain));
 }
 
 /// What ran is what `algorithm_for` names: for each algorithm, and for what stands for "auto" in either mode, at a size
