@@ -49,6 +49,24 @@ inline std::vector<std::string> names_of_algorithms() {
   return names;
 }
 
+/// Every request on `ranks` ranks of the compositions among those: where three neighbours share a host, and where
+/// neighbours are on two hosts by turns.
+template <class Use>
+void for_each_composed_request_on(int ranks, const Use& use) {
+  std::vector<int> by_turns;
+  for (int rank = 0; rank < ranks; ++rank) by_turns.push_back(rank % 2);
+  for (const std::string& name : names_of_algorithms()) {
+    if (!composition_of(name)) continue;
+    const Algorithm composed = find_algorithm(name);
+    for_each_request_of(composed, ranks, [&](ScheduleRequest request) {
+      use(composed, request);
+      SCOPED_TRACE("on two hosts by turns");
+      request.hosts = by_turns;
+      use(composed, request);
+    });
+  }
+}
+
 /// As what a test is called by.
 inline std::string test_name(const ::testing::TestParamInfo<std::string>& name) {
   std::string word;

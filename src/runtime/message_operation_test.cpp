@@ -259,6 +259,13 @@ TEST_P(MessageExecution, CarriesOutTheScheduleAndNothingElse) {
   });
 }
 
+TEST_P(MessageExecution, CarriesOutWhatIsComposed) {
+  for_each_composed_request_on(GetParam(), [](const Algorithm& algorithm, const ScheduleRequest& request) {
+    const std::size_t count = 240 * static_cast<std::size_t>(request.ranks);
+    expect_carried_out(algorithm.build(request), {request.collective, count});
+  });
+}
+
 TEST(MessageOperation, DisagreementQuotesBothRanks) {
   const Schedule schedule = find_algorithm("ring").build({.collective = Collective::kAllReduce, .ranks = 2});
   tcp::on_transports(2, [&](MessageTransport& transport) {

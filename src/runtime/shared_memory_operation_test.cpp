@@ -103,6 +103,12 @@ TEST_P(Execution, CarriesOutTheScheduleAndNothingElse) {
   });
 }
 
+TEST_P(Execution, CarriesOutWhatIsComposed) {
+  for_each_composed_request_on(GetParam(), [](const Algorithm& algorithm, const ScheduleRequest& request) {
+    expect_executed_as_planned(algorithm.build(request));
+  });
+}
+
 /// A schedule that is no algorithm's: the runtime knows none, it runs what it is given.
 TEST(ExecutionByHand, RunsAScheduleThatNobodyNamed) {
   expect_executed_as_planned({.name = "by hand",
