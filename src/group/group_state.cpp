@@ -186,7 +186,8 @@ void GroupState::move_in_background() {
     add_awaited_sockets(sockets);
     if (sockets.empty()) return;
     thread_ =
-        std::make_unique<ProgressThread>([this](std::vector<pollfd>& awaited) { return background_step(awaited); });
+        std::make_unique<ProgressThread>([this](std::vector<pollfd>& awaited) { return background_step(awaited); },
+                                         /*most_sockets=*/static_cast<std::size_t>(identity_.size));
   }
   thread_->wake();
 }

@@ -33,7 +33,8 @@ class NoSignals {
 
 }  // namespace
 
-ProgressThread::ProgressThread(Step step) : step_(std::move(step)), bell_(make_bell()) {
+ProgressThread::ProgressThread(Step step, std::size_t most_sockets) : step_(std::move(step)), bell_(make_bell()) {
+  sockets_.reserve(1 + most_sockets);
   const NoSignals here;
   thread_ = std::thread([this] { run(); });
 }
@@ -47,12 +48,11 @@ ProgressThread::~ProgressThread() {
 void ProgressThread::wake() noexcept { ::eventfd_write(bell_.get(), 1); }
 
 void ProgressThread::run() {
-  std::vector<pollfd> sockets;
   ::eventfd_t rings = 0;
   do {
-    sockets.assign(1, {bell_.get(), POLLIN, 0});
-    std::this_thread::sleep_for(step_(sockets));
-    ::poll(sockets.data(), sockets.size(), -1);
+    sockets_.assign(1, {bell_.get(), POLLIN, 0});
+    std::this_thread::sleep_for(step_(sockets_));
+    ::poll(sockets_.data(), sockets_.size(), -1);
     ::eventfd_read(bell_.get(), &rings);
   } while (!stopping_);
 }

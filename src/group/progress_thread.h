@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <thread>
 #include <vector>
@@ -21,7 +22,8 @@ class ProgressThread {
   using Step = std::function<std::chrono::microseconds(std::vector<pollfd>& sockets)>;
 
   /// Asleep until the first wake(). Throws Error (kTransport).
-  explicit ProgressThread(Step step);
+  /// Steps that add no more than `most_sockets` find room for them.
+  ProgressThread(Step step, std::size_t most_sockets);
   ~ProgressThread();
   ProgressThread(const ProgressThread&) = delete;
   ProgressThread& operator=(const ProgressThread&) = delete;
@@ -33,7 +35,8 @@ class ProgressThread {
   void run();
 
   Step step_;
-  FileDescriptor bell_;  ///< what wakes it beside the sockets
+  FileDescriptor bell_;          ///< what wakes it beside the sockets
+  std::vector<pollfd> sockets_;  ///< the thread's; made before it, so that it never allocates in the midst of things
   std::atomic<bool> stopping_ = false;
   std::thread thread_;  ///< last: it uses all of the above
 };

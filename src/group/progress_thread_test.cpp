@@ -44,7 +44,7 @@ void put(const Worker& worker) { ASSERT_EQ(::send(worker.theirs.get(), "x", 1, 0
 
 TEST(ProgressThread, StepsWhenItIsWokenAndWhenASocketItNamedIsReady) {
   Worker worker;
-  ProgressThread thread([&](std::vector<pollfd>& sockets) { return worker.step(sockets); });
+  ProgressThread thread([&](std::vector<pollfd>& sockets) { return worker.step(sockets); }, 1);
   ASSERT_TRUE(worker.steps_once_more());
   worker.wanted = 1;
   thread.wake();
@@ -56,7 +56,7 @@ TEST(ProgressThread, StepsWhenItIsWokenAndWhenASocketItNamedIsReady) {
 
 TEST(ProgressThread, SleepsWhileNothingIsUnderWay) {
   Worker worker;
-  ProgressThread thread([&](std::vector<pollfd>& sockets) { return worker.step(sockets); });
+  ProgressThread thread([&](std::vector<pollfd>& sockets) { return worker.step(sockets); }, 1);
   ASSERT_TRUE(worker.steps_once_more());
   put(worker);  // a socket that it did not name
   EXPECT_FALSE(worker.stepped.try_acquire_for(std::chrono::milliseconds(50)));
@@ -69,7 +69,7 @@ TEST(ProgressThread, RestsThoughASocketIsReady) {
   put(worker);
   put(worker);
   const auto begun = std::chrono::steady_clock::now();
-  const ProgressThread thread([&](std::vector<pollfd>& sockets) { return worker.step(sockets); });
+  const ProgressThread thread([&](std::vector<pollfd>& sockets) { return worker.step(sockets); }, 1);
   ASSERT_TRUE(worker.steps_once_more());
   ASSERT_TRUE(worker.steps_once_more());
   EXPECT_GE(std::chrono::steady_clock::now() - begun, worker.rest);
@@ -79,22 +79,36 @@ TEST(ProgressThread, EndsThoughNothingEverBecomesReady) {
   Worker worker;
   worker.wanted = 1;
   {
-    const ProgressThread thread([&](std::vector<pollfd>& sockets) { return worker.step(sockets); });
+    const ProgressThread thread([&](std::vector<pollfd>& sockets) { return worker.step(sockets); }, 1);
     ASSERT_TRUE(worker.steps_once_more());
   }
   EXPECT_EQ(worker.wanted, 1);
+}
+
+TEST(ProgressThread, HasRoomForItsSocketsBeforeTheFirstStep) {
+  constexpr std::size_t kMost = 100;
+  std::promise<std::size_t> room;
+  const ProgressThread thread(
+      [&, told = false](std::vector<pollfd>& sockets) mutable {
+        if (!std::exchange(told, true)) room.set_value(sockets.capacity() - sockets.size());
+        return std::chrono::microseconds(0);
+      },
+      kMost);
+  EXPECT_GE(room.get_future().get(), kMost);
 }
 
 TEST(ProgressThread, TakesNoSignals) {
   std::promise<bool> blocked;
   sigset_t here;
   ::pthread_sigmask(SIG_SETMASK, nullptr, &here);
-  const ProgressThread thread([&, told = false](std::vector<pollfd>&) mutable {
-    sigset_t there;
-    ::pthread_sigmask(SIG_SETMASK, nullptr, &there);
-    if (!std::exchange(told, true)) blocked.set_value(::sigismember(&there, SIGTERM) == 1);
-    return std::chrono::microseconds(0);
-  });
+  const ProgressThread thread(
+      [&, told = false](std::vector<pollfd>&) mutable {
+        sigset_t there;
+        ::pthread_sigmask(SIG_SETMASK, nullptr, &there);
+        if (!std::exchange(told, true)) blocked.set_value(::sigismember(&there, SIGTERM) == 1);
+        return std::chrono::microseconds(0);
+      },
+      0);
   EXPECT_TRUE(blocked.get_future().get());
   EXPECT_EQ(::sigismember(&here, SIGTERM), 0);
 }

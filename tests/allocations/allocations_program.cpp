@@ -55,6 +55,8 @@ namespace {
 
 using lockstep::buffer_of;
 using lockstep::Group;
+using lockstep::OperationOptions;
+using lockstep::ReduceOp;
 using lockstep::World;
 
 constexpr int kRanks = 3;
@@ -105,26 +107,49 @@ bool keeps(const std::string& promise, const Usage& grown) {
 
 constexpr std::size_t kElements = 1000 * 131;
 
-void every_collective(const Group& group, float* registered, float* plain) {
+void every_collective_by(const OperationOptions& how, const Group& group, float* registered, float* plain) {
   static const std::vector<std::size_t> kBlocks{1, 900, 98};
   static const std::vector<std::size_t> kPairs(kRanks * kRanks, 111);
   for (int i = 0; i < 10; ++i) {
     for (float* data : {registered, plain}) {
-      group.all_reduce(buffer_of(data, 999)).wait();
-      group.reduce_scatter(buffer_of(data, 999)).wait();
-      group.reduce_scatter_v(buffer_of(data, 999), kBlocks).wait();
-      group.all_gather(buffer_of(data, 999)).wait();
-      group.all_gather_v(buffer_of(data, 999), kBlocks).wait();
-      group.broadcast(buffer_of(data, 7), 1).wait();
-      group.reduce(buffer_of(data, 999), 1).wait();
-      group.gather(buffer_of(data, 999), 2).wait();
-      group.gather_v(buffer_of(data, 999), kBlocks, 2).wait();
-      group.scatter(buffer_of(data, 999), 0).wait();
-      group.scatter_v(buffer_of(data, 999), kBlocks, 0).wait();
-      group.all_to_all(data, buffer_of(data + 999, 999)).wait();
-      group.all_to_all_v(data, buffer_of(data + 999, 333), kPairs).wait();
-      group.barrier().wait();
+      group.all_reduce(buffer_of(data, 999), ReduceOp::kSum, how).wait();
+      group.reduce_scatter(buffer_of(data, 999), ReduceOp::kSum, how).wait();
+      group.reduce_scatter_v(buffer_of(data, 999), kBlocks, ReduceOp::kSum, how).wait();
+      group.all_gather(buffer_of(data, 999), how).wait();
+      group.all_gather_v(buffer_of(data, 999), kBlocks, how).wait();
+      group.broadcast(buffer_of(data, 7), 1, how).wait();
+      group.reduce(buffer_of(data, 999), 1, ReduceOp::kSum, how).wait();
+      group.gather(buffer_of(data, 999), 2, how).wait();
+      group.gather_v(buffer_of(data, 999), kBlocks, 2, how).wait();
+      group.scatter(buffer_of(data, 999), 0, how).wait();
+      group.scatter_v(buffer_of(data, 999), kBlocks, 0, how).wait();
+      group.all_to_all(data, buffer_of(data + 999, 999), how).wait();
+      group.all_to_all_v(data, buffer_of(data + 999, 333), kPairs, how).wait();
+      group.barrier(how).wait();
     }
+  }
+}
+
+void every_collective(const Group& group, float* registered, float* plain) {
+  every_collective_by({}, group, registered, plain);
+}
+
+void every_canonical_collective(const Group& group, float* registered, float* plain) {
+  every_collective_by({.reduction = lockstep::Reduction::kCanonical}, group, registered, plain);
+}
+
+void every_collective_in_background(const Group& group, float* registered, float* plain) {
+  every_collective_by({.in_background = true}, group, registered, plain);
+}
+
+/// Several are under way when the first is waited for.
+void several_in_background(const Group& group, float* registered, float* plain) {
+  const OperationOptions how{.in_background = true};
+  for (int i = 0; i < 10; ++i) {
+    lockstep::Pending first = group.all_reduce(buffer_of(registered, kElements), ReduceOp::kSum, how);
+    lockstep::Pending second = group.all_reduce(buffer_of(plain, kElements), ReduceOp::kSum, how);
+    first.wait();
+    second.wait();
   }
 }
 
@@ -161,6 +186,9 @@ int main() {
   for (const auto& [where, ranks] :
        {std::pair<const char*, Ranks>{"shared memory", in_shared_memory}, {"TCP", over_tcp}}) {
     for (const auto& [what, work] : {std::pair<const char*, Work>{"every collective", every_collective},
+                                     {"every collective, canonical", every_canonical_collective},
+                                     {"every collective, in background", every_collective_in_background},
+                                     {"several in background", several_in_background},
                                      {"messages", messages},
                                      {"1,000 sizes", thousand_sizes}}) {
       kept = keeps(fmt::format("{} again, over {}", what, where), second_time(ranks, work, kElements)) && kept;
