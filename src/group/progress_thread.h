@@ -21,8 +21,8 @@ class ProgressThread {
   /// look after them. Does its own locking and throws nothing.
   using Step = std::function<std::chrono::microseconds(std::vector<pollfd>& sockets)>;
 
-  /// Asleep until the first wake(). Throws Error (kTransport).
-  /// Steps that add no more than `most_sockets` find room for them.
+  /// Asleep until the first wake(). Steps that add no more than `most_sockets` find room for them. Throws Error
+  /// (kTransport).
   ProgressThread(Step step, std::size_t most_sockets);
   ~ProgressThread();
   ProgressThread(const ProgressThread&) = delete;
