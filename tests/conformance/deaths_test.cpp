@@ -1,5 +1,5 @@
-// A rank is killed, or stopped, in the middle of an operation: what the others are told, and when. Each algorithm, on
-// either medium, between processes.
+// A rank is killed, or stopped, in the middle of an operation: what the others are told, and when. Each algorithm and
+// each collective, on either medium, between processes.
 #include "base/clock.h"
 #include "tests/conformance/cases.h"
 #include "tests/conformance/member_memory.h"
@@ -8,6 +8,7 @@
 
 #include "algorithms/catalog.h"
 #include "algorithms/every_request_for_tests.h"
+#include "schedule/promise.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,8 +19,10 @@
 #include <csignal>
 #include <cstring>
 #include <functional>
+#include <optional>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace lockstep::conformance {
@@ -31,7 +34,9 @@ constexpr std::size_t kElements = std::size_t{1} << 20;
 // Of those who wait for one that is stopped; longer than a busy machine lets a rank wait for a core.
 constexpr std::chrono::milliseconds kDeadline{1000};
 constexpr std::chrono::milliseconds kNoDeadline{60'000};  // of those who must be told earlier
-constexpr std::int64_t kSecond = 1'000'000;               // microseconds
+// Behind an operation in which others may wait for it still: those are told first.
+constexpr std::chrono::milliseconds kLaterDeadline{1500};
+constexpr std::int64_t kSecond = 1'000'000;  // microseconds
 
 enum class Memory : std::uint8_t { kPlain, kRegistered };
 
@@ -40,6 +45,10 @@ struct Subject {
   Memory memory;
   std::string algorithm;     ///< or kMessages
   std::vector<int> hosts{};  ///< pretended: then the end comes while it goes from host to host; empty: all share one
+  std::optional<Collective> collective{};  ///< or the first that the algorithm does
+  std::size_t elements = kElements;
+  int times = 1;  ///< in a row: where one may be over before a rank looks at its tripwire
+  bool in_part = false;
 };
 
 /// No collective, but messages: everybody's to the next. One is as much as a rank may pass between two looks at its
@@ -47,6 +56,37 @@ struct Subject {
 constexpr const char* kMessages = "messages";
 constexpr std::size_t kMessageElements = 2 * kElements;
 constexpr int messages_in_round(Medium medium) { return medium == Medium::kTcp ? 10 : 4; }
+
+/// Of those that run in a part of the world, the one who has no part in it. The others are numbered from the last.
+constexpr int kOutsider = 2;
+constexpr std::array kInPart{2, 1, -1, 0};  ///< by rank in the world
+
+/// Every collective that no algorithm does first, small operations, which go as letters where there are such, and one
+/// in a part.
+std::vector<Subject> subjects_beside_the_first(Medium medium) {
+  std::vector<Subject> subjects;
+  const auto add = [&](Collective collective, const char* algorithm) -> Subject& {
+    subjects.push_back({.medium = medium, .memory = Memory::kPlain, .algorithm = algorithm, .collective = collective});
+    if (has_root(collective)) subjects.back().times = 4;  // a leaf may receive all of one at once
+    return subjects.back();
+  };
+  add(Collective::kReduceScatter, "ring");
+  add(Collective::kAllGather, "recursive_doubling");
+  add(Collective::kBroadcast, "tree");
+  add(Collective::kReduce, "double_tree");
+  add(Collective::kGather, "star");
+  add(Collective::kScatter, "tree");
+  const auto add_small = [&](Collective collective, const char* algorithm, std::size_t elements) {
+    Subject& small = add(collective, algorithm);
+    small.elements = elements;
+    small.times = 50;
+  };
+  add_small(Collective::kAllReduce, "naive", 100);
+  add_small(Collective::kBarrier, "recursive_doubling", 0);
+  if (medium == Medium::kSharedMemory) add_small(Collective::kBarrier, "naive", 0);  // as letters
+  add(Collective::kAllReduce, "ring").in_part = true;
+  return subjects;
+}
 
 std::vector<Subject> every_subject() {
   std::vector<Subject> subjects;
@@ -61,13 +101,19 @@ std::vector<Subject> every_subject() {
   subjects.push_back({Medium::kSharedMemory, Memory::kPlain, "hierarchical:direct,ring", two_hosts});
   subjects.push_back({Medium::kSharedMemory, Memory::kRegistered, "hierarchical:direct,ring", two_hosts});
   subjects.push_back({Medium::kTcp, Memory::kPlain, "hierarchical:direct,ring", two_hosts});
+  for (const Medium medium : {Medium::kSharedMemory, Medium::kTcp}) {
+    const std::vector<Subject> others = subjects_beside_the_first(medium);
+    subjects.insert(subjects.end(), others.begin(), others.end());
+  }
   return subjects;
 }
 
 std::ostream& operator<<(std::ostream& out, const Subject& subject) {
   const char* const memory = subject.memory == Memory::kPlain ? "plain_" : "registered_";
   out << (subject.medium == Medium::kTcp ? "tcp_" : "shm_") << (subject.medium == Medium::kTcp ? "" : memory);
-  return out << test_name({subject.algorithm, 0}) << (subject.hosts.empty() ? "" : "_between_hosts");
+  out << test_name({subject.algorithm, 0}) << (subject.hosts.empty() ? "" : "_between_hosts");
+  if (subject.collective) out << "_" << to_string(*subject.collective);
+  return out << (subject.elements < kElements ? "_small" : "") << (subject.in_part ? "_in_a_part" : "");
 }
 
 /// What the victim says before its end.
@@ -106,6 +152,8 @@ class Job {
   const std::vector<int>& exit_codes() const { return exit_codes_; }
   const End& end() const { return end_[0]; }
   const Notice& notice(int rank) const { return notices_[static_cast<std::size_t>(rank)]; }
+  /// In the part that the operation is of, by rank in the world.
+  const Notice& notice_in_part(int rank) const { return notices_in_part_[static_cast<std::size_t>(rank)]; }
 
  private:
   void work(const Member& member, Tripwire& tripwire) const {
@@ -116,21 +164,47 @@ class Job {
     }
     if (subject_.algorithm == kMessages) {
       std::vector<float> values(2 * kMessageElements);
-      repeat(member, tripwire, [&](std::chrono::milliseconds deadline) { pass_round(world, values, deadline); });
-      return;
+      const auto operation = [&](std::chrono::milliseconds deadline) { pass_round(world, values, deadline); };
+      return repeat(world, member, tripwire, operation, notices_);
     }
+    if (subject_.in_part) return work_in_part(member, tripwire);
+    work_in(world, member, tripwire, notices_);
+  }
+
+  /// Who has been told there what happened goes on to the world, where all hear of it.
+  void work_in_part(const Member& member, Tripwire& tripwire) const {
+    const World& world = member.world;
+    const bool is_in = world.rank() != kOutsider;
+    const Group part = world.split(is_in ? 1 : 0, -world.rank());
+    if (is_in) {
+      EXPECT_EQ(part.rank(), kInPart.at(static_cast<std::size_t>(world.rank())));
+      work_in(part, member, tripwire, notices_in_part_);
+    }
+    try {
+      world.barrier({.timeout = is_in && signal_ == SIGSTOP ? kDeadline : kNoDeadline}).wait();
+    } catch (const Error& error) {
+      note(error, notices_[static_cast<std::size_t>(world.rank())]);
+    }
+  }
+
+  void work_in(const Group& group, const Member& member, Tripwire& tripwire, const SharedArray<Notice>& notices) const {
     const Algorithm algorithm = find_algorithm(subject_.algorithm);
-    const Facts& facts = facts_of(algorithm.collectives.front());
+    const Facts& facts = facts_of(subject_.collective.value_or(algorithm.collectives.front()));
+    const int root = signal_ == SIGSTOP && subject_.collective && has_root(facts.collective) ? victim_ : 0;
     const Case one{.collective = facts.collective,
                    .algorithm = algorithm.name,
-                   .blocks = even_blocks(facts, kRanks, kElements / (facts.in_blocks ? kRanks : 1)),
+                   .root = root,
+                   .blocks = even_blocks(facts, kRanks, subject_.elements / (facts.in_blocks ? kRanks : 1)),
                    .registered = subject_.memory == Memory::kRegistered};
-    MemberMemory memory(world, {one});
-    const Buffer buffer{memory.of(one), kElements, DataType::kFloat32};
-    const auto* const input = static_cast<const float*>(buffer.data) + kElements;
-    repeat(member, tripwire, [&](std::chrono::milliseconds deadline) {
-      facts.start(world, one, input, buffer, {.algorithm = algorithm.name, .timeout = deadline}).wait();
-    });
+    MemberMemory memory(group, {one});
+    const Buffer buffer{memory.of(one), subject_.elements, DataType::kFloat32};
+    const auto* const input = static_cast<const float*>(buffer.data) + subject_.elements;
+    const auto operation = [&](std::chrono::milliseconds deadline) {
+      for (int i = 0; i < subject_.times; ++i) {
+        facts.start(group, one, input, buffer, {.algorithm = algorithm.name, .timeout = deadline}).wait();
+      }
+    };
+    repeat(group, member, tripwire, operation, notices);
   }
 
   void pass_round(const World& world, std::vector<float>& values, std::chrono::milliseconds deadline) const {
@@ -173,26 +247,35 @@ class Job {
     });
   }
 
-  void repeat(const Member& member, Tripwire& tripwire,
-              const std::function<void(std::chrono::milliseconds)>& operation) const {
-    const World& world = member.world;
+  /// Of the barrier behind each operation. Who waits for no message of the victim is told by who does.
+  std::chrono::milliseconds deadline_of_barrier() const {
+    if (signal_ != SIGSTOP || subject_.algorithm == kMessages) return kNoDeadline;
+    return subject_.collective ? kLaterDeadline : kDeadline;
+  }
+
+  void repeat(const Group& group, const Member& member, Tripwire& tripwire,
+              const std::function<void(std::chrono::milliseconds)>& operation,
+              const SharedArray<Notice>& notices) const {
+    const int rank = member.world.rank();
     const std::uint64_t before = tripwire.passed();
     operation(kNoDeadline);
     const std::uint64_t total = tripwire.passed() - before;
     const auto deadline = signal_ == SIGSTOP ? kDeadline : kNoDeadline;
     try {
-      world.barrier().wait();  // the victim may be past it, and dead, before others are
-      if (world.rank() == victim_) arm(member, tripwire, total);
+      group.barrier().wait();  // the victim may be past it, and dead, before others are
+      if (rank == victim_) arm(member, tripwire, total);
       while (true) {
         operation(deadline);
-        // Who waits for no message of the victim is told by who does.
-        world.barrier({.timeout = subject_.algorithm == kMessages ? kNoDeadline : deadline}).wait();
+        group.barrier({.timeout = deadline_of_barrier()}).wait();
       }
     } catch (const Error& error) {
-      Notice& notice = notices_[static_cast<std::size_t>(world.rank())];
-      notice = {now_us(), error.peer(), error.code(), {}};
-      std::strncpy(notice.text.data(), error.what(), notice.text.size() - 1);
+      note(error, notices[static_cast<std::size_t>(rank)]);
     }
+  }
+
+  static void note(const Error& error, Notice& notice) {
+    notice = {now_us(), error.peer(), error.code(), {}};
+    std::strncpy(notice.text.data(), error.what(), notice.text.size() - 1);
   }
 
   void finish(std::uint64_t passed, std::uint64_t total) const {
@@ -205,6 +288,7 @@ class Job {
   int signal_;
   SharedArray<End> end_{1};
   SharedArray<Notice> notices_{kRanks};
+  SharedArray<Notice> notices_in_part_{kRanks};
   std::vector<int> exit_codes_;
 };
 
@@ -214,6 +298,24 @@ class Deaths : public testing::TestWithParam<Subject> {
     if (const std::string why = why_not({GetParam().medium, Home::kProcesses, kRanks}); !why.empty()) {
       GTEST_SKIP() << why;
     }
+  }
+
+  static void expect_death_told(const Job& job, const Notice& notice, int victim) {
+    EXPECT_EQ(notice.code, ErrorCode::kPeerDied) << notice.text.data();
+    EXPECT_EQ(notice.peer, victim) << notice.text.data();
+    EXPECT_LT(notice.time - job.end().time, kSecond) << notice.text.data();
+  }
+
+  static void expect_stop_told(const Job& job, const Notice& notice, int victim, std::chrono::milliseconds deadline) {
+    EXPECT_EQ(notice.code, ErrorCode::kTimeout) << notice.text.data();
+    const auto in_operation = testing::HasSubstr("waited 1 s");
+    if (GetParam().collective) {
+      EXPECT_THAT(notice.text.data(), testing::AnyOf(in_operation, testing::HasSubstr("waited 1.5 s")));
+    } else {
+      EXPECT_THAT(notice.text.data(), in_operation);
+    }
+    EXPECT_EQ(notice.peer, victim) << notice.text.data();
+    EXPECT_LT(notice.time - job.end().time, kSecond + 1000 * deadline.count()) << notice.text.data();
   }
 };
 INSTANTIATE_TEST_SUITE_P(InTheMiddle, Deaths, testing::ValuesIn(every_subject()), testing::PrintToStringParamName());
@@ -230,15 +332,15 @@ TEST_P(Deaths, AKilledRankIsNamedOnEverySurvivorWithinASecond) {
     EXPECT_LT(job.end().passed, job.end().total) << "it was over before its death";
     for (int rank = 0; rank < kRanks; ++rank) {
       if (rank == victim) continue;
-      const Notice& notice = job.notice(rank);
-      EXPECT_EQ(notice.code, ErrorCode::kPeerDied) << notice.text.data();
-      EXPECT_EQ(notice.peer, victim) << notice.text.data();
-      EXPECT_LT(notice.time - job.end().time, kSecond) << notice.text.data();
+      expect_death_told(job, job.notice(rank), victim);
+      if (!GetParam().in_part || rank == kOutsider) continue;
+      expect_death_told(job, job.notice_in_part(rank), kInPart.at(static_cast<std::size_t>(victim)));
     }
   }
 }
 
-/// The deadline is the operation's; what follows it is told within a second.
+/// The deadline is the operation's; what follows it is told within a second. In a part of the world it passes first in
+/// the part, then in the world.
 TEST_P(Deaths, AStoppedRankIsAnErrorOnEverySurvivorAtTheDeadline) {
   constexpr int kVictim = 1;
   const Job job(GetParam(), kVictim, SIGSTOP);
@@ -247,11 +349,11 @@ TEST_P(Deaths, AStoppedRankIsAnErrorOnEverySurvivorAtTheDeadline) {
   EXPECT_LT(job.end().passed, job.end().total) << "it was over before it was stopped";
   for (int rank = 0; rank < kRanks; ++rank) {
     if (rank == kVictim) continue;
-    const Notice& notice = job.notice(rank);
-    EXPECT_EQ(notice.code, ErrorCode::kTimeout) << notice.text.data();
-    EXPECT_THAT(notice.text.data(), testing::HasSubstr("waited 1 s"));
-    EXPECT_EQ(notice.peer, kVictim) << notice.text.data();
-    EXPECT_LT(notice.time - job.end().time, kSecond + 1000 * kDeadline.count()) << notice.text.data();
+    const std::chrono::milliseconds deadline = GetParam().collective ? kLaterDeadline : kDeadline;
+    const bool in_part = GetParam().in_part;
+    expect_stop_told(job, job.notice(rank), kVictim, in_part ? deadline + kDeadline : deadline);
+    if (!in_part || rank == kOutsider) continue;
+    expect_stop_told(job, job.notice_in_part(rank), kInPart.at(static_cast<std::size_t>(kVictim)), deadline);
   }
 }
 

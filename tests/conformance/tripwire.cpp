@@ -84,7 +84,9 @@ class WatchedTransport final : public Transport {
   ByteStreams& messages() override { return messages_; }
   void fail(const Error& error) noexcept override { inner_->fail(error); }
   std::string open_meeting() override { return inner_->open_meeting(); }
-  std::unique_ptr<Transport> join(const lockstep::Meeting& meeting) override { return inner_->join(meeting); }
+  std::unique_ptr<Transport> join(const lockstep::Meeting& meeting) override {
+    return std::make_unique<WatchedTransport>(inner_->join(meeting), tripwire_);
+  }
 
  private:
   std::unique_ptr<Transport> inner_;
@@ -95,7 +97,10 @@ class WatchedTransport final : public Transport {
 class WatchedMessageTransport final : public MessageTransport {
  public:
   WatchedMessageTransport(std::unique_ptr<MessageTransport> inner, Tripwire& tripwire)
-      : inner_(std::move(inner)), data_(*inner_, tripwire), messages_(inner_->messages(), tripwire) {}
+      : inner_(std::move(inner)),
+        tripwire_(tripwire),
+        data_(*inner_, tripwire),
+        messages_(inner_->messages(), tripwire) {}
 
   std::size_t send(int peer, std::span<const iovec> spans) override { return data_.send(peer, spans); }
   std::size_t receive(int peer, std::span<const iovec> spans) override { return data_.receive(peer, spans); }
@@ -114,10 +119,13 @@ class WatchedMessageTransport final : public MessageTransport {
   std::uint64_t bytes_sent() const override { return inner_->bytes_sent(); }
   void fail(const Error& error) noexcept override { inner_->fail(error); }
   std::string open_meeting() override { return inner_->open_meeting(); }
-  std::unique_ptr<MessageTransport> join(const lockstep::Meeting& meeting) override { return inner_->join(meeting); }
+  std::unique_ptr<MessageTransport> join(const lockstep::Meeting& meeting) override {
+    return std::make_unique<WatchedMessageTransport>(inner_->join(meeting), tripwire_);
+  }
 
  private:
   std::unique_ptr<MessageTransport> inner_;
+  Tripwire& tripwire_;
   WatchedStreams data_;
   WatchedStreams messages_;
 };

@@ -31,7 +31,8 @@ class Tripwire {
   std::function<void()> action_;
 };
 
-/// What runs a rank's operations over a transport that tells the tripwire of all that passes. It outlives the engine.
+/// What runs a rank's operations over a transport that tells the tripwire of all that passes, in
+/// parts of the world too. It outlives the engine.
 std::unique_ptr<detail::Engine> watched_engine(const Meeting& meeting, int rank, Tripwire& tripwire);
 
 }  // namespace lockstep::conformance
