@@ -366,6 +366,16 @@ TEST_F(Cli, CalibrationIsStoredAndUsed) {
   EXPECT_THAT(nowhere.errors, HasSubstr("cannot be made"));
 }
 
+TEST(CliInfo, AsksEachTransportWhetherItWorksHere) {
+  const Result without_mpi = lockstep_with({"info"}, {"LOCKSTEP_MPI_LIBRARY=/no/such.so"});
+  EXPECT_THAT(without_mpi.output,
+              AllOf(HasSubstr("\n  shm      works here, between the ranks of a host\n"), HasSubstr("\n  tcp      "),
+                    HasSubstr("\n  mpi      does not work here: The transport mpi needs liblockstep-mpi.so")));
+  const Result small_files =
+      testing_support::run_command({"sh", "-c", "ulimit -f 1000; exec " LOCKSTEP_PROGRAM " info"});
+  EXPECT_THAT(small_files.output, HasSubstr("\n  shm      does not work here: No file may be larger than "));
+}
+
 TEST(CliInfo, ListsWhatThereIs) {
   const Result result = lockstep_with({"info"}, {"LOCKSTEP_ALGORITHM=ring"});
   EXPECT_EQ(result.code, 0);

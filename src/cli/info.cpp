@@ -5,12 +5,9 @@
 #include "planner/in_force.h"
 #include "topology/cpus.h"
 #include "topology/host_id.h"
-#include "transport/mpi/library.h"
-#include "transport/shm/arena.h"
-#include "transport/tcp/hmac.h"
+#include "transport/transports.h"
 
 #include <fmt/format.h>
-#include <lockstep/error.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -29,24 +26,9 @@ std::string host_name() {
   return name.data();
 }
 
-/// Whether registered memory can be made here, which is what the transport stands on.
-std::string shared_memory_answer() {
-  constexpr std::size_t kTrial = 4096;
-  try {
-    (void)shm::Arena::create(kTrial)->allocate(kTrial);
-    return "works here, between the ranks of a host";
-  } catch (const Error& error) {
-    return fmt::format("does not work here: {}", error.what());
-  }
-}
-
-std::string mpi_answer() {
-  try {
-    (void)mpi::library();
-    return "works here, between ranks that mpirun started";
-  } catch (const Error& error) {
-    return fmt::format("does not work here: {}", error.what());
-  }
+std::string answer_of(const NamedTransport& transport) {
+  if (const auto why = transport.why_not_here()) return fmt::format("does not work here: {}", *why);
+  return fmt::format("works here, between {}", transport.between);
 }
 
 std::string info() {
@@ -54,10 +36,10 @@ std::string info() {
   const auto out = std::back_inserter(text);
   fmt::format_to(out, "lockstep {}\nhost       {}: {}\nhost id    {}\n", LOCKSTEP_VERSION, host_name(),
                  describe_topology(), host_id());
-  fmt::format_to(
-      out, "\nTransports\n  shm      {}\n  tcp      {}\n  mpi      {}\n", shared_memory_answer(),
-      tcp::hmac_is_built_in() ? "works here, between ranks on any hosts" : "not built in: OpenSSL was not found",
-      mpi_answer());
+  text += "\nTransports\n";
+  for (const NamedTransport& transport : named_transports()) {
+    fmt::format_to(out, "  {:<8} {}\n", transport.name, answer_of(transport));
+  }
   text += "\nAlgorithms\n";
   for (const Algorithm& algorithm : algorithms()) {
     fmt::format_to(out, "  {:<19} {}\n", algorithm.name, algorithm.description);

@@ -5,11 +5,12 @@
 #include "group/placement.h"
 #include "group/tcp_request.h"
 #include "group/thread_world.h"
+#include "group/transport_choice.h"
 #include "planner/in_force.h"
 #include "topology/host_id.h"
-#include "transport/mpi/library.h"
 #include "transport/mpi/mpi_transport.h"
 #include "transport/shm/join.h"
+#include "transport/transports.h"
 
 #include <fmt/format.h>
 #include <lockstep/error.h>
@@ -23,39 +24,18 @@ namespace lockstep {
 
 namespace {
 
-enum class Kind { kSharedMemory, kTcp, kMpi };
-
-Kind kind_for(const Identity& identity) {
-  const std::string asked = environment(kTransportVariable).value_or("auto");
-  const bool one_host = identity.local_size == identity.size;
-  if (asked == "auto" && one_host) return Kind::kSharedMemory;
-  if (asked == "auto") return identity.by_mpi && mpi::is_there() ? Kind::kMpi : Kind::kTcp;
-  if (asked == "tcp") return Kind::kTcp;
-  if (asked == "mpi") return Kind::kMpi;
-  if (asked != "shm") {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{} is '{}'; it takes auto, shm, tcp or mpi.", kTransportVariable, asked));
-  }
-  if (!one_host) {
-    throw Error(
-        ErrorCode::kUnsupported,
-        fmt::format("{} is 'shm', but of the job's {} ranks only {} are on this machine; take tcp, mpi or auto.",
-                    kTransportVariable, identity.size, identity.local_size));
-  }
-  return Kind::kSharedMemory;
-}
-
 std::chrono::milliseconds join_timeout() {
   return environment_duration(kJoinTimeoutVariable, std::chrono::seconds(60));
 }
 
 std::unique_ptr<detail::Engine> join(const Identity& identity) {
   if (identity.size == 1) return detail::make_lone_engine();
-  const Kind kind = kind_for(identity);
-  if (kind == Kind::kMpi)
-    return detail::make_engine(mpi::create(identity.rank, identity.size, join_timeout()), Medium::kMpi);
-  if (kind == Kind::kTcp) {
-    return detail::make_engine(tcp::create(tcp::join_processes(tcp_request(identity, environment))));
+  switch (choose_transport(environment(kTransportVariable).value_or("auto"), identity, named_transports())) {
+    case TransportKind::kMpi:
+      return detail::make_engine(mpi::create(identity.rank, identity.size, join_timeout()), Medium::kMpi);
+    case TransportKind::kTcp:
+      return detail::make_engine(tcp::create(tcp::join_processes(tcp_request(identity, environment))));
+    case TransportKind::kSharedMemory: break;
   }
   return detail::make_engine(shm::create(shm::join_processes(
       {.job = identity.job, .rank = identity.rank, .size = identity.size, .timeout = join_timeout()})));

@@ -73,6 +73,15 @@ void expect_sums(std::vector<std::string> launcher) {
   EXPECT_THAT(command.output(), AllOf(HasSubstr("rank 0 of 2: 101 101"), HasSubstr("rank 1 of 2: 101 101")));
 }
 
+/// Shared memory is a file to the system, and these may have none of that size.
+std::unique_ptr<Command> sum_with_small_files(std::vector<std::string> environment) {
+  Command::Options options;
+  options.environment = std::move(environment);
+  return std::make_unique<Command>(std::vector<std::string>{LOCKSTEP_PROGRAM, "run", "-n", "2", "sh", "-c",
+                                                            "ulimit -f 1000; exec " LOCKSTEP_RANK_PROGRAM " sum"},
+                                   options);
+}
+
 }  // namespace
 
 TEST(Processes, SumInRegisteredAndPlainMemory) {
@@ -148,6 +157,16 @@ TEST(Processes, LearnWhichHostEachSaysItIsOn) {
   EXPECT_THAT(together.output(1), HasSubstr("rank 1 of hosts 0 0: 2 by naive"));
 }
 
+TEST(Processes, ATransportThatDoesNotWorkHereIsRefusedByName) {
+  const auto command = sum_with_small_files({"LOCKSTEP_TRANSPORT=shm"});
+  EXPECT_EQ(command->wait(), 3) << command->errors();
+  EXPECT_THAT(
+      command->output(),
+      AllOf(HasSubstr("LOCKSTEP_TRANSPORT is 'shm', which does not work on this machine; take another, or auto. "
+                      "No file may be larger than 512000 bytes here (ulimit -f)"),
+            HasSubstr("code " + std::to_string(static_cast<int>(ErrorCode::kUnsupported)))));
+}
+
 class OverTcp : public tcp::WithHmac {};
 
 TEST_F(OverTcp, Sum) {
@@ -183,6 +202,12 @@ TEST_F(OverTcp, AStoppedPeerIsNamedAtTheDeadline) {
     EXPECT_EQ(ranks.wait(rank), 3);
     EXPECT_THAT(ranks.output(rank), AllOf(HasSubstr("peer 2"), HasSubstr("all_reduce #3"), HasSubstr("waited 0.5 s")));
   }
+}
+
+TEST_F(OverTcp, AutoTakesItWhereSharedMemoryDoesNotWork) {
+  const auto command = sum_with_small_files({});
+  EXPECT_EQ(command->wait(), 0) << command->errors() << command->output();
+  EXPECT_THAT(command->output(), AllOf(HasSubstr("rank 0 of 2: 101 101"), HasSubstr("rank 1 of 2: 101 101")));
 }
 
 TEST_F(OverTcp, AWrongTransportIsSaid) {

@@ -30,8 +30,13 @@ std::vector<std::string> places() {
   return found;
 }
 
-/// The library's calls; none, and why.
-const Calls* open(std::string& why) {
+struct Opened {
+  const Calls* calls = nullptr;
+  std::string why;  ///< there are none
+};
+
+Opened open() {
+  std::string why;
   for (const std::string& place : places()) {
     // Open MPI's own parts want to find it among all.
     void* const handle = ::dlopen(place.c_str(), RTLD_NOW | RTLD_GLOBAL);
@@ -40,32 +45,22 @@ const Calls* open(std::string& why) {
       continue;
     }
     using Entry = const Calls* (*)();
-    if (const auto entry = reinterpret_cast<Entry>(::dlsym(handle, kCallsSymbol))) return entry();
+    if (const auto entry = reinterpret_cast<Entry>(::dlsym(handle, kCallsSymbol))) return {entry(), ""};
     why += fmt::format("{}{}: of another version of Lockstep", why.empty() ? "" : "; ", place);
   }
-  return nullptr;
+  return {nullptr, why};
 }
 
 }  // namespace
 
 const Calls& library() {
-  std::string why;
-  static const Calls* const kCalls = open(why);
-  if (kCalls != nullptr) return *kCalls;
+  static const Opened kOpened = open();
+  if (kOpened.calls != nullptr) return *kOpened.calls;
   throw Error(
       ErrorCode::kUnsupported,
       fmt::format("The transport mpi needs {}, which is built where CMake finds MPI (Debian: libopenmpi-dev); set "
                   "{} to where it is, or take tcp{}.",
-                  kName, kMpiLibraryVariable, why.empty() ? "" : " (" + why + ")"));
-}
-
-bool is_there() {
-  try {
-    (void)library();
-    return true;
-  } catch (const Error&) {
-    return false;
-  }
+                  kName, kMpiLibraryVariable, kOpened.why.empty() ? "" : " (" + kOpened.why + ")"));
 }
 
 }  // namespace lockstep::mpi

@@ -9,7 +9,4 @@ namespace lockstep::mpi {
 /// for.
 const Calls& library();
 
-/// Whether library() would find it. Opens it, and with it MPI, but does not start MPI.
-bool is_there();
-
 }  // namespace lockstep::mpi

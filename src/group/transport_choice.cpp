@@ -1,0 +1,64 @@
+#include "group/transport_choice.h"
+
+#include "base/environment.h"
+
+#include <fmt/format.h>
+#include <lockstep/error.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace lockstep {
+
+namespace {
+
+bool is_on_one_host(const Identity& identity) { return identity.local_size == identity.size; }
+
+/// What may carry the job's bytes, the best first.
+std::vector<TransportKind> candidates(const Identity& identity) {
+  std::vector<TransportKind> kinds;
+  if (is_on_one_host(identity)) kinds.push_back(TransportKind::kSharedMemory);
+  if (identity.by_mpi) kinds.push_back(TransportKind::kMpi);
+  kinds.push_back(TransportKind::kTcp);
+  return kinds;
+}
+
+TransportKind first_that_works(const Identity& identity, std::span<const NamedTransport> transports) {
+  std::string reasons;
+  for (const TransportKind kind : candidates(identity)) {
+    const auto transport = std::ranges::find(transports, kind, &NamedTransport::kind);
+    const auto why = transport->why_not_here();
+    if (!why) return kind;
+    reasons += fmt::format(" {}: {}", transport->name, *why);
+  }
+  throw Error(ErrorCode::kUnsupported,
+              fmt::format("Rank {} found no transport that works on this machine.{}", identity.rank, reasons),
+              {.rank = identity.rank});
+}
+
+}  // namespace
+
+TransportKind choose_transport(const std::string& asked, const Identity& identity,
+                               std::span<const NamedTransport> transports) {
+  if (asked == "auto") return first_that_works(identity, transports);
+  const auto transport = std::ranges::find(transports, asked, &NamedTransport::name);
+  if (transport == transports.end()) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{} is '{}'; it takes auto, shm, tcp or mpi.", kTransportVariable, asked));
+  }
+  if (transport->kind == TransportKind::kSharedMemory && !is_on_one_host(identity)) {
+    throw Error(
+        ErrorCode::kUnsupported,
+        fmt::format("{} is 'shm', but of the job's {} ranks only {} are on this machine; take tcp, mpi or auto.",
+                    kTransportVariable, identity.size, identity.local_size));
+  }
+  if (const auto why = transport->why_not_here()) {
+    throw Error(ErrorCode::kUnsupported,
+                fmt::format("{} is '{}', which does not work on this machine; take another, or auto. {}",
+                            kTransportVariable, asked, *why),
+                {.rank = identity.rank});
+  }
+  return transport->kind;
+}
+
+}  // namespace lockstep

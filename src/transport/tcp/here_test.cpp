@@ -1,0 +1,24 @@
+#include "transport/tcp/here.h"
+
+#include "transport/limit_for_tests.h"
+#include "transport/tcp/hmac.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace lockstep::tcp {
+
+TEST(TcpHere, WorksUnlessNotBuiltInOrTheSystemForbidsIt) {
+  if (!hmac_is_built_in()) {
+    EXPECT_THAT(why_not_here().value_or(""), testing::HasSubstr("no TCP transport, because OpenSSL was not found"));
+    return;
+  }
+  EXPECT_EQ(why_not_here(), std::nullopt);
+  {
+    const testing_support::Limit descriptors(RLIMIT_NOFILE, 0);
+    EXPECT_THAT(why_not_here().value_or(""), testing::HasSubstr("Making a TCP socket failed: Too many open files"));
+  }
+  EXPECT_EQ(why_not_here(), std::nullopt);
+}
+
+}  // namespace lockstep::tcp
