@@ -18,7 +18,8 @@ namespace detail {
 class GroupState;
 }
 
-/// Where a buffer lives. Transports say which they take; today's take host memory only.
+/// Where a buffer lives. A group takes what its transport takes, and refuses other buffers (kInvalidArgument); today's
+/// transports take host memory only.
 enum class Device : std::uint8_t { kHost, kCuda };
 
 /// A run of elements that a collective works on, in place.
@@ -27,8 +28,9 @@ struct Buffer {
   std::size_t count = 0;  ///< elements, not bytes
   DataType dtype = DataType::kFloat32;
   Device device = Device::kHost;
-  void* stream =
-      nullptr;  ///< for device memory: the operation is ordered after this stream's work, and it after the operation
+  /// For device memory: the operation is ordered after this stream's work, and it after the operation. Null for host
+  /// memory, which no stream orders: a group refuses such a buffer with one (kInvalidArgument).
+  void* stream = nullptr;
 
   std::size_t bytes() const { return count * size_of(dtype); }
 };

@@ -24,6 +24,8 @@ class Engine {
   virtual int rank() const = 0;
   virtual int size() const = 0;
   virtual Medium medium() const = 0;
+  /// As the transport's.
+  virtual bool takes(Device device) const = 0;
   virtual RegisteredMemory allocate(std::size_t bytes) = 0;
   /// Whether operations on this memory need no copy of it, where that makes a difference to what ranks agree on.
   virtual bool is_registered(const void* data, std::size_t bytes) const = 0;

@@ -69,7 +69,7 @@ std::unique_lock<std::mutex> GroupState::alone() {
 Pending GroupState::start(const Task& task, const OperationOptions& options) {
   const auto lock = alone();
   throw_if_failed();
-  validate(task, identity_.rank, identity_.size);
+  validate(task, identity_, *engine_);
   if (queue_.empty()) operations_.trim();
   PreparedOperation& operation = operations_.find(task, options.algorithm, reduction_of(options));
   if (task.collective == Collective::kAllToAll) copy_own_block(task, identity_);
@@ -128,7 +128,7 @@ Pending GroupState::start(PointToPoint::Direction direction, int peer, const Buf
                                       .buffer = buffer,
                                       .purpose = options.purpose,
                                       .timeout = timeout_of(options)};
-  validate(message, identity_.rank, identity_.size);
+  validate(message, identity_, *engine_);
   const PointToPoint::Ticket ticket = messages_.start(message);
   move_all();
   if (messages_.is_complete(ticket)) return {};

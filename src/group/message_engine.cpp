@@ -39,6 +39,7 @@ class MessageEngine final : public Engine {
   int rank() const override { return transport_->rank(); }
   int size() const override { return transport_->size(); }
   Medium medium() const override { return medium_; }
+  bool takes(Device device) const override { return transport_->takes(device); }
   RegisteredMemory allocate(std::size_t bytes) override { return transport_->allocate(bytes); }
   // All memory is alike: what moves goes from and to where it lies.
   bool is_registered(const void* /*data*/, std::size_t /*bytes*/) const override { return false; }

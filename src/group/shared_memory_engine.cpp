@@ -21,6 +21,7 @@ class SharedMemoryEngine final : public Engine {
   int rank() const override { return transport_->rank(); }
   int size() const override { return transport_->size(); }
   Medium medium() const override { return Medium::kSharedMemory; }
+  bool takes(Device device) const override { return transport_->takes(device); }
   RegisteredMemory allocate(std::size_t bytes) override { return transport_->allocate(bytes); }
   bool is_registered(const void* data, std::size_t bytes) const override {
     return transport_->offset_of(data, bytes).has_value();

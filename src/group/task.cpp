@@ -1,5 +1,6 @@
 #include "group/task.h"
 
+#include "group/engine.h"
 #include "schedule/promise.h"
 
 #include <fmt/format.h>
@@ -66,10 +67,27 @@ std::string fault_of_buffers(const Task& task, int rank, int size) {
   return "";
 }
 
+const char* transport_of(Medium medium) {
+  switch (medium) {
+    case Medium::kSharedMemory: return "shm";
+    case Medium::kTcp: return "tcp";
+    case Medium::kMpi: return "mpi";
+  }
+  return "?";
+}
+
 /// What is wrong with any buffer.
-std::string fault_of(const Buffer& buffer) {
+std::string fault_of(const Buffer& buffer, const Engine& engine) {
   if (buffer.data == nullptr && buffer.count > 0) return "the buffer is a null pointer.";
-  if (buffer.device != Device::kHost) return "no transport here takes device memory.";
+  const bool on_host = buffer.device == Device::kHost;
+  if (!engine.takes(buffer.device)) {
+    return fmt::format("the buffer is in {} memory, which the transport {} does not take; copy it to {} memory first.",
+                       on_host ? "host" : "device", transport_of(engine.medium()), on_host ? "device" : "host");
+  }
+  if (on_host && buffer.stream != nullptr) {
+    return "the buffer has a stream, but is in host memory, which no stream orders; wait for the stream's work and "
+           "leave Buffer::stream null.";
+  }
   return "";
 }
 
@@ -90,10 +108,12 @@ OwnBlock own_block(const Task& task, int rank, int size) {
           task.block_counts[index(rank * size + rank)] * element};
 }
 
-void validate(const Task& task, int rank, int size) {
+void validate(const Task& task, const Identity& identity, const Engine& engine) {
+  const int rank = identity.rank;
+  const int size = identity.size;
   const auto refuse = [&](const std::string& why) { throw_refusal(to_string(task.collective), rank, why); };
   const std::size_t count = task.buffer.count;
-  if (const std::string fault = fault_of(task.buffer); !fault.empty()) refuse(fault);
+  if (const std::string fault = fault_of(task.buffer, engine); !fault.empty()) refuse(fault);
   if (task.root < 0 || task.root >= size) refuse(fmt::format("the root is {} in a group of {}.", task.root, size));
   if (!task.block_counts.empty()) {
     if (const std::string fault = fault_of_counts(task, rank, size); !fault.empty()) refuse(fault);
@@ -104,9 +124,11 @@ void validate(const Task& task, int rank, int size) {
   if (const std::string fault = fault_of_buffers(task, rank, size); !fault.empty()) refuse(fault);
 }
 
-void validate(const PointToPoint::Message& message, int rank, int size) {
+void validate(const PointToPoint::Message& message, const Identity& identity, const Engine& engine) {
+  const int rank = identity.rank;
+  const int size = identity.size;
   const auto refuse = [&](const std::string& why) { throw_refusal(to_string(message.direction), rank, why); };
-  if (const std::string fault = fault_of(message.buffer); !fault.empty()) refuse(fault);
+  if (const std::string fault = fault_of(message.buffer, engine); !fault.empty()) refuse(fault);
   if (message.peer == rank) refuse("a rank sends nothing to itself.");
   if (message.peer < 0 || message.peer >= size) {
     refuse(fmt::format("there is no rank {} in a group of {}.", message.peer, size));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "group/identity.h"
 #include "runtime/point_to_point.h"
 
 #include <lockstep/group.h>
@@ -8,6 +9,8 @@
 #include <vector>
 
 namespace lockstep::detail {
+
+class Engine;
 
 /// What a member of Group asks for.
 struct Task {
@@ -34,8 +37,8 @@ struct OwnBlock {
 };
 OwnBlock own_block(const Task& task, int rank, int size);
 
-/// Throws Error (kInvalidArgument) unless a group of `size` ranks can do it, as rank `rank`.
-void validate(const Task& task, int rank, int size);
-void validate(const PointToPoint::Message& message, int rank, int size);
+/// Throws Error (kInvalidArgument) unless this rank's group can do it over that engine.
+void validate(const Task& task, const Identity& identity, const Engine& engine);
+void validate(const PointToPoint::Message& message, const Identity& identity, const Engine& engine);
 
 }  // namespace lockstep::detail

@@ -15,7 +15,7 @@
 
 namespace lockstep {
 
-/// Moves bytes between ranks that do not see each other's memory. One object a rank.
+/// Moves bytes between ranks that do not see each other's memory: each reaches all others. One object a rank.
 ///
 /// Its own streams carry the collectives. Nothing is copied into a queue of ours: a call moves what goes without
 /// waiting, straight from and to the caller's memory.
@@ -24,8 +24,7 @@ class MessageTransport : public ByteStreams {
   virtual int rank() const = 0;
   virtual int size() const = 0;
 
-  /// Questions. The answer about a peer is the same seen from the peer.
-  virtual bool reaches(int peer) const = 0;
+  /// Whether operations work on that device's memory. The same on every rank.
   virtual bool takes(Device device) const = 0;
 
   /// Memory that is good to send from. Throws kOutOfMemory.

@@ -39,11 +39,11 @@ struct Letter {
   std::size_t bytes;
 };
 
-/// Moves bytes between the ranks of a group and tells each how far the others are. One object a rank.
+/// Moves bytes between the ranks of a group, which all see each other's memory, and tells each how far the others are.
+/// One object a rank.
 ///
-/// Before it is used it answers: does it reach this peer, which kinds of memory does it take, can it show me that
-/// peer's memory? A rank then announces an operation, reads what peers show, and signals its progress; whoever depends
-/// on it waits for that. What a rank wrote before `signal` is seen by whoever saw the signal.
+/// A rank announces an operation, reads what peers show, and signals its progress; whoever depends on it waits for
+/// that. What a rank wrote before `signal` is seen by whoever saw the signal.
 ///
 /// Threads: one at a time. Errors: everything that waits throws an Error naming the peer if one dies, leaves or fails.
 class Transport {
@@ -53,19 +53,17 @@ class Transport {
   virtual int rank() const = 0;
   virtual int size() const = 0;
 
-  /// Questions. The answer about a peer is the same seen from the peer.
-  virtual bool reaches(int peer) const = 0;
+  /// Whether operations work on that device's memory. The same on every rank.
   virtual bool takes(Device device) const = 0;
-  virtual bool shows_memory(int peer) const = 0;
 
   /// Memory that peers see. Throws kOutOfMemory.
   virtual RegisteredMemory allocate(std::size_t bytes) = 0;
   /// Where this memory lies in what peers see of this rank; none if any of it is not registered.
   virtual std::optional<std::uint64_t> offset_of(const void* data, std::size_t bytes) const = 0;
-  /// A peer's memory (or our own) at an offset that the peer announced. Only where shows_memory(peer).
+  /// A peer's memory (or our own) at an offset that the peer announced.
   virtual std::byte* memory_of(int peer, std::uint64_t offset) const = 0;
 
-  /// Memory of a fixed size, made with the group, through which plain buffers pass. Only where shows_memory(peer).
+  /// Memory of a fixed size, made with the group, through which plain buffers pass.
   virtual std::byte* staging_of(int peer) const = 0;
   virtual std::size_t staging_bytes() const = 0;
 

@@ -43,9 +43,7 @@ class WatchedTransport final : public Transport {
 
   int rank() const override { return inner_->rank(); }
   int size() const override { return inner_->size(); }
-  bool reaches(int peer) const override { return inner_->reaches(peer); }
   bool takes(Device device) const override { return inner_->takes(device); }
-  bool shows_memory(int peer) const override { return inner_->shows_memory(peer); }
   RegisteredMemory allocate(std::size_t bytes) override { return inner_->allocate(bytes); }
   std::optional<std::uint64_t> offset_of(const void* data, std::size_t bytes) const override {
     return inner_->offset_of(data, bytes);
@@ -111,7 +109,6 @@ class WatchedMessageTransport final : public MessageTransport {
 
   int rank() const override { return inner_->rank(); }
   int size() const override { return inner_->size(); }
-  bool reaches(int peer) const override { return inner_->reaches(peer); }
   bool takes(Device device) const override { return inner_->takes(device); }
   RegisteredMemory allocate(std::size_t bytes) override { return inner_->allocate(bytes); }
   std::vector<int> idle_peers() override { return inner_->idle_peers(); }

@@ -158,6 +158,23 @@ void hand_over_wrongly() {
   world.all_reduce(buffer_of(values), lockstep::ReduceOp::kSum, {.algorithm = "vendor"}).wait();
 }
 
+/// Buffers that MPI is not given.
+void bring_wrong_memory() {
+  const World world = World::from_env();
+  std::vector<float> values(10, 1.0F);
+  const auto tried = [&](const lockstep::Buffer& buffer) {
+    try {
+      world.all_reduce(buffer).wait();
+    } catch (const lockstep::Error& error) {
+      fmt::print("refused: {}\n", error.what());
+    }
+  };
+  tried({.data = values.data(), .count = values.size(), .device = lockstep::Device::kCuda});
+  tried({.data = values.data(), .count = values.size(), .stream = values.data()});
+  world.all_reduce(buffer_of(values)).wait();
+  fmt::print("sum {}\n", values[9]);
+}
+
 /// Groups side by side, messages past a collective, and a second world.
 void parts() {
   std::int64_t sum = 0;
@@ -239,6 +256,7 @@ int main(int argc, char** argv) {
                                                {"follow_schedules", follow_schedules},
                                                {"hand_over", hand_over},
                                                {"hand_over_wrongly", hand_over_wrongly},
+                                               {"bring_wrong_memory", bring_wrong_memory},
                                                {"parts", parts},
                                                {"beside_serialized", beside_serialized},
                                                {"beside_single", beside_single},

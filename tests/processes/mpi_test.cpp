@@ -87,6 +87,15 @@ TEST_F(Mpi, WhatCannotBeHandedOverIsSaid) {
                                        HasSubstr("rank 1: all_reduce of 12 float32 (sum, vendor)")));
 }
 
+TEST_F(Mpi, MemoryThatItDoesNotTakeIsSaid) {
+  const auto command = act(2, "bring_wrong_memory");
+  EXPECT_EQ(command->wait(), 0) << command->output() << command->errors();
+  EXPECT_THAT(command->output(),
+              AllOf(HasSubstr("Rank 1: all_reduce: the buffer is in device memory, which the transport mpi does not "
+                              "take; copy it to host memory first."),
+                    HasSubstr("the buffer has a stream, but is in host memory"), HasSubstr("sum 2\n")));
+}
+
 TEST_F(Mpi, GroupsAndMessagesAndASecondWorld) {
   const auto command = act(4, "parts");
   EXPECT_EQ(command->wait(), 0) << command->output() << command->errors();

@@ -40,7 +40,6 @@ class MpiTransport final : public MessageTransport {
 
   int rank() const override { return peers_.rank(); }
   int size() const override { return peers_.size(); }
-  bool reaches(int peer) const override { return peer >= 0 && peer < size(); }
   bool takes(Device device) const override { return device == Device::kHost; }
 
   RegisteredMemory allocate(std::size_t bytes) override {

@@ -34,9 +34,7 @@ class ShmTransport final : public Transport {
   int rank() const override { return peers_.rank(); }
   int size() const override { return peers_.size(); }
 
-  bool reaches(int peer) const override { return peer >= 0 && peer < size(); }
   bool takes(Device device) const override { return device == Device::kHost; }
-  bool shows_memory(int peer) const override { return reaches(peer); }
 
   RegisteredMemory allocate(std::size_t bytes) override { return {host_.arena->allocate(bytes), bytes}; }
   std::optional<std::uint64_t> offset_of(const void* data, std::size_t bytes) const override {

@@ -84,8 +84,6 @@ TEST_F(TcpTransportTest, AnswersItsQuestions) {
   start(3);
   EXPECT_EQ(ranks_[2]->rank(), 2);
   EXPECT_EQ(ranks_[2]->size(), 3);
-  EXPECT_TRUE(ranks_[2]->reaches(0));
-  EXPECT_FALSE(ranks_[2]->reaches(3));
   EXPECT_TRUE(ranks_[2]->takes(Device::kHost));
   EXPECT_FALSE(ranks_[2]->takes(Device::kCuda));
   const RegisteredMemory memory = ranks_[2]->allocate(100);
