@@ -25,6 +25,7 @@ struct Launcher {
 };
 
 constexpr const char* kSlurmRank = "SLURM_PROCID";
+constexpr const char* kSlurmTasks = "SLURM_STEP_TASKS_PER_NODE";
 
 constexpr std::array<Launcher, 4> kLaunchers{{
     {"torchrun",
@@ -101,16 +102,18 @@ int tasks_on_node(const std::string& list, int node) {
     const std::size_t end = std::min(list.find(',', at), list.size());
     const std::string part = list.substr(at, end - at);
     const std::size_t times = part.find("(x");
-    const int tasks = whole_number("SLURM_STEP_TASKS_PER_NODE", part.substr(0, times));
-    first += times == std::string::npos
-                 ? 1
-                 : whole_number("SLURM_STEP_TASKS_PER_NODE", part.substr(times + 2, part.size() - times - 3));
+    const int tasks = whole_number(kSlurmTasks, part.substr(0, times));
+    first +=
+        times == std::string::npos ? 1 : whole_number(kSlurmTasks, part.substr(times + 2, part.size() - times - 3));
     if (node < first) return tasks;
     at = end + 1;
   }
-  throw Error(
-      ErrorCode::kInvalidArgument,
-      fmt::format("SLURM_STEP_TASKS_PER_NODE is '{}' and SLURM_NODEID is {}; the list has no such node.", list, node));
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("{} is '{}' and SLURM_NODEID is {}; the list has no such node.", kSlurmTasks, list, node));
+}
+
+std::string said_by(const char* name, const std::optional<std::string>& value) {
+  return value ? fmt::format("{} is {}", name, *value) : fmt::format("{} is not set", name);
 }
 
 }  // namespace
@@ -126,9 +129,12 @@ Identity identify(const Lookup& lookup, int parent) {
     check_range(identity, launcher);
     identity.local_rank = reader.number(launcher.local_rank, identity.rank);
     identity.local_size = reader.number(launcher.local_size, identity.size);
-    const auto by_node = lookup("SLURM_STEP_TASKS_PER_NODE");
-    if (launcher.rank == kSlurmRank && by_node)
+    identity.local_size_from = said_by(launcher.local_size, lookup(launcher.local_size));
+    const auto by_node = lookup(kSlurmTasks);
+    if (launcher.rank == kSlurmRank && by_node) {
       identity.local_size = tasks_on_node(*by_node, reader.number("SLURM_NODEID", 0));
+      identity.local_size_from = said_by(kSlurmTasks, by_node);
+    }
     if (identity.size > 1) identity.job = reader.job(launcher, parent);
     return identity;
   }

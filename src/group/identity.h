@@ -13,6 +13,7 @@ struct Identity {
   int size = 1;
   int local_rank = 0;
   int local_size = 1;
+  std::string local_size_from;   ///< why local_size is what it is: "LOCAL_WORLD_SIZE is 4", or is not set
   bool by_mpi = false;           ///< the launcher is an MPI's
   std::string job;               ///< the same on all ranks and of no other job; empty for a world of one
   std::vector<int> hosts;        ///< of each rank, numbered from 0 as they first appear; empty: all on one

@@ -50,6 +50,7 @@ TEST(Identity, OurLauncherAndTorchrun) {
                            {"TORCHELASTIC_RESTART_COUNT", "0"}};
   EXPECT_EQ(identity_from(torchrun).rank, 2);
   EXPECT_EQ(identity_from(torchrun).local_size, 4);
+  EXPECT_EQ(identity_from(torchrun).local_size_from, "LOCAL_WORLD_SIZE is 4");
   EXPECT_EQ(identity_from(torchrun).job, "torchrun-none-localhost-29500-0");
   // A restarted job is another job: stragglers of the last attempt must not join it.
   Variables restarted = torchrun;
@@ -79,18 +80,20 @@ TEST(Identity, MpirunAndSrun) {
   EXPECT_TRUE(ompi.by_mpi && mpich.by_mpi);
   EXPECT_FALSE(slurm.by_mpi);
   EXPECT_EQ(slurm.size, 4);
+  EXPECT_EQ(slurm.local_size_from, "SLURM_NTASKS_PER_NODE is not set");
   EXPECT_EQ(slurm.job, "slurm-5-0");
 }
 
 TEST(Identity, SrunSaysHowManyShareANode) {
-  const auto ranks_here = [](const char* by_node, const char* node) {
+  const auto rank_3 = [](const char* by_node, const char* node) {
     return identity_from({{"SLURM_PROCID", "3"},
                           {"SLURM_NTASKS", "8"},
                           {"SLURM_NTASKS_PER_NODE", "8"},  // of the job, not of this step
                           {"SLURM_STEP_TASKS_PER_NODE", by_node},
-                          {"SLURM_NODEID", node}})
-        .local_size;
+                          {"SLURM_NODEID", node}});
   };
+  const auto ranks_here = [&](const char* by_node, const char* node) { return rank_3(by_node, node).local_size; };
+  EXPECT_EQ(rank_3("4(x2)", "1").local_size_from, "SLURM_STEP_TASKS_PER_NODE is 4(x2)");
   EXPECT_EQ(ranks_here("4(x2)", "1"), 4);
   EXPECT_EQ(ranks_here("3(x2),2", "0"), 3);
   EXPECT_EQ(ranks_here("3(x2),2", "2"), 2);

@@ -28,6 +28,21 @@ std::chrono::milliseconds join_timeout() {
   return environment_duration(kJoinTimeoutVariable, std::chrono::seconds(60));
 }
 
+/// Who does not come may be elsewhere: that all are here is the launcher's word.
+shm::Host join_on_one_host(const Identity& identity) {
+  try {
+    return shm::join_processes(
+        {.job = identity.job, .rank = identity.rank, .size = identity.size, .timeout = join_timeout()});
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kTimeout) throw;
+    throw Error(error.code(),
+                fmt::format("{} All {} ranks were expected on this machine, in one network namespace, because {}; if "
+                            "they are not, set {} to tcp.",
+                            error.what(), identity.size, identity.local_size_from, kTransportVariable),
+                error.context());
+  }
+}
+
 std::unique_ptr<detail::Engine> join(const Identity& identity) {
   if (identity.size == 1) return detail::make_lone_engine();
   switch (choose_transport(environment(kTransportVariable).value_or("auto"), identity, named_transports())) {
@@ -37,8 +52,7 @@ std::unique_ptr<detail::Engine> join(const Identity& identity) {
       return detail::make_engine(tcp::create(tcp::join_processes(tcp_request(identity, environment))));
     case TransportKind::kSharedMemory: break;
   }
-  return detail::make_engine(shm::create(shm::join_processes(
-      {.job = identity.job, .rank = identity.rank, .size = identity.size, .timeout = join_timeout()})));
+  return detail::make_engine(shm::create(join_on_one_host(identity)));
 }
 
 }  // namespace

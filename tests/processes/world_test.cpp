@@ -167,6 +167,30 @@ TEST(Processes, ATransportThatDoesNotWorkHereIsRefusedByName) {
             HasSubstr("code " + std::to_string(static_cast<int>(ErrorCode::kUnsupported)))));
 }
 
+/// How many ranks share a machine is the launcher's word, and may be wrong. Here it says of rank 0 that both are here,
+/// and rank 1 is not; then of rank 1 as much, by saying nothing.
+TEST(Processes, AWrongWordOnWhoIsHereIsNamedWhenNobodyComes) {
+  const auto told = [](const std::string& rank, std::vector<std::string> environment) {
+    Command::Options options;
+    options.environment = std::move(environment);
+    options.environment.insert(
+        options.environment.end(),
+        {"RANK=" + rank, "WORLD_SIZE=2", "LOCKSTEP_JOB=" + job_of("elsewhere-" + rank), "LOCKSTEP_JOIN_TIMEOUT=200ms"});
+    Command command({LOCKSTEP_RANK_PROGRAM, "sum"}, options);
+    EXPECT_EQ(command.wait(), 3);
+    return command.output();
+  };
+  const auto because = [](const std::string& why) {
+    return HasSubstr("All 2 ranks were expected on this machine, in one network namespace, because " + why +
+                     "; if they are not, set LOCKSTEP_TRANSPORT to tcp.");
+  };
+  EXPECT_THAT(told("0", {"LOCAL_WORLD_SIZE=2"}),
+              AllOf(HasSubstr("peer 1"), HasSubstr("Rank 0 waited 0.2 s for rank 1 to join"),
+                    because("LOCAL_WORLD_SIZE is 2")));
+  EXPECT_THAT(told("1", {}), AllOf(HasSubstr("peer 0"), HasSubstr("Rank 1 waited 0.2 s for rank 0 to appear"),
+                                   because("LOCAL_WORLD_SIZE is not set")));
+}
+
 class OverTcp : public tcp::WithHmac {};
 
 TEST_F(OverTcp, Sum) {
@@ -208,6 +232,15 @@ TEST_F(OverTcp, AutoTakesItWhereSharedMemoryDoesNotWork) {
   const auto command = sum_with_small_files({});
   EXPECT_EQ(command->wait(), 0) << command->errors() << command->output();
   EXPECT_THAT(command->output(), AllOf(HasSubstr("rank 0 of 2: 101 101"), HasSubstr("rank 1 of 2: 101 101")));
+}
+
+/// It says that each is alone; who shares a host is found by asking, and sums are as ever.
+TEST_F(OverTcp, AWrongWordOnWhoIsHereOnlyChoosesTheTransport) {
+  std::vector<std::string> environment = over_tcp();
+  environment.front() = "LOCAL_WORLD_SIZE=1";
+  Ranks ranks(2, "hosts", job_of("each-alone"), environment);
+  EXPECT_THAT(ranks.wait(), testing::Each(0));
+  EXPECT_THAT(ranks.output(1), HasSubstr("rank 1 of hosts 0 0: 2 by recursive_doubling"));
 }
 
 TEST_F(OverTcp, AWrongTransportIsSaid) {
