@@ -102,6 +102,11 @@ class RegisteredMemory {
 /// operators; ranks that disagree get an Error (kMismatch) that says who asked for what. In a group of one every
 /// operation is complete at once. After a reduction every rank holds the same bytes.
 ///
+/// Any number of operations may be under way. They run one after the other, in the order in which they were asked for:
+/// each begins once those before it are complete on this rank. Messages (send, receive) go beside them, and so do the
+/// operations of other groups (split). Bytes move while some call is in the group: an operation, `progress`, `done`,
+/// `wait`; else only what was asked for `in_background`.
+///
 /// Threads: one thread at a time. Blocking: the operations themselves return at once; `Pending::wait` blocks, never
 /// beyond the deadline, and throws an Error naming the peer if one dies. After the first error a group is unusable and
 /// each further operation throws that error again. Who waits in one group moves nothing of another: all ranks wait for
