@@ -134,9 +134,8 @@ struct Measuring {
   std::vector<double> seconds;    ///< by round
   std::vector<double> distances;  ///< of cores from each other, by round
 };
-/// What is compared, measured side by side: all algorithms of a collective at one size, by ranks.
-using SideBySide = std::tuple<Collective, MemoryKind, std::size_t>;
-using MeasuringRound = std::map<SideBySide, std::map<int, std::vector<Measuring*>>>;
+/// What is compared, measured side by side: by size, and of that by ranks.
+using MeasuringRound = std::map<std::size_t, std::map<int, std::vector<Measuring*>>>;
 
 std::vector<Point> points_of(const std::vector<Measuring*>& all) {
   std::vector<Point> points;
@@ -173,7 +172,7 @@ double usual_distance(const std::vector<Measuring>& measured) {
 }
 
 void measure_round(const Sampling& sampling, const MeasuringRound& round) {
-  for (const auto& [what, by_ranks] : round) {
+  for (const auto& [bytes, by_ranks] : round) {
     for (const auto& one : by_ranks) {
       CrossingProbe probe;
       const auto measure = [&](World& world) { measure_on(world, sampling.seconds_a_round, probe, one.second); };
@@ -217,8 +216,7 @@ std::vector<Sample> take_samples(const Sampling& sampling, const std::vector<Poi
   const auto measure = [&](const auto& is_wanted) {
     MeasuringRound round;
     for (Measuring& one : measured) {
-      const Point& point = one.point;
-      if (is_wanted(one)) round[{point.collective, point.memory, point.bytes}][point.ranks].push_back(&one);
+      if (is_wanted(one)) round[one.point.bytes][one.point.ranks].push_back(&one);
     }
     measure_round(sampling, round);
   };
