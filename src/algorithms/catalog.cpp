@@ -125,6 +125,12 @@ const std::vector<Algorithm>& algorithms() {
        algorithm::halving_doubling,
        "for large buffers on a power of two of ranks: few steps and least bytes; other numbers of ranks cost two steps "
        "more"},
+      {"swing",
+       "halves exchanged around a ring, at distance 1, 1, 3, 5, 11, then doubled; 2 log2 n steps",
+       {kAllReduce, kReduceScatter, kAllGather, kBarrier},
+       along_hosts<algorithm::swing>,
+       "for middle buffers on a power of two of hosts in racks that share uplinks: as halving_doubling, with less that "
+       "crosses them at a time"},
       {"circulant",
        "Traeff's: least steps and least bytes for any n; 2 ceil(log2 n) steps",
        {kAllReduce, kReduceScatter, kAllGather, kBroadcast, kBarrier},

@@ -59,6 +59,7 @@ Schedule pairwise(const ScheduleRequest& request);
 Schedule recursive_doubling(const ScheduleRequest& request);
 Schedule ring(const ScheduleRequest& request);
 Schedule star(const ScheduleRequest& request);
+Schedule swing(const ScheduleRequest& request);
 Schedule tree(const ScheduleRequest& request);
 
 }  // namespace lockstep::algorithm

@@ -78,14 +78,13 @@ TEST(CliProve, ProvesCompositionsAndPipelines) {
 TEST(CliProve, ReportsAProof) {
   const Result tree = lockstep_with({"prove", "tree", "-n", "4"});
   EXPECT_EQ(tree.code, 0);
-  EXPECT_EQ(
-      tree.output,
-      "Proved: tree for all_reduce on 4 ranks: 1 chunk, 4 steps, 6 transfers.\n"
-      "Order of summation, the same on every rank:\n"
-      "  chunk 0: ((0+1)+(2+3))\n"
-      "Canonical: each sum follows the binary tree over the ranks, as in every canonical schedule.\n"
-      "Canonical mode admits on 4 ranks: naive, star, direct, tree, recursive_doubling, halving_doubling; of them "
-      "for bfloat16 and float16: naive, star, direct.\n");
+  EXPECT_EQ(tree.output,
+            "Proved: tree for all_reduce on 4 ranks: 1 chunk, 4 steps, 6 transfers.\n"
+            "Order of summation, the same on every rank:\n"
+            "  chunk 0: ((0+1)+(2+3))\n"
+            "Canonical: each sum follows the binary tree over the ranks, as in every canonical schedule.\n"
+            "Canonical mode admits on 4 ranks: naive, star, direct, tree, recursive_doubling, halving_doubling, swing; "
+            "of them for bfloat16 and float16: naive, star, direct.\n");
   EXPECT_THAT(lockstep_with({"prove", "ring", "-n", "4"}).output,
               AllOf(HasSubstr("\nNot canonical: "), HasSubstr("\nCanonical mode admits on 4 ranks: naive, star, ")));
   EXPECT_THAT(lockstep_with({"prove", "ring", "-n", "4", "--collective", "reduce_scatter"}).output,

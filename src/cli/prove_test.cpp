@@ -19,7 +19,7 @@ std::string admitted_for(std::vector<std::string> arguments) {
 TEST(CliAdmitted, OnSeveralHostsCompositionsAreAmongThem) {
   EXPECT_EQ(
       admitted_for({"hierarchical:direct,direct", "-n", "4", "--local-size", "2"}),
-      "Canonical mode admits on 4 ranks: naive, star, direct, tree, recursive_doubling, halving_doubling, "
+      "Canonical mode admits on 4 ranks: naive, star, direct, tree, recursive_doubling, halving_doubling, swing, "
       "hierarchical:ring,ring, hierarchical:direct,halving_doubling, "
       "hierarchical:recursive_doubling,recursive_doubling, hierarchical:circulant,circulant; of them for bfloat16 "
       "and float16: naive, star, direct.\n");

@@ -192,18 +192,33 @@ Estimate recursive_doubling_all_gather(double p, double n, const FlatCost& cost)
 }
 
 /// Who is far is asked first: of e ranks at equal distances their share.
-double far_blocks(const Core& core) {
+double halving_blocks(const Core& core) {
   return blocks_exchanged(core, [&](double e) { return std::ceil(e * core.behind / core.size); });
 }
-Estimate halving_doubling_all_gather(double p, double n, const FlatCost& cost) {
+/// Of e ranks two of each period; of a last one that is cut short, two if it holds them both: they are a third of it
+/// apart.
+double swing_blocks(const Core& core) {
+  return blocks_exchanged(core, [&](double e) {
+    if (e < 2) return std::min(core.behind, 1.0);
+    const double period = 2 * core.size / e;
+    const double whole = std::floor(core.behind / period);
+    const double rest = core.behind - whole * period;
+    return 2 * whole + (rest > period / 3 + 1 ? 2 : std::min(rest, 1.0));
+  });
+}
+using Blocks = double (*)(const Core& core);
+
+template <Blocks blocks>
+Estimate halving_all_gather(double p, double n, const FlatCost& cost) {
   const Core core(p);
-  return gathered(core, far_blocks(core), p, n, cost);
+  return gathered(core, blocks(core), p, n, cost);
 }
 /// The same backwards, except that the ranks behind hand in whole buffers.
-Estimate halving_doubling_reduce_scatter(double p, double n, const FlatCost& cost) {
+template <Blocks blocks>
+Estimate halving_reduce_scatter(double p, double n, const FlatCost& cost) {
   const Core core(p);
   const double h = core.levels();
-  const double moved = far_blocks(core) * n / p;
+  const double moved = blocks(core) * n / p;
   const Estimate among{h * cost.alpha_s + moved * (cost.beta_s + cost.gamma_s), h, core.size * h, (core.size - 1) * n,
                        (p - 1) / p * n};
   if (core.behind < 0.5) return among;
@@ -223,6 +238,7 @@ constexpr std::string_view kThakur = "Thakur, Rabenseifner, Gropp, IJHPCA 19(1),
 constexpr std::string_view kChan = "Chan, Heimlich, Purkayastha, van de Geijn, CCPE 19(13), 2007";
 constexpr std::string_view kTraeff = "Traeff, arXiv:2410.14234, 2024";
 constexpr std::string_view kRabenseifner = "Rabenseifner, Traeff, EuroPVM/MPI 2004";
+constexpr std::string_view kDeSensi = "De Sensi, Bonato, Saam, Hoefler, NSDI 2024";
 constexpr std::string_view kJain = "Jain, Sabharwal, ICS 2010, on one port";
 constexpr std::string_view kPatarasuk = "Patarasuk, Yuan, JPDC 69(2), 2009";
 constexpr std::string_view kSanders = "Sanders, Speck, Traeff, Parallel Computing 35(12), 2009, in one segment";
@@ -234,6 +250,13 @@ constexpr std::string_view kExchangeReduced = "(p-1)(alpha + n/p beta + n/p gamm
 constexpr std::string_view kRootAndAll = "2(p-1)(alpha + n/p beta)";
 constexpr std::string_view kExchangeBoth = "2(p-1)(alpha + n/p beta) + (p-1)/p n gamma";
 
+constexpr std::string_view kHalvedAndDoubled =
+    "2H alpha + 2(q-1)/q n beta + (q-1)/q n gamma, H = floor(log2 p), q = 2^H; unless p = q, 2 alpha + 2 n beta + n "
+    "gamma more";
+constexpr std::string_view kHalved =
+    "H alpha + (p-1)/p n (beta + gamma), H = floor(log2 p), q = 2^H; unless p = q, 2 alpha + (1 + 1/p) n beta + n "
+    "gamma more, and up to q/p n (beta + gamma) on top of that";
+constexpr std::string_view kHalvedSteps = "2H alpha, H = floor(log2 p); unless p = 2^H, 2 alpha more";
 constexpr std::string_view kDoubled =
     "H alpha + (p-1)/p n beta, H = floor(log2 p), q = 2^H; unless p = q, 2 alpha + n beta more, and up to q/p n beta "
     "on top of that";
@@ -271,10 +294,8 @@ const std::vector<ClosedForm>& closed_forms() {
       {"recursive_doubling", Collective::kAllReduce,
        "H(alpha + n beta + n gamma), H = floor(log2 p); unless p = 2^H, 2 alpha + 2 n beta + n gamma more",
        kRabenseifner, recursive_doubling},
-      {"halving_doubling", Collective::kAllReduce,
-       "2H alpha + 2(q-1)/q n beta + (q-1)/q n gamma, H = floor(log2 p), q = 2^H; unless p = q, 2 alpha + 2 n beta + n "
-       "gamma more",
-       kRabenseifner, halving_doubling},
+      {"halving_doubling", Collective::kAllReduce, kHalvedAndDoubled, kRabenseifner, halving_doubling},
+      {"swing", Collective::kAllReduce, kHalvedAndDoubled, kDeSensi, halving_doubling},
       {"double_tree", Collective::kAllReduce,
        "2(2H-1)(alpha + n/2 beta) + (2H-1) n/2 gamma, H = floor(log2 p); unless p = 2^H, up to 2 alpha + n beta + n/2 "
        "gamma more",
@@ -292,11 +313,10 @@ const std::vector<ClosedForm>& closed_forms() {
       {"bidirectional_ring", Collective::kAllGather, "(p-1)(w alpha + n/p beta), w = min(2, p-1)", kJain,
        bidirectional_all_gather},
       {"recursive_doubling", Collective::kAllGather, kDoubled, kThakur, recursive_doubling_all_gather},
-      {"halving_doubling", Collective::kAllGather, kDoubled, kRabenseifner, halving_doubling_all_gather},
-      {"halving_doubling", Collective::kReduceScatter,
-       "H alpha + (p-1)/p n (beta + gamma), H = floor(log2 p), q = 2^H; unless p = q, 2 alpha + (1 + 1/p) n beta + n "
-       "gamma more, and up to q/p n (beta + gamma) on top of that",
-       kRabenseifner, halving_doubling_reduce_scatter},
+      {"halving_doubling", Collective::kAllGather, kDoubled, kRabenseifner, halving_all_gather<halving_blocks>},
+      {"halving_doubling", Collective::kReduceScatter, kHalved, kRabenseifner, halving_reduce_scatter<halving_blocks>},
+      {"swing", Collective::kAllGather, kDoubled, kDeSensi, halving_all_gather<swing_blocks>},
+      {"swing", Collective::kReduceScatter, kHalved, kDeSensi, halving_reduce_scatter<swing_blocks>},
       {"naive", Collective::kBarrier, "(p-1) alpha", kThakur, barrier<naive>},
       {"star", Collective::kBarrier, "2(p-1) alpha", kChan, barrier<star>},
       {"direct", Collective::kBarrier, "2(p-1) alpha", kThakur, barrier<direct>},
@@ -308,8 +328,8 @@ const std::vector<ClosedForm>& closed_forms() {
        kSanders, barrier<double_tree>},
       {"recursive_doubling", Collective::kBarrier, "H alpha, H = floor(log2 p); unless p = 2^H, 2 alpha more",
        kRabenseifner, barrier<recursive_doubling>},
-      {"halving_doubling", Collective::kBarrier, "2H alpha, H = floor(log2 p); unless p = 2^H, 2 alpha more",
-       kRabenseifner, barrier<halving_doubling>},
+      {"halving_doubling", Collective::kBarrier, kHalvedSteps, kRabenseifner, barrier<halving_doubling>},
+      {"swing", Collective::kBarrier, kHalvedSteps, kDeSensi, barrier<halving_doubling>},
       {"circulant", Collective::kBarrier, "2h alpha", kTraeff, barrier<log_both>},
   });
   return kAll;

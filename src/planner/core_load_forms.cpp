@@ -1,5 +1,7 @@
 #include "planner/core_load_forms.h"
 
+#include "algorithms/halving.h"
+
 #include <algorithm>
 #include <bit>
 
@@ -35,12 +37,18 @@ int blocks_from_near(const Standing& at) {
   }
   return blocks;
 }
+/// Those of the core ranks that are at `place` modulo `period`, and of the ranks behind them.
+int blocks_at(const Standing& at, int place, int period) {
+  return at.core_size / period + (at.behind > place ? (at.behind - 1 - place) / period + 1 : 0);
+}
 /// Where it asks who is far first, of ranks at equal distances.
+template <algorithm::Partner partner>
 int blocks_from_far(const Standing& at) {
   int blocks = 0;
-  for (int distance = at.core_size; distance > 1; distance /= 2) {
-    const int first = at.core % distance;
-    blocks += at.core_size / distance + (at.behind > first ? (at.behind - 1 - first) / distance + 1 : 0);
+  for (int step = at.exchanges; step > 0; --step) {
+    const algorithm::Reach reach = algorithm::reach_of(partner, at.core, step, at.core_size);
+    blocks += blocks_at(at, reach.first, reach.period);
+    if (reach.second != reach.first) blocks += blocks_at(at, reach.second, reach.period);
   }
   return blocks;
 }
@@ -87,24 +95,41 @@ Loads recursive_doubling_all_gather_loads(int p, double n) {
   return loads_of(p, link, [=](int rank) { return gathered_by_core<blocks_from_near>(p, n, rank); });
 }
 
-Loads halving_doubling_all_gather_loads(int p, double n) {
+namespace {
+
+template <algorithm::Partner partner>
+Loads halving_all_gather_loads(int p, double n) {
   const Busiest::Link last_exchange{0, 1, n / 2};
   const Busiest::Link link = all_exchange(p) ? last_exchange : handed_out(p, n);
-  return loads_of(p, link, [=](int rank) { return gathered_by_core<blocks_from_far>(p, n, rank); });
+  return loads_of(p, link, [=](int rank) { return gathered_by_core<blocks_from_far<partner>>(p, n, rank); });
 }
 
 /// The all_gather backwards, except that the ranks behind hand in whole buffers.
-Loads halving_doubling_reduce_scatter_loads(int p, double n) {
+template <algorithm::Partner partner>
+Loads halving_reduce_scatter_loads(int p, double n) {
   const auto of_rank = [=](int rank) {
     const Standing at(p, rank);
     if (at.is_behind) return RankLoad{.sent = of_messages(1, n), .received = of_messages(1, n / p)};
     const double count = at.exchanges + at.followers;
-    return reducing(
-        {.sent = {count, (p - 1) * n / p}, .received = {count, blocks_from_far(at) * n / p + at.followers * n}});
+    return reducing({.sent = {count, (p - 1) * n / p},
+                     .received = {count, blocks_from_far<partner>(at) * n / p + at.followers * n}});
   };
   const Busiest::Link first_exchange{0, 1, n / 2};
   const Busiest::Link handed_in{1, 0, n};
   return loads_of(p, all_exchange(p) ? first_exchange : handed_in, of_rank);
+}
+
+}  // namespace
+
+Loads halving_doubling_all_gather_loads(int p, double n) {
+  return halving_all_gather_loads<algorithm::bit_partner>(p, n);
+}
+Loads halving_doubling_reduce_scatter_loads(int p, double n) {
+  return halving_reduce_scatter_loads<algorithm::bit_partner>(p, n);
+}
+Loads swing_all_gather_loads(int p, double n) { return halving_all_gather_loads<algorithm::swing_partner>(p, n); }
+Loads swing_reduce_scatter_loads(int p, double n) {
+  return halving_reduce_scatter_loads<algorithm::swing_partner>(p, n);
 }
 
 }  // namespace lockstep

@@ -11,5 +11,7 @@ Loads recursive_doubling_all_gather_loads(int p, double n);
 Loads halving_doubling_loads(int p, double n);
 Loads halving_doubling_reduce_scatter_loads(int p, double n);
 Loads halving_doubling_all_gather_loads(int p, double n);
+Loads swing_reduce_scatter_loads(int p, double n);  // its all_reduce is halving_doubling's, seen from a rank
+Loads swing_all_gather_loads(int p, double n);
 
 }  // namespace lockstep

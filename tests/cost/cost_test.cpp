@@ -9,13 +9,15 @@
 #include "schedule/text.h"
 #include "tests/cost/formula.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <fstream>
 #include <regex>
 #include <sstream>
+#include <utility>
 
 namespace lockstep::cost {
 
@@ -61,7 +63,10 @@ Line parse(const std::string& text, const std::string& kind) {
   return line;
 }
 
-std::ifstream the_guide() { return std::ifstream(std::string(LOCKSTEP_SOURCE_DIR) + "/docs/guide/cost.md"); }
+std::ifstream file_of_the_guide(const std::string& name) {
+  return std::ifstream(std::string(LOCKSTEP_SOURCE_DIR) + "/docs/guide/" + name);
+}
+std::ifstream the_guide() { return file_of_the_guide("cost.md"); }
 
 /// What the guide says, with one space between words, so that a sentence can be found in it.
 std::string words_of_the_guide() {
@@ -148,6 +153,20 @@ double two_trees(const PriceRequest& request, const FlatCost& cost) {
   return price_algorithm("double_tree", request, {.flat = cost, .description = {}}).estimate.seconds;
 }
 
+/// Every algorithm's all_reduce on the racks that the guide describes, in microseconds, the fastest first.
+std::vector<std::pair<double, std::string>> priced_on_racks(double bytes) {
+  std::ostringstream text;
+  text << file_of_the_guide("racks.toml").rdbuf();
+  const PricedNetwork racks{.flat = {}, .description = parse_network(text.str(), "racks.toml")};
+  const PriceRequest request{.ranks = racks.description->ranks, .bytes = bytes};
+  std::vector<std::pair<double, std::string>> priced;
+  for (const std::string_view name : algorithms_for(Collective::kAllReduce)) {
+    priced.emplace_back(1e6 * price_algorithm(name, request, racks).estimate.seconds, name);
+  }
+  std::sort(priced.begin(), priced.end());
+  return priced;
+}
+
 }  // namespace
 
 TEST(CostGuide, EachFormulaIsWhatItsSchedulesCost) {
@@ -178,6 +197,28 @@ TEST(CostGuide, TheFiguresOfTwoTreesAreWhatTheirPriceIs) {
   EXPECT_NEAR(std::stod(figures[1]), priced_ms(64), 0.05);
   EXPECT_NEAR(std::stod(figures[2]), priced_ms(1), 0.5);
   EXPECT_NEAR(std::stod(figures[3]), 1e3 * 2 * bytes * usual.beta_s, 0.05);
+}
+
+TEST(CostGuide, SwingIsTheFastestOnRacksWhereTheGuideSaysSo) {
+  const std::string words = words_of_the_guide();
+  const std::smatch figures = in_the_guide(
+      words,
+      "--bytes 1MiB --topology docs/guide/racks.toml`, .* says ([0-9]+) us for swing and ([0-9]+) for the next, "
+      "halving_doubling; of 64 KiB it says ([0-9.]+) and ([0-9.]+), and of 8 MiB ([0-9]+) us for swing, where a ring "
+      "takes the least, ([0-9]+)\\. ");
+  ASSERT_EQ(figures.size(), 7U);
+  std::size_t figure = 1;
+  for (const double bytes : {1024.0 * 1024, 64.0 * 1024}) {
+    const auto priced = priced_on_racks(bytes);
+    EXPECT_EQ(priced[0].second, "swing");
+    EXPECT_EQ(priced[1].second, "halving_doubling");
+    for (std::size_t i = 0; i < 2; ++i) EXPECT_NEAR(std::stod(figures[figure++]), priced[i].first, 0.5) << bytes;
+  }
+  const auto priced = priced_on_racks(8 << 20);
+  const auto swing = std::find_if(priced.begin(), priced.end(), [](const auto& one) { return one.second == "swing"; });
+  EXPECT_NEAR(std::stod(figures[5]), swing->first, 0.5);
+  EXPECT_NEAR(std::stod(figures[6]), priced[0].first, 0.5);
+  EXPECT_THAT(priced[0].second, testing::HasSubstr("ring"));
 }
 
 TEST(CostGuide, TwoTreesTakeAtMostFourMessagesALevelAndLessThanTheNextPowerOfTwo) {

@@ -1,0 +1,21 @@
+#include "algorithms/halving.h"
+
+namespace lockstep::algorithm {
+
+/// Swing: recursive halving, then doubling, with partners at distance 1, -1, 3, -5, 11, ... around a ring of the ranks,
+/// even ranks one way and odd ones the other. The steps and bytes are those of halving_doubling, but the way is
+/// shorter: at most a third of the ring instead of half, so that less of the sum meets on a link that several ranks
+/// share. Ranks beyond a power of two stand behind a neighbour, as in halving_doubling.
+///
+/// Source: De Sensi, Bonato, Saam, Hoefler, "Swing: Short-cutting Rings for Higher Bandwidth Allreduce", NSDI 2024.
+// Cost, of powers of two and of others:
+//   all_reduce: 2 h alpha + 2 (q - 1) / q bytes beta + (q - 1) / q bytes gamma, h = floor(log2 n), q = 2^h;
+//     unless n = q, 2 alpha + 2 bytes beta + bytes gamma more
+//   reduce_scatter: h alpha + (n - 1) / n bytes (beta + gamma), h = floor(log2 n), q = 2^h;
+//     unless n = q, 2 alpha + (1 + 1 / n) bytes beta + bytes gamma more, and up to q / n bytes (beta + gamma) on top of
+//     that
+//   all_gather: h alpha + (n - 1) / n bytes beta, h = floor(log2 n), q = 2^h;
+//     unless n = q, 2 alpha + bytes beta more, and up to q / n bytes beta on top of that
+Schedule swing(const ScheduleRequest& request) { return halve_and_double("swing", request, swing_partner); }
+
+}  // namespace lockstep::algorithm
