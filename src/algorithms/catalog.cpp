@@ -68,11 +68,10 @@ Algorithm composed(std::string_view name, const Composition& parts) {
           "on several hosts whose ranks are closer to each other than to the others: one buffer a host crosses"};
 }
 
-}  // namespace
-
-const std::vector<Algorithm>& algorithms() {
+/// In which a rank has to do with the same others in every step.
+std::vector<Algorithm> of_fixed_partners() {
   using enum Collective;
-  static const std::vector<Algorithm> kAll{
+  return {
       {"naive",
        "everybody sends everything to everybody; 1 step",
        {kAllReduce, kBarrier},
@@ -113,6 +112,13 @@ const std::vector<Algorithm>& algorithms() {
        {kAllReduce, kBroadcast, kReduce, kBarrier},
        algorithm::double_tree,
        "for middle and large buffers on very many ranks: few steps, and every rank's link is busy"},
+  };
+}
+
+/// In which it has to do with another in each.
+std::vector<Algorithm> of_changing_partners() {
+  using enum Collective;
+  return {
       {"recursive_doubling",
        "partners at distance 1, 2, 4 exchange all they have; log2 n steps",
        {kAllReduce, kAllGather, kBarrier},
@@ -142,6 +148,17 @@ const std::vector<Algorithm>& algorithms() {
        algorithm::pairwise,
        "for an all_to_all of large blocks: in each step every rank sends one block and receives one"},
   };
+}
+
+}  // namespace
+
+const std::vector<Algorithm>& algorithms() {
+  static const std::vector<Algorithm> kAll = [] {
+    std::vector<Algorithm> all = of_fixed_partners();
+    const std::vector<Algorithm> others = of_changing_partners();
+    all.insert(all.end(), others.begin(), others.end());
+    return all;
+  }();
   return kAll;
 }
 

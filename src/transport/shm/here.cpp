@@ -10,7 +10,7 @@ namespace lockstep::shm {
 
 /// Tries what the smallest job needs: address space for registered memory, and a page of it.
 std::optional<std::string> why_not_here() {
-  constexpr std::size_t kPage = 4096;
+  constexpr std::size_t kTrial = 4096;
   const std::size_t bytes = Arena::default_bytes(2);
   rlimit largest_file{};
   // Shared memory is a file to the system, which ends a process that asks for a larger one than it may have.
@@ -19,7 +19,7 @@ std::optional<std::string> why_not_here() {
                        largest_file.rlim_cur, bytes);
   }
   try {
-    (void)Arena::create(bytes)->allocate(kPage);
+    (void)Arena::create(bytes)->allocate(kTrial);
     return std::nullopt;
   } catch (const Error& error) {
     return error.what();
