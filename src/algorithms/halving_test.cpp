@@ -62,4 +62,48 @@ TEST(Halving, NamesAndPartnersAreTheOnlyDifference) {
   EXPECT_NE(bits.steps[2], halve_and_double("either", {.ranks = 11}, swing_partner).steps[2]);
 }
 
+TEST(Halving, OfAPowerOfTwoIsOptimalInStepsAndBytes) {
+  for (const char* name : {"halving_doubling", "swing"}) {
+    for (const int ranks : {2, 4, 8, 16, 32}) {
+      SCOPED_TRACE(testing::Message() << name << " of " << ranks);
+      const Schedule schedule = shape::build(name, ranks);
+      EXPECT_EQ(schedule.steps.size(), 2 * shape::ceil_log2(ranks));
+      EXPECT_EQ(schedule.chunks, ranks);
+      for (const int chunks : shape::sent(schedule)) EXPECT_EQ(chunks, 2 * (ranks - 1));
+      EXPECT_EQ(shape::most_peers_in_a_step(schedule), 1);
+    }
+  }
+}
+
+TEST(Halving, TheAmountHalvesThenDoubles) {
+  const std::size_t each[] = {4, 2, 1, 1, 2, 4};
+  for (const char* name : {"halving_doubling", "swing"}) {
+    const Schedule schedule = shape::build(name, 8);
+    for (std::size_t i = 0; i < schedule.steps.size(); ++i) EXPECT_EQ(schedule.steps[i].size(), 8 * each[i]) << name;
+  }
+}
+
+TEST(Halving, RanksBeyondAPowerOfTwoHandInAndAreHandedTheBuffer) {
+  struct Expected {
+    int ranks;
+    int core;
+    std::size_t steps;
+    std::set<int> keepers;  // of ranks beyond
+  };
+  for (const char* name : {"halving_doubling", "swing"}) {
+    for (const auto& [ranks, core, steps, keepers] : {Expected{6, 4, 2, {0, 2}}, Expected{11, 8, 3, {0, 2, 4}}}) {
+      SCOPED_TRACE(testing::Message() << name << " of " << ranks);
+      const Schedule schedule = shape::build(name, ranks);
+      EXPECT_EQ(schedule.chunks, core);
+      EXPECT_EQ(schedule.steps.size(), 2 * steps + 2);
+      for (const Transfer& transfer : schedule.steps.front()) {
+        EXPECT_EQ(transfer.from, transfer.to + 1);
+        EXPECT_TRUE(keepers.contains(transfer.to));
+      }
+      EXPECT_EQ(schedule.steps.front().size(), keepers.size() * static_cast<std::size_t>(core));
+      EXPECT_EQ(schedule.steps.back().size(), keepers.size() * static_cast<std::size_t>(core));
+    }
+  }
+}
+
 }  // namespace lockstep::algorithm

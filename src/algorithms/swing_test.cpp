@@ -25,14 +25,11 @@ int way_of_chunks(const Schedule& schedule) {
 
 }  // namespace
 
-TEST(Swing, OfAPowerOfTwoIsOptimalInStepsAndBytes) {
+/// What it shares with halving_doubling is in halving_test.cpp.
+TEST(Swing, OfUpToFourRanksIsCanonical) {
   for (const int ranks : {2, 4, 8, 16, 32}) {
-    const Schedule schedule = shape::build("swing", ranks);
-    EXPECT_EQ(schedule.steps.size(), 2 * shape::ceil_log2(ranks));
-    EXPECT_EQ(schedule.chunks, ranks);
-    for (const int chunks : shape::sent(schedule)) EXPECT_EQ(chunks, 2 * (ranks - 1));
-    EXPECT_EQ(shape::most_peers_in_a_step(schedule), 1);
-    EXPECT_EQ(prove(schedule).canonical, ranks <= 4) << "from 8 on it pairs the first rank with the last";
+    EXPECT_EQ(prove(shape::build("swing", ranks)).canonical, ranks <= 4)
+        << "from 8 on it pairs the first with the last";
   }
 }
 
@@ -60,24 +57,6 @@ TEST(Swing, ItsRingGoesAlongHosts) {
   for (const std::size_t step : {std::size_t{0}, schedule.steps.size() - 1}) {
     for (const Transfer& transfer : schedule.steps[step]) EXPECT_EQ(transfer.from % 4, transfer.to % 4);
   }
-}
-
-TEST(Swing, TheAmountHalvesThenDoubles) {
-  const Schedule schedule = shape::build("swing", 8);
-  const std::size_t each[] = {4, 2, 1, 1, 2, 4};
-  for (std::size_t i = 0; i < schedule.steps.size(); ++i) EXPECT_EQ(schedule.steps[i].size(), 8 * each[i]);
-}
-
-TEST(Swing, RanksBeyondAPowerOfTwoHandInAndAreHandedTheBuffer) {
-  const Schedule schedule = shape::build("swing", 11);
-  EXPECT_EQ(schedule.chunks, 8);
-  EXPECT_EQ(schedule.steps.size(), 2U * 3U + 2U);
-  for (const Transfer& transfer : schedule.steps.front()) {
-    EXPECT_EQ(transfer.from, transfer.to + 1);
-    EXPECT_TRUE(transfer.to == 0 || transfer.to == 2 || transfer.to == 4);
-  }
-  EXPECT_EQ(schedule.steps.front().size(), 3U * 8U);
-  EXPECT_EQ(schedule.steps.back().size(), 3U * 8U);
 }
 
 }  // namespace lockstep
