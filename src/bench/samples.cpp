@@ -118,15 +118,19 @@ bool agree(const std::vector<double>& seconds) {
 struct Measuring {
   explicit Measuring(const Point& of) : point(of) {}
 
-  /// Of the rounds in which cores were about so far from each other, or of the others.
-  std::vector<double> seconds_at(double distance, bool at_others = false) const {
+  struct Parts {
+    std::vector<double> alike;
+    std::vector<double> others;
+  };
+  /// The rounds in which cores were about so far from each other, and the others.
+  Parts parted_by(double distance) const {
     constexpr double kAlike = 1.5;
-    std::vector<double> found;
+    Parts parts;
     for (std::size_t round = 0; round < seconds.size(); ++round) {
       const auto [less, more] = std::minmax(distance, distances[round]);
-      if ((more > kAlike * less) == at_others) found.push_back(seconds[round]);
+      (more <= kAlike * less ? parts.alike : parts.others).push_back(seconds[round]);
     }
-    return found;
+    return parts;
   }
 
   Point point;
@@ -223,7 +227,7 @@ std::vector<Sample> take_samples(const Sampling& sampling, const std::vector<Poi
   for (int round = 0; round < sampling.rounds; ++round) measure([](const Measuring&) { return true; });
   const double distance = usual_distance(measured);
   for (int round = 0; round < sampling.more_rounds; ++round) {
-    measure([&](const Measuring& one) { return !agree(one.seconds_at(distance)); });
+    measure([&](const Measuring& one) { return !agree(one.parted_by(distance).alike); });
   }
   std::vector<Sample> samples;
   std::map<std::tuple<Collective, std::string, int>, std::shared_ptr<const HostJob>> jobs;
@@ -234,14 +238,14 @@ std::vector<Sample> take_samples(const Sampling& sampling, const std::vector<Poi
       job = std::make_shared<HostJob>(
           find_algorithm(point.algorithm).build({.collective = point.collective, .ranks = point.ranks}));
     }
-    const std::vector<double> alike = one.seconds_at(distance);
+    const auto [alike, others] = one.parted_by(distance);
     samples.push_back({.collective = point.collective,
                        .algorithm = point.algorithm,
                        .ranks = point.ranks,
                        .bytes = static_cast<double>(point.bytes),
                        .memory = point.memory,
                        .seconds = usual(alike.empty() ? one.seconds : alike),
-                       .other_state_s = usual(one.seconds_at(distance, true)),
+                       .other_state_s = usual(others),
                        .job = job});
   }
   return samples;
