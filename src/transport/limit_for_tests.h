@@ -4,6 +4,13 @@
 
 namespace lockstep::testing_support {
 
+/// Whether a test may leave its process without descriptors: the sanitizers need some themselves, to look at memory.
+#ifdef __SANITIZE_ADDRESS__
+inline constexpr bool kDescriptorsCanBeDenied = false;
+#else
+inline constexpr bool kDescriptorsCanBeDenied = true;
+#endif
+
 /// One of this process's limits, lower for as long as it lives.
 class Limit {
  public:

@@ -1,16 +1,16 @@
 // Groups within a group, on every kind of world: who is in them, that they run side by side, and what errors say.
 #include "tests/conformance/on_every_setting.h"
+#include "transport/limit_for_tests.h"
 #include "transport/tcp/hmac.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <lockstep/error.h>
-#include <sys/resource.h>
 
 #include <array>
 #include <numeric>
+#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace lockstep::conformance {
@@ -111,18 +111,12 @@ TEST_P(SplitOfMany, AnErrorSaysWhichGroupItIs) {
 
 /// The rank that the others would come to has no descriptor left to listen with.
 TEST(SplitOfProcesses, AMeetingThatCannotBeOpenedIsAnErrorOnAllRanks) {
-#ifdef __SANITIZE_ADDRESS__
-  GTEST_SKIP() << "the sanitizers need descriptors themselves";
-#endif
+  if (!testing_support::kDescriptorsCanBeDenied) GTEST_SKIP() << "the sanitizers need descriptors themselves";
   const Setting setting{Medium::kTcp, Home::kProcesses, 2};
   if (const std::string why = why_not(setting); !why.empty()) GTEST_SKIP() << why;
   run_world(setting, [](Member& member) {
-    rlimit descriptors{};
-    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &descriptors), 0);
-    const rlim_t before = std::exchange(descriptors.rlim_cur, 3);
-    if (member.world.rank() == 0) {
-      ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &descriptors), 0);
-    }
+    std::optional<testing_support::Limit> descriptors;
+    if (member.world.rank() == 0) descriptors.emplace(RLIMIT_NOFILE, 3);
     try {
       (void)member.world.split(0);
       ADD_FAILURE() << "they met";
@@ -130,8 +124,7 @@ TEST(SplitOfProcesses, AMeetingThatCannotBeOpenedIsAnErrorOnAllRanks) {
       EXPECT_EQ(error.code(), ErrorCode::kTransport);
       EXPECT_THAT(error.what(), testing::HasSubstr("rank 0 could not open a meeting: "));
     }
-    descriptors.rlim_cur = before;
-    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &descriptors), 0);
+    descriptors.reset();
     EXPECT_EQ(member.world.split(0).size(), 2) << "the group itself took no harm";
   });
 }

@@ -203,7 +203,7 @@ TEST(CostGuide, SwingIsTheFastestOnRacksWhereTheGuideSaysSo) {
   const std::string words = words_of_the_guide();
   const std::smatch figures = in_the_guide(
       words,
-      "--bytes 1MiB --topology docs/guide/racks.toml`, .* says ([0-9]+) us for swing and ([0-9]+) for the next, "
+      "--bytes 1MiB --topology docs/guide/racks.toml`, [^.]* says ([0-9]+) us for swing and ([0-9]+) for the next, "
       "halving_doubling; of 64 KiB it says ([0-9.]+) and ([0-9.]+), and of 8 MiB ([0-9]+) us for swing, where a ring "
       "takes the least, ([0-9]+)\\. ");
   ASSERT_EQ(figures.size(), 7U);
