@@ -351,7 +351,7 @@ TEST_F(Cli, CalibrationIsStoredAndUsed) {
   // What was measured is used; predictions are if they were good of what it had not seen, which a short run on a busy
   // machine may not be, and never passed over in silence.
   const std::string info = lockstep_with({"info"}, {cache}).output;
-  EXPECT_THAT(info, AnyOf(HasSubstr("(calibrated here;"), HasSubstr("since the calibration here is")));
+  EXPECT_THAT(info, AnyOf(HasSubstr("(calibrated here"), HasSubstr("since the calibration here is")));
   const std::string measured =
       "as measured here on 2 ranks: all_reduce, reduce_scatter, all_gather, broadcast, reduce, gather, scatter, "
       "all_to_all)\n";

@@ -7,6 +7,7 @@
 #include "schedule/view.h"
 #include "transport/tcp/transports_for_tests.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <lockstep/error.h>
@@ -109,54 +110,75 @@ void place_own_chunks(const Schedule& schedule, const Layout& layout, int rank, 
   }
 }
 
-/// In place, out of place, and in place again, with one operation object.
-void run_and_check(const Schedule& schedule, const Shape& shape, std::size_t piece_bytes = 0) {
+/// What is carried out, and on what.
+struct Case {
+  Schedule schedule;
+  Shape shape;
+};
+
+/// Calls `check` in each rank with each of the cases, which have that many ranks, one after the other over one set of
+/// connections: a set for each would leave the system short of ports.
+template <class Check>
+void for_each_case(int ranks, const std::vector<Case>& cases, std::size_t piece_bytes, const Check& check) {
   tcp::on_transports(
-      schedule.ranks,
+      ranks,
       [&](MessageTransport& transport) {
-        const int rank = transport.rank();
-        Subject subject(transport, schedule, shape);
-        const std::uint64_t out_of_place = 2;
-        for (std::uint64_t sequence = 1; sequence <= 3; ++sequence) {
-          // Blocks of an all_to_all change places: it has two buffers always.
-          const bool in_place = sequence != out_of_place && shape.collective != Collective::kAllToAll;
-          std::vector<float> input(shape.count);
-          for (std::size_t i = 0; i < input.size(); ++i) input[i] = contribution(rank, i);
-          const std::vector<float> before = input;
-          std::vector<float> elsewhere(shape.count, -1.0F);
-          place_own_chunks(schedule, layout_of(shape, schedule), rank, input, elsewhere);
-          std::vector<float>& output = in_place ? input : elsewhere;
-          subject.run(input.data(), output.data(), sequence);
-          expect_promise(schedule, shape, rank, output);
-          if (!in_place) {
-            EXPECT_EQ(input, before) << "an input that is not the output is only read";
-          }
+        std::uint64_t sequence = 0;
+        for (const Case& one : cases) {
+          SCOPED_TRACE(fmt::format("{} {} from {}, {} elements", one.schedule.name, to_string(one.shape.collective),
+                                   one.schedule.root, one.shape.count));
+          check(transport, one, sequence);
         }
       },
       piece_bytes);
 }
 
+/// In place, out of place, and in place again, with one operation object.
+void run_and_check(int ranks, const std::vector<Case>& cases, std::size_t piece_bytes = 0) {
+  for_each_case(ranks, cases, piece_bytes, [](MessageTransport& transport, const Case& one, std::uint64_t& sequence) {
+    const auto& [schedule, shape] = one;
+    const int rank = transport.rank();
+    Subject subject(transport, schedule, shape);
+    const int out_of_place = 1;
+    for (int time = 0; time < 3; ++time) {
+      // Blocks of an all_to_all change places: it has two buffers always.
+      const bool in_place = time != out_of_place && shape.collective != Collective::kAllToAll;
+      std::vector<float> input(shape.count);
+      for (std::size_t i = 0; i < input.size(); ++i) input[i] = contribution(rank, i);
+      const std::vector<float> before = input;
+      std::vector<float> elsewhere(shape.count, -1.0F);
+      place_own_chunks(schedule, layout_of(shape, schedule), rank, input, elsewhere);
+      std::vector<float>& output = in_place ? input : elsewhere;
+      subject.run(input.data(), output.data(), ++sequence);
+      expect_promise(schedule, shape, rank, output);
+      if (!in_place) {
+        EXPECT_EQ(input, before) << "an input that is not the output is only read";
+      }
+    }
+  });
+}
+void run_and_check(const Schedule& schedule, const Shape& shape, std::size_t piece_bytes = 0) {
+  run_and_check(schedule.ranks, {{schedule, shape}}, piece_bytes);
+}
+
 /// Every rank carries out its transfers of the schedule, and no others.
-void expect_carried_out(const Schedule& schedule, const Shape& shape, std::size_t piece_bytes = 0) {
-  tcp::on_transports(
-      schedule.ranks,
-      [&](MessageTransport& transport) {
-        std::vector<ExecutedTransfer> carried_out;
-        const TransferRecorder recorder = [&](const ExecutedTransfer& one) { carried_out.push_back(one); };
-        Subject subject(transport, schedule, shape);
-        subject.operation.record_transfers(&recorder);
-        const std::vector<float> input(shape.count, 1.0F);
-        std::vector<float> output = input;
-        subject.run(shape.collective == Collective::kAllToAll ? input.data() : output.data(), output.data(), 1);
-        std::vector<ExecutedTransfer> planned;
-        const RankView view = view_of(schedule, transport.rank());
-        for (std::size_t step = 0; step < view.steps.size(); ++step) {
-          for (const Transfer& transfer : view.steps[step].receives)
-            planned.push_back({static_cast<int>(step), transfer});
-        }
-        EXPECT_THAT(carried_out, testing::UnorderedElementsAreArray(planned));
-      },
-      piece_bytes);
+void expect_carried_out(int ranks, const std::vector<Case>& cases, std::size_t piece_bytes = 0) {
+  for_each_case(ranks, cases, piece_bytes, [](MessageTransport& transport, const Case& one, std::uint64_t& sequence) {
+    const auto& [schedule, shape] = one;
+    std::vector<ExecutedTransfer> carried_out;
+    const TransferRecorder recorder = [&](const ExecutedTransfer& done) { carried_out.push_back(done); };
+    Subject subject(transport, schedule, shape);
+    subject.operation.record_transfers(&recorder);
+    const std::vector<float> input(shape.count, 1.0F);
+    std::vector<float> output = input;
+    subject.run(shape.collective == Collective::kAllToAll ? input.data() : output.data(), output.data(), ++sequence);
+    std::vector<ExecutedTransfer> planned;
+    const RankView view = view_of(schedule, transport.rank());
+    for (std::size_t step = 0; step < view.steps.size(); ++step) {
+      for (const Transfer& transfer : view.steps[step].receives) planned.push_back({static_cast<int>(step), transfer});
+    }
+    EXPECT_THAT(carried_out, testing::UnorderedElementsAreArray(planned));
+  });
 }
 
 /// So small that a slice of a chunk is the smallest.
@@ -169,33 +191,34 @@ INSTANTIATE_TEST_SUITE_P(Ranks, MessageExecution, testing::Range(1, 9), testing:
 }  // namespace
 
 TEST(MessageOperation, KeepsWhatEveryCollectivePromisesByEveryAlgorithm) {
-  for (const Algorithm& algorithm : algorithms()) {
-    for (const Collective collective : algorithm.collectives) {
-      for (const int ranks : {1, 2, 3, 4, 5, 8}) {
+  for (const int ranks : {1, 2, 3, 4, 5, 8}) {
+    std::vector<Case> cases;
+    for (const Algorithm& algorithm : algorithms()) {
+      for (const Collective collective : algorithm.collectives) {
         for (const std::size_t block : {0U, 1U, 127U}) {
-          SCOPED_TRACE(testing::Message()
-                       << algorithm.name << ' ' << to_string(collective) << ' ' << ranks << ' ' << block);
           const int root = has_root(collective) ? ranks - 1 : 0;
-          const Schedule schedule = algorithm.build({.collective = collective, .ranks = ranks, .root = root});
           const std::size_t count = collective == Collective::kBarrier ? 0 : block * static_cast<std::size_t>(ranks);
-          run_and_check(schedule, {collective, count, is_reduction(collective) ? ReduceOp::kMean : ReduceOp::kSum});
+          cases.push_back({.schedule = algorithm.build({.collective = collective, .ranks = ranks, .root = root}),
+                           .shape = {collective, count, is_reduction(collective) ? ReduceOp::kMean : ReduceOp::kSum}});
         }
       }
     }
+    run_and_check(ranks, cases);
   }
 }
 
 /// Chunks longer than the rings, and no multiple of anything.
 TEST(MessageOperation, MovesLongBuffersPieceByPiece) {
+  std::vector<Case> cases;
   for (const Algorithm& algorithm : algorithms()) {
     for (const Collective collective : algorithm.collectives) {
       if (collective == Collective::kBarrier) continue;
-      SCOPED_TRACE(testing::Message() << algorithm.name << ' ' << to_string(collective));
-      const Schedule schedule = algorithm.build({.collective = collective, .ranks = 3});
-      run_and_check(schedule, {collective, 3 * 200'003});
-      run_and_check(schedule, {collective, 3 * 200'003}, kSmallPiece);
+      cases.push_back(
+          {.schedule = algorithm.build({.collective = collective, .ranks = 3}), .shape = {collective, 3 * 200'003}});
     }
   }
+  run_and_check(3, cases);
+  run_and_check(3, cases, kSmallPiece);
 }
 
 TEST(MessageOperation, GoesThroughItsScheduleWithEachPiece) {
@@ -214,7 +237,7 @@ TEST(MessageOperation, GoesThroughItsScheduleWithEachPiece) {
   EXPECT_EQ(pieces_of(kPiece), 1);
   EXPECT_EQ(pieces_of(kPiece + 64 * sizeof(float)), 2);
   EXPECT_EQ(pieces_of(10 * kPiece), 10);
-  expect_carried_out(schedule, {Collective::kAllReduce, 10 * kPiece / sizeof(float)}, kPiece);
+  expect_carried_out(2, {{schedule, {Collective::kAllReduce, 10 * kPiece / sizeof(float)}}}, kPiece);
 }
 
 /// Exchanges in which all ranks send and sum the same chunk at once: nobody overwrites what is still to be sent, and
@@ -251,19 +274,24 @@ TEST(MessageOperation, ExchangesLongChunks) {
 }
 
 TEST_P(MessageExecution, CarriesOutTheScheduleAndNothingElse) {
-  for_each_request_on(GetParam(), [](const Algorithm& algorithm, const ScheduleRequest& request) {
+  std::vector<Case> cases;
+  for_each_request_on(GetParam(), [&](const Algorithm& algorithm, const ScheduleRequest& request) {
     // Of the roots, the first and the last: the others are theirs, renumbered.
     if (request.root != 0 && request.root != request.ranks - 1) return;
     const std::size_t block = request.collective == Collective::kBarrier ? 0 : 240;
-    expect_carried_out(algorithm.build(request), {request.collective, block * static_cast<std::size_t>(request.ranks)});
+    cases.push_back({.schedule = algorithm.build(request),
+                     .shape = {request.collective, block * static_cast<std::size_t>(request.ranks)}});
   });
+  expect_carried_out(GetParam(), cases);
 }
 
 TEST_P(MessageExecution, CarriesOutWhatIsComposed) {
-  for_each_composed_request_on(GetParam(), [](const Algorithm& algorithm, const ScheduleRequest& request) {
-    const std::size_t count = 240 * static_cast<std::size_t>(request.ranks);
-    expect_carried_out(algorithm.build(request), {request.collective, count});
+  std::vector<Case> cases;
+  for_each_composed_request_on(GetParam(), [&](const Algorithm& algorithm, const ScheduleRequest& request) {
+    cases.push_back({.schedule = algorithm.build(request),
+                     .shape = {request.collective, 240 * static_cast<std::size_t>(request.ranks)}});
   });
+  expect_carried_out(GetParam(), cases);
 }
 
 TEST(MessageOperation, DisagreementQuotesBothRanks) {
