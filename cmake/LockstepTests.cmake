@@ -3,6 +3,7 @@
 #   lockstep_layer_tests(NAME schedule SOURCES schedule_test.cpp ... [LIBRARIES lockstep_train] [TIMEOUT 60]
 #                        [TRAINING]                  starts programs that need libtorch or come with PyTorch's wheel, though it is
 #                                                    not linked with libtorch
+#                        [TOGETHER]                  one process runs them all: their suite sets up what takes long
 #                        [PROPERTIES LABELS slow])   what ctest knows of each test
 #
 # Each TEST is a ctest entry named <layer>.<Suite>.<Test>, with a timeout. Starting a program that is linked with libtorch takes
@@ -18,7 +19,7 @@ set(LOCKSTEP_TEST_DATA "${PROJECT_SOURCE_DIR}/../shared/data"
     CACHE PATH "Folder of real data for tests; what needs it is skipped where it is absent")
 
 function(lockstep_layer_tests)
-  cmake_parse_arguments(PARSE_ARGV 0 tests "TRAINING" "NAME;TIMEOUT" "SOURCES;LIBRARIES;PROPERTIES")
+  cmake_parse_arguments(PARSE_ARGV 0 tests "TRAINING;TOGETHER" "NAME;TIMEOUT" "SOURCES;LIBRARIES;PROPERTIES")
   if(NOT LOCKSTEP_TESTS OR NOT tests_SOURCES)
     return()
   endif()
@@ -48,6 +49,11 @@ function(lockstep_layer_tests)
   set(environment
       "LOCKSTEP_TEST_DATA=${LOCKSTEP_TEST_DATA};LOCKSTEP_BINARY_DIR=${PROJECT_BINARY_DIR};XDG_CACHE_HOME=${PROJECT_BINARY_DIR}/cache-of-tests"
   )
+  if(tests_TOGETHER)
+    add_test(NAME ${tests_NAME}.all COMMAND ${target})
+    set_tests_properties(${tests_NAME}.all PROPERTIES TIMEOUT ${tests_TIMEOUT} ${tests_PROPERTIES} ENVIRONMENT "${environment}")
+    return()
+  endif()
   if(LOCKSTEP_TESTS_TOGETHER AND has_libtorch)
     math(EXPR tests_TIMEOUT "10 * ${tests_TIMEOUT}")
     foreach(half 0 1)
