@@ -49,18 +49,23 @@ function(lockstep_layer_tests)
   set(environment
       "LOCKSTEP_TEST_DATA=${LOCKSTEP_TEST_DATA};LOCKSTEP_BINARY_DIR=${PROJECT_BINARY_DIR};XDG_CACHE_HOME=${PROJECT_BINARY_DIR}/cache-of-tests"
   )
+  # Which processes run them; none: one for each test.
+  set(parts "")
   if(tests_TOGETHER)
-    add_test(NAME ${tests_NAME}.all COMMAND ${target})
-    set_tests_properties(${tests_NAME}.all PROPERTIES TIMEOUT ${tests_TIMEOUT} ${tests_PROPERTIES} ENVIRONMENT "${environment}")
-    return()
-  endif()
-  if(LOCKSTEP_TESTS_TOGETHER AND has_libtorch)
+    set(parts all)
+  elseif(LOCKSTEP_TESTS_TOGETHER AND has_libtorch)
+    set(parts half_0 half_1)
     math(EXPR tests_TIMEOUT "10 * ${tests_TIMEOUT}")
-    foreach(half 0 1)
-      add_test(NAME ${tests_NAME}.half_${half} COMMAND ${target})
+  endif()
+  if(parts)
+    list(LENGTH parts shards)
+    set(shard 0)
+    foreach(part IN LISTS parts)
+      add_test(NAME ${tests_NAME}.${part} COMMAND ${target})
       set_tests_properties(
-        ${tests_NAME}.half_${half} PROPERTIES TIMEOUT ${tests_TIMEOUT} ${tests_PROPERTIES} ENVIRONMENT
-                                              "${environment};GTEST_TOTAL_SHARDS=2;GTEST_SHARD_INDEX=${half}")
+        ${tests_NAME}.${part} PROPERTIES TIMEOUT ${tests_TIMEOUT} ${tests_PROPERTIES} ENVIRONMENT
+                                         "${environment};GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${shard}")
+      math(EXPR shard "${shard} + 1")
     endforeach()
     return()
   endif()

@@ -1,5 +1,5 @@
 // PyTorch's wheels export what they hold of a libstdc++ of their own, all of std::filesystem. A program that takes that
-// for the system's mixes two releases of it, and crashes where they differ.
+// for the system's mixes two releases of it, which need not agree on what lies in memory.
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

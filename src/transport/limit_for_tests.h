@@ -4,12 +4,14 @@
 
 namespace lockstep::testing_support {
 
-/// Whether a test may leave its process without descriptors: the sanitizers need some themselves, to look at memory.
+/// Whether a test may leave its process without descriptors, and why not: UBSan opens a pipe to see whether it may read
+/// an object, and calls the object invalid where it cannot.
 #ifdef __SANITIZE_ADDRESS__
 inline constexpr bool kDescriptorsCanBeDenied = false;
 #else
 inline constexpr bool kDescriptorsCanBeDenied = true;
 #endif
+inline constexpr const char* kWhyNotDenied = "the sanitizers need descriptors themselves";
 
 /// One of this process's limits, lower for as long as it lives.
 class Limit {

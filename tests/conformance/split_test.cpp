@@ -111,7 +111,7 @@ TEST_P(SplitOfMany, AnErrorSaysWhichGroupItIs) {
 
 /// The rank that the others would come to has no descriptor left to listen with.
 TEST(SplitOfProcesses, AMeetingThatCannotBeOpenedIsAnErrorOnAllRanks) {
-  if (!testing_support::kDescriptorsCanBeDenied) GTEST_SKIP() << "the sanitizers need descriptors themselves";
+  if (!testing_support::kDescriptorsCanBeDenied) GTEST_SKIP() << testing_support::kWhyNotDenied;
   const Setting setting{Medium::kTcp, Home::kProcesses, 2};
   if (const std::string why = why_not(setting); !why.empty()) GTEST_SKIP() << why;
   run_world(setting, [](Member& member) {
