@@ -4,8 +4,8 @@
 #include "bench/cache.h"
 #include "bench/memory.h"
 #include "bench/samples.h"
-#include "planner/predicted_selection.h"
-#include "planner/residual_curve.h"
+#include "planner/calibration/predicted_selection.h"
+#include "planner/calibration/residual_curve.h"
 #include "schedule/promise.h"
 
 #include <lockstep/error.h>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "planner/calibration.h"
+#include "planner/calibration/calibration.h"
 
 #include <string>
 

@@ -9,7 +9,7 @@
 #include "bench/statistics.h"
 #include "bench/workload.h"
 #include "group/thread_world.h"
-#include "planner/price.h"
+#include "planner/pricing/price.h"
 #include "topology/cpus.h"
 
 #include <lockstep/world.h>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "planner/sample.h"
-#include "planner/selection.h"
+#include "planner/medium.h"
+#include "planner/one_host/sample.h"
 
 #include <lockstep/types.h>
 

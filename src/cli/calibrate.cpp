@@ -3,7 +3,7 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/ranks.h"
-#include "planner/in_force.h"
+#include "planner/calibration/in_force.h"
 
 #include <fmt/format.h>
 #include <lockstep/error.h>

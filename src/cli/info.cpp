@@ -2,7 +2,7 @@
 #include "base/environment.h"
 #include "cli/command.h"
 #include "cli/schedule_argument.h"
-#include "planner/in_force.h"
+#include "planner/calibration/in_force.h"
 #include "topology/cpus.h"
 #include "topology/host_id.h"
 #include "transport/transports.h"

@@ -6,8 +6,8 @@
 #include "cli/command.h"
 #include "cli/ranks.h"
 #include "cli/schedule_argument.h"
-#include "planner/price_plot.h"
-#include "planner/price_report.h"
+#include "planner/pricing/price_plot.h"
+#include "planner/pricing/price_report.h"
 #include "schedule/proof.h"
 #include "schedule/text.h"
 

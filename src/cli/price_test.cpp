@@ -2,8 +2,8 @@
 #include "algorithms/catalog.h"
 #include "cli/program_for_tests.h"
 #include "group/stored_calibration_for_tests.h"
-#include "planner/calibrated_timing.h"
-#include "planner/tcp_model_for_tests.h"
+#include "planner/calibration/calibrated_timing.h"
+#include "planner/one_host/tcp_model_for_tests.h"
 
 #include <nlohmann/json.hpp>
 

@@ -3,7 +3,7 @@
 #include "algorithms/catalog.h"
 #include "base/environment.h"
 #include "base/nearest.h"
-#include "planner/count.h"
+#include "planner/network/count.h"
 #include "schedule/proof.h"
 
 #include <fmt/format.h>

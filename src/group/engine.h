@@ -1,7 +1,7 @@
 #pragma once
 
 #include "group/task.h"
-#include "planner/selection.h"
+#include "planner/medium.h"
 #include "runtime/layout.h"
 #include "runtime/plan.h"
 #include "runtime/running_operation.h"

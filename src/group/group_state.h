@@ -7,7 +7,7 @@
 #include "group/progress_thread.h"
 #include "group/schedules.h"
 #include "group/task.h"
-#include "planner/in_force.h"
+#include "planner/calibration/in_force.h"
 #include "runtime/point_to_point.h"
 
 #include <lockstep/group.h>

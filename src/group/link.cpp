@@ -1,6 +1,6 @@
 #include "base/clock.h"
-#include "planner/calibrated_timing.h"
-#include "planner/price.h"
+#include "planner/calibration/calibrated_timing.h"
+#include "planner/pricing/price.h"
 
 #include <lockstep/link.h>
 

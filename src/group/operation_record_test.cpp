@@ -2,8 +2,8 @@
 #include "algorithms/catalog.h"
 #include "base/clock.h"
 #include "group/thread_world.h"
-#include "planner/count.h"
-#include "planner/price.h"
+#include "planner/network/count.h"
+#include "planner/pricing/price.h"
 
 #include <gtest/gtest.h>
 #include <lockstep/traffic.h>

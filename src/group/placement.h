@@ -16,7 +16,7 @@ using Placement = std::vector<int>;
 /// What a rank says of itself.
 struct Whereabouts {
   std::string_view host;          ///< topology/host_id.h
-  std::uint64_t calibration = 0;  ///< the digest of the one that it follows (planner/in_force.h)
+  std::uint64_t calibration = 0;  ///< the digest of the one that it follows (planner/calibration/in_force.h)
 };
 /// What all of them said.
 struct Surroundings {

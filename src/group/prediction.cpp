@@ -1,7 +1,7 @@
 #include "algorithms/catalog.h"
 #include "group/opened.h"
-#include "planner/calibrated_timing.h"
-#include "planner/pipelined.h"
+#include "planner/calibration/calibrated_timing.h"
+#include "planner/network/pipelined.h"
 #include "schedule/relabelled.h"
 
 #include <lockstep/prediction.h>

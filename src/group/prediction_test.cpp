@@ -1,8 +1,8 @@
 #include "group/stored_calibration_for_tests.h"
 #include "group/thread_world.h"
-#include "planner/calibrated_timing.h"
-#include "planner/price.h"
-#include "planner/tcp_model_for_tests.h"
+#include "planner/calibration/calibrated_timing.h"
+#include "planner/one_host/tcp_model_for_tests.h"
+#include "planner/pricing/price.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "planner/in_force.h"
+#include "planner/calibration/in_force.h"
 #include "schedule/schedule.h"
 
 #include <map>
@@ -15,8 +15,8 @@ namespace lockstep::detail {
 /// loaded.
 class Schedules {
  public:
-  /// "auto" is what follows from this calibration (planner/in_force.h); throws as selection_in_force(). `hosts` says on
-  /// which host each rank is (ScheduleRequest::hosts).
+  /// "auto" is what follows from this calibration (planner/calibration/in_force.h); throws as selection_in_force().
+  /// `hosts` says on which host each rank is (ScheduleRequest::hosts).
   Schedules(int ranks, Medium medium, std::vector<int> hosts, const JobCalibration& calibration);
 
   /// A small number that stands for what the caller typed: the same text, the same number. Allocates for a new text

@@ -1,7 +1,7 @@
 // What "auto" stands for; group_test.cpp runs schedules of every name.
 #include "group/schedules.h"
 #include "algorithms/catalog.h"
-#include "planner/selection.h"
+#include "planner/selection/selection.h"
 #include "transport/shm/letterbox.h"
 
 #include <gtest/gtest.h>

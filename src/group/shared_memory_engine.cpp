@@ -1,5 +1,5 @@
 #include "group/engine.h"
-#include "planner/machine.h"
+#include "planner/one_host/machine.h"
 #include "runtime/letter_operation.h"
 #include "runtime/shared_memory_operation.h"
 #include "runtime/staging_ring.h"

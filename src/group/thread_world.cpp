@@ -1,7 +1,7 @@
 #include "group/thread_world.h"
 
 #include "group/group_state.h"
-#include "planner/in_force.h"
+#include "planner/calibration/in_force.h"
 #include "transport/shm/thread_host.h"
 #include "transport/tcp/thread_host.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "group/engine.h"
-#include "planner/selection.h"
+#include "planner/medium.h"
 
 #include <lockstep/world.h>
 

@@ -6,7 +6,7 @@
 #include "group/tcp_request.h"
 #include "group/thread_world.h"
 #include "group/transport_choice.h"
-#include "planner/in_force.h"
+#include "planner/calibration/in_force.h"
 #include "topology/host_id.h"
 #include "transport/mpi/mpi_transport.h"
 #include "transport/shm/join.h"

@@ -1,8 +1,8 @@
 #include "study/cost_model.h"
 
-#include "planner/calibrated_timing.h"
-#include "planner/pipelined.h"
-#include "planner/price.h"
+#include "planner/calibration/calibrated_timing.h"
+#include "planner/network/pipelined.h"
+#include "planner/pricing/price.h"
 
 #include <fmt/format.h>
 #include <lockstep/error.h>

@@ -1,7 +1,7 @@
 #include "study/cost_model.h"
 
-#include "planner/calibrated_timing.h"
-#include "planner/price.h"
+#include "planner/calibration/calibrated_timing.h"
+#include "planner/pricing/price.h"
 
 #include <gtest/gtest.h>
 #include <lockstep/error.h>

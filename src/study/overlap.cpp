@@ -1,6 +1,6 @@
 #include "study/overlap.h"
 
-#include "planner/host_work.h"
+#include "planner/one_host/host_work.h"
 #include "schedule/text.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/scratch_folder.h"
-#include "planner/calibration.h"
+#include "planner/calibration/calibration.h"
 #include "study/children.h"
 #include "study/records.h"
 #include "study/shaped_network.h"

@@ -5,7 +5,7 @@
 // joined by " + ", each with "on P" ranks and "of N" bytes if not p and n. In ```volume blocks the same, for the most
 // bytes that one rank sends; "wrong: " before a line says that it is a misprint.
 #include "algorithms/catalog.h"
-#include "planner/price.h"
+#include "planner/pricing/price.h"
 #include "schedule/text.h"
 #include "tests/cost/formula.h"
 

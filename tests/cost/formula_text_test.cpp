@@ -6,8 +6,8 @@
 #include "tests/cost/formula_text.h"
 
 #include "algorithms/catalog.h"
-#include "planner/closed_form.h"
-#include "planner/price.h"
+#include "planner/network/closed_form.h"
+#include "planner/pricing/price.h"
 #include "schedule/text.h"
 
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 // runs it, and a test compares what it writes with what is in the repository.
 #include "algorithms/catalog.h"
 #include "base/atomic_file.h"
-#include "planner/closed_form.h"
+#include "planner/network/closed_form.h"
 #include "schedule/drawing.h"
 #include "schedule/promise.h"
 #include "schedule/proof.h"
@@ -123,7 +123,7 @@ std::string in_this_pages_letters(std::string_view formula) {
   return text;
 }
 
-/// The time of each collective, as the closed forms (planner/closed_form.h) say it.
+/// The time of each collective, as the closed forms (planner/network/closed_form.h) say it.
 std::string time_table(const Algorithm& algorithm) {
   std::string table = "\n| collective | time |\n| --- | --- |\n";
   for (const Collective collective : algorithm.collectives) {

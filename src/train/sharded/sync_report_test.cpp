@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "group/thread_world.h"
-#include "planner/count.h"
-#include "planner/price.h"
+#include "planner/network/count.h"
+#include "planner/pricing/price.h"
 #include "train/test_model.h"
 
 namespace lockstep {

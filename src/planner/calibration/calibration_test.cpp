@@ -1,0 +1,119 @@
+#include "planner/calibration/calibration.h"
+
+#include "algorithms/catalog.h"
+#include "base/atomic_file.h"
+#include "planner/one_host/tcp_model_for_tests.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <lockstep/error.h>
+
+#include <cstdlib>
+
+namespace lockstep {
+
+namespace {
+
+/// Turns are dear and bytes cheap, or the other way round.
+Calibration with(double turn_s, double accessed_s, double fetched_s) {
+  Calibration calibration{
+      .machine = {.processor = "test", .cores = 4, .memory_bytes = 1e9},
+      .shm = {},
+      .memory_bytes_per_second = 1e10,
+      .held_back = {.sizes = {.median = 0.05, .worst = 0.2}, .ranks = {.median = 0.1, .worst = 0.3}},
+      .samples = {
+          {.algorithm = "ring", .ranks = 2, .bytes = 4, .seconds = 1e-6, .other_state_s = 3e-6, .predicted_s = 2e-6}}};
+  calibration.shm.seconds[HostCosts::kSwitch] = turn_s;
+  calibration.shm.seconds[HostCosts::kProgress] = turn_s;
+  calibration.shm.seconds[HostCosts::kByte] = accessed_s;
+  calibration.shm.seconds[HostCosts::kFetchedByte] = fetched_s;
+  return calibration;
+}
+
+}  // namespace
+
+TEST(Calibration, ComesBackFromItsJson) {
+  Calibration written = with(1e-6, 1e-10, 3e-10);
+  written.selections[4] = Selection::parse("all_reduce: 0-4KiB tree, 4KiB- ring", "four");
+  written.tcp.model = tcp_model_for_tests(4);
+  written.tcp.held_back.ranks = {.median = 0.1, .worst = 0.4};
+  written.tcp.samples = {{.algorithm = "tree", .ranks = 4, .bytes = 8, .seconds = 1e-5}};
+  const Calibration read = parse_calibration(to_json(written), "written");
+  EXPECT_EQ(read.machine, written.machine);
+  EXPECT_EQ(read.shm.seconds.values, written.shm.seconds.values);
+  EXPECT_EQ(read.held_back.sizes.worst, 0.2);
+  EXPECT_EQ(read.held_back.ranks.worst, 0.3);
+  EXPECT_EQ(read.selections, written.selections);
+  ASSERT_EQ(read.samples.size(), 1U);
+  EXPECT_EQ(read.samples[0].algorithm, "ring");
+  EXPECT_EQ(read.samples[0].other_state_s, 3e-6);
+  EXPECT_EQ(read.samples[0].predicted_s, 2e-6);
+  EXPECT_EQ(read.tcp.model.seconds.values, written.tcp.model.seconds.values);
+  EXPECT_EQ(read.tcp.model.cores, 2);
+  EXPECT_EQ(read.tcp.model.most_ranks, 4);
+  EXPECT_EQ(read.tcp.held_back.ranks.worst, 0.4);
+  ASSERT_EQ(read.tcp.samples.size(), 1U);
+  EXPECT_EQ(read.tcp.samples[0].ranks, 4);
+}
+
+TEST(Calibration, WhatIsNoneIsRefusedWithWhatToDo) {
+  for (const char* text : {"", "{}", "[]", R"({"version":1})", R"({"version":2,"machine":3})"}) {
+    try {
+      (void)parse_calibration(text, "file.json");
+      FAIL() << text;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kRefused);
+      EXPECT_THAT(error.what(), testing::StartsWith("file.json is no calibration ("));
+      EXPECT_THAT(error.what(), testing::HasSubstr("`lockstep calibrate`"));
+    }
+  }
+}
+
+TEST(Calibration, TcpOnNoCoreIsRefused) {
+  Calibration calibration = with(1e-6, 1e-10, 1e-10);
+  calibration.tcp.model.cores = 0;
+  try {
+    (void)parse_calibration(to_json(calibration), "file.json");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kRefused);
+    EXPECT_THAT(error.what(), testing::HasSubstr("TCP was measured on no core"));
+  }
+}
+
+TEST(Calibration, IsFoundForItsMachineOnly) {
+  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "lockstep_calibration_test";
+  ASSERT_EQ(::setenv("XDG_CACHE_HOME", folder.c_str(), 1), 0);
+  EXPECT_EQ(calibration_file(), folder / "lockstep" / "calibration.json");
+  const Calibration calibration = with(1e-6, 1e-10, 1e-10);
+  EXPECT_FALSE(stored_calibration(calibration.machine).has_value());
+  std::filesystem::create_directories(folder / "lockstep");
+  write_file_atomically(folder / "lockstep" / "calibration.json", to_json(calibration));
+  EXPECT_TRUE(stored_calibration(calibration.machine).has_value());
+  Machine other = calibration.machine;
+  other.cores = 3;
+  EXPECT_FALSE(stored_calibration(other).has_value());
+  std::filesystem::remove_all(folder);
+  ASSERT_EQ(::unsetenv("XDG_CACHE_HOME"), 0);
+}
+
+TEST(Calibration, TellsWhatWasHeldBackInWords) {
+  HeldBack held_back{.sizes = {.median = 0.03, .worst = 0.3}, .ranks = {}};
+  EXPECT_EQ(to_text(held_back), "sizes with a median error of 3 %, at worst 30 %");
+  held_back.ranks = {.median = 0.09, .worst = 0.48};
+  EXPECT_EQ(to_text(held_back),
+            "sizes with a median error of 3 %, at worst 30 %; numbers of ranks with 9 %, at worst 48 %");
+}
+
+TEST(Calibration, AStoredSelectionIsForItsRanksAndTheNextMore) {
+  Calibration calibration = with(1e-6, 1e-10, 1e-10);
+  EXPECT_EQ(stored_selection(calibration, 4), built_in_selection(4)) << "nothing is stored";
+  const Selection of_four = Selection::parse("all_reduce: 0- tree", "four");
+  calibration.selections[4] = of_four;
+  EXPECT_EQ(stored_selection(calibration, 3), built_in_selection(3));
+  EXPECT_EQ(stored_selection(calibration, 4), of_four);
+  EXPECT_EQ(stored_selection(calibration, 7), of_four);
+  EXPECT_EQ(stored_selection(calibration, kMostSelectedRanks + 1), built_in_selection(kMostSelectedRanks + 1));
+}
+
+}  // namespace lockstep

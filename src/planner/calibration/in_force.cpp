@@ -1,0 +1,85 @@
+#include "planner/calibration/in_force.h"
+
+#include "base/digest.h"
+#include "base/environment.h"
+#include "planner/selection/measured_selection.h"
+#include "schedule/relabelled.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <lockstep/error.h>
+
+#include <algorithm>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace lockstep {
+
+namespace {
+
+/// A model that predicts worse than this what it has not seen chooses worse than the built-in selection.
+constexpr double kMostTrustedError = 0.10;
+
+void take_over(const Selection& measured, int ranks, SelectionInForce& result) {
+  if (measured.collectives().empty()) return;
+  std::vector<std::string_view> names;
+  for (const Collective collective : measured.collectives()) names.push_back(to_string(collective));
+  result.selection.override_with(measured);
+  result.source += fmt::format("; as measured here on {} ranks: {}", ranks, fmt::join(names, ", "));
+}
+
+/// Of ranks that share memory.
+void follow_predictions(const Calibration& calibration, int ranks, SelectionInForce& result) {
+  const auto& [sizes, numbers_of_ranks] = calibration.held_back;
+  const double error = std::max(sizes.median, numbers_of_ranks.median);
+  const bool is_trusted = error <= kMostTrustedError;
+  if (is_trusted && has_selection(calibration, ranks)) {
+    result = {stored_selection(calibration, ranks), "calibrated here"};
+  } else if (!is_trusted) {
+    result.source += fmt::format(", since the calibration here is {:.0f} % wrong in the median, more than {:.0f} %",
+                                 100 * error, 100 * kMostTrustedError);
+  }
+}
+
+}  // namespace
+
+JobCalibration job_calibration() {
+  JobCalibration job;
+  try {
+    if (auto stored = stored_calibration(this_machine())) {
+      job.digest = digest_of(to_json(*stored));
+      job.calibration = std::make_shared<const Calibration>(*std::move(stored));
+    }
+  } catch (const Error& error) {
+    // No job fails, and no calibration either, because of what an older version or a full disk left in a cache.
+    job.fault = error.what();
+  }
+  return job;
+}
+
+SelectionInForce selection_in_force(int ranks, Medium medium, const std::vector<int>& hosts,
+                                    const JobCalibration& followed) {
+  SelectionInForce result{built_in_selection(ranks, medium, hosts), "built in"};
+  const bool one_host = ranks_of_hosts(hosts).size() < 2;
+  if (medium != Medium::kMpi && one_host) {
+    if (!followed.fault.empty()) result.source += fmt::format(", since {}", followed.fault);
+    if (followed.calibration) {
+      const bool in_memory = medium == Medium::kSharedMemory;
+      const Calibration& calibration = *followed.calibration;
+      if (in_memory) follow_predictions(calibration, ranks, result);
+      const auto& samples = in_memory ? calibration.samples : calibration.tcp.samples;
+      take_over(measured_selection(samples, ranks, medium), ranks, result);
+    }
+  }
+  // Of plain memory, where it was not measured.
+  result.selection.take_plain_from(built_in_selection(ranks, medium, hosts));
+  if (const auto text = environment(kAlgorithmsVariable)) {
+    result.selection.override_with(Selection::parse(*text, kAlgorithmsVariable));
+    result.source += std::string(", then ") + kAlgorithmsVariable;
+  }
+  return result;
+}
+
+}  // namespace lockstep

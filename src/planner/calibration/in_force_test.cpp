@@ -1,0 +1,126 @@
+#include "planner/calibration/in_force.h"
+
+#include "base/atomic_file.h"
+#include "planner/calibration/calibration.h"
+#include "planner/calibration/predicted_selection.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <lockstep/error.h>
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace lockstep {
+
+/// With a cache of its own, so that what is calibrated on this machine does not matter.
+class InForce : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::create_directories(file().parent_path());
+    ASSERT_EQ(::setenv("XDG_CACHE_HOME", folder_.c_str(), 1), 0);
+    ASSERT_EQ(::unsetenv("LOCKSTEP_ALGORITHMS"), 0);
+  }
+  void TearDown() override {
+    std::filesystem::remove_all(folder_);
+    ASSERT_EQ(::unsetenv("XDG_CACHE_HOME"), 0);
+    ASSERT_EQ(::unsetenv("LOCKSTEP_ALGORITHMS"), 0);
+  }
+  std::filesystem::path file() const { return folder_ / "lockstep" / "calibration.json"; }
+
+  std::filesystem::path folder_ =
+      std::filesystem::path(testing::TempDir()) / ("lockstep_in_force_test_" + std::to_string(::getpid()));
+};
+
+TEST_F(InForce, WithoutAnythingItIsBuiltIn) {
+  const SelectionInForce found = selection_in_force(4);
+  EXPECT_EQ(found.source, "built in");
+  EXPECT_EQ(found.selection, built_in_selection(4));
+}
+
+TEST_F(InForce, ACacheThatCannotBeLookedIntoIsNone) {
+  ASSERT_EQ(::setenv("XDG_CACHE_HOME", ("/" + std::string(5000, 'x')).c_str(), 1), 0);  // too long to be looked up
+  EXPECT_EQ(selection_in_force(4).source, "built in");
+}
+
+TEST_F(InForce, OfMoreRanksThanAreSelectedItIsBuiltIn) {
+  Calibration calibration{.machine = this_machine(), .shm = {}, .held_back = {}, .samples = {}};
+  calibration.selections[4] = built_in_selection(4);
+  write_file_atomically(file(), to_json(calibration));
+  EXPECT_EQ(selection_in_force(8).source, "calibrated here");
+  EXPECT_EQ(selection_in_force(2).source, "built in") << "none is stored for so few";
+  EXPECT_EQ(selection_in_force(kMostSelectedRanks + 1).source, "built in");
+}
+
+TEST_F(InForce, TheEnvironmentOverridesWhatItNames) {
+  ASSERT_EQ(::setenv("LOCKSTEP_ALGORITHMS", "all_reduce: 0-64 tree, 64- ring", 1), 0);
+  const SelectionInForce found = selection_in_force(4);
+  EXPECT_EQ(found.source, "built in, then LOCKSTEP_ALGORITHMS");
+  EXPECT_EQ(select(found.selection, Collective::kAllReduce, 63), "tree");
+  EXPECT_EQ(select(found.selection, Collective::kAllReduce, 64), "ring");
+  EXPECT_EQ(select(found.selection, Collective::kBroadcast, 64),
+            select(built_in_selection(4), Collective::kBroadcast, 64));
+  EXPECT_EQ(select(found.selection, Collective::kAllReduce, 64, MemoryKind::kPlain), "ring");
+  ASSERT_EQ(::setenv("LOCKSTEP_ALGORITHMS", "all_reduce: rign", 1), 0);
+  EXPECT_THROW(selection_in_force(4), Error);
+}
+
+TEST_F(InForce, WhatWasMeasuredHereIsUsedHere) {
+  Calibration calibration{.machine = this_machine(), .shm = {}, .held_back = {}, .samples = {}};
+  calibration.shm.seconds[HostCosts::kSwitch] = 1;  // only turns cost anything
+  calibration.selections[4] = predicted_selection(calibration, 4);
+  write_file_atomically(file(), to_json(calibration));
+  const SelectionInForce found = selection_in_force(4);
+  EXPECT_EQ(found.source, "calibrated here");
+  EXPECT_EQ(selection_in_force(4, Medium::kTcp).selection, built_in_selection(4, Medium::kTcp))
+      << "nothing was measured of that";
+  Selection expected = predicted_selection(calibration, 4);
+  expected.take_plain_from(built_in_selection(4));
+  EXPECT_EQ(found.selection, expected);
+  calibration.samples.push_back(
+      {.collective = Collective::kAllReduce, .algorithm = "tree", .ranks = 4, .bytes = 4, .seconds = 1, .job = {}});
+  write_file_atomically(file(), to_json(calibration));
+  EXPECT_EQ(selection_in_force(4).source, "calibrated here; as measured here on 4 ranks: all_reduce");
+  EXPECT_EQ(select(selection_in_force(4).selection, Collective::kAllReduce, 1 << 20), "tree");
+  EXPECT_EQ(select(selection_in_force(4).selection, Collective::kAllReduce, 1 << 20, MemoryKind::kPlain), "direct")
+      << "it is registered memory that is measured";
+  EXPECT_EQ(selection_in_force(5).source, "calibrated here") << "with 5 nothing was measured";
+  calibration.samples.clear();
+  calibration.held_back.ranks.median = 0.18;
+  write_file_atomically(file(), to_json(calibration));
+  EXPECT_EQ(selection_in_force(4).selection, built_in_selection(4));
+  EXPECT_EQ(selection_in_force(4).source,
+            "built in, since the calibration here is 18 % wrong in the median, more than 10 %");
+  calibration.held_back = {};
+  calibration.machine.processor = "another";
+  write_file_atomically(file(), to_json(calibration));
+  EXPECT_EQ(selection_in_force(4).source, "built in");
+}
+
+TEST_F(InForce, OverTcpWhatWasMeasuredOnThisHostIsUsedOnOneHost) {
+  Calibration calibration{.machine = this_machine(), .shm = {}, .held_back = {}, .samples = {}};
+  calibration.tcp.samples.push_back(
+      {.collective = Collective::kAllReduce, .algorithm = "tree", .ranks = 4, .bytes = 4, .seconds = 1, .job = {}});
+  write_file_atomically(file(), to_json(calibration));
+  const SelectionInForce found = selection_in_force(4, Medium::kTcp);
+  EXPECT_EQ(found.source, "built in; as measured here on 4 ranks: all_reduce");
+  EXPECT_EQ(select(found.selection, Collective::kAllReduce, 1 << 20), "tree");
+  for (const auto& [ranks, medium, hosts] :
+       {std::tuple{4, Medium::kSharedMemory, std::vector<int>{}}, std::tuple{4, Medium::kMpi, std::vector<int>{}},
+        std::tuple{5, Medium::kTcp, std::vector<int>{}}, std::tuple{4, Medium::kTcp, std::vector<int>{0, 0, 1, 1}}}) {
+    EXPECT_EQ(selection_in_force(ranks, medium, hosts).selection, built_in_selection(ranks, medium, hosts));
+  }
+}
+
+TEST_F(InForce, ACalibrationThatCannotBeReadIsNamedAndNotUsed) {
+  write_file_atomically(file(), "{}");
+  const SelectionInForce found = selection_in_force(4);
+  EXPECT_EQ(found.selection, built_in_selection(4));
+  EXPECT_THAT(found.source, testing::StartsWith("built in, since " + file().string() + " is no calibration ("));
+}
+
+}  // namespace lockstep

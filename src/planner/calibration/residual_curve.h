@@ -1,0 +1,35 @@
+#pragma once
+
+#include "planner/one_host/sample.h"
+#include "schedule/schedule.h"
+
+#include <map>
+#include <vector>
+
+namespace lockstep {
+
+/// What a model is wrong by for one schedule, from where that was measured: the logarithm of measured over predicted
+/// seconds, by the logarithm of the bytes, between two sizes by interpolation; before the first and beyond the last it
+/// stays what it is there.
+///
+/// It is known of what the catalogue builds: an algorithm's schedule, whole, for ranks of one host. Of a number of
+/// ranks that was not measured so much is known as the next fewer and the next more both say: the smaller of their
+/// logarithms, and nothing where one says more and the other less (minmod, Roe 1986). Of anything else, as of a
+/// schedule from a file, nothing is known, and the factor is 1.
+class ResidualCurve {
+ public:
+  ResidualCurve() = default;
+  /// From samples on registered memory that say what the model predicts for them (Sample::predicted_s).
+  ResidualCurve(const std::vector<Sample>& samples, const Schedule& schedule);
+
+  /// What the model's prediction is to be multiplied by.
+  double factor(double bytes) const;
+
+ private:
+  using Points = std::map<double, double>;  ///< ln(measured / predicted) by ln(bytes)
+  static double at(const Points& points, double log_bytes);
+
+  Points points_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,69 @@
+#include "planner/calibration/residual_curve.h"
+
+#include "algorithms/catalog.h"
+#include "schedule/segmented.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+namespace lockstep {
+
+namespace {
+
+Sample ring_sample(int ranks, double bytes, double measured_s, double predicted_s) {
+  return {.algorithm = "ring", .ranks = ranks, .bytes = bytes, .seconds = measured_s, .predicted_s = predicted_s};
+}
+
+Schedule ring(int ranks) { return find_algorithm("ring").build({.ranks = ranks}); }
+
+/// Of 2 ranks the model is right at 1 KiB and says half at 64 KiB; of 4 it says a quarter at both.
+const std::vector<Sample>& samples() {
+  static const std::vector<Sample> kSamples{ring_sample(2, 1 << 10, 1, 1), ring_sample(2, 1 << 16, 8, 4),
+                                            ring_sample(4, 1 << 10, 4, 1), ring_sample(4, 1 << 16, 8, 2)};
+  return kSamples;
+}
+
+}  // namespace
+
+TEST(ResidualCurve, IsTheErrorWhereItWasMeasuredAndBetweenByLogarithms) {
+  const ResidualCurve curve(samples(), ring(2));
+  EXPECT_DOUBLE_EQ(curve.factor(1 << 10), 1);
+  EXPECT_DOUBLE_EQ(curve.factor(1 << 16), 2);
+  EXPECT_DOUBLE_EQ(curve.factor(1 << 13), std::sqrt(2.0));
+  EXPECT_DOUBLE_EQ(curve.factor(4), 1) << "as at the least";
+  EXPECT_DOUBLE_EQ(curve.factor(1 << 26), 2) << "as at the most";
+  EXPECT_DOUBLE_EQ(curve.factor(0), 1);
+}
+
+TEST(ResidualCurve, OfANumberOfRanksBetweenTwoIsWhatBothSay) {
+  const ResidualCurve curve(samples(), ring(3));
+  EXPECT_DOUBLE_EQ(curve.factor(1 << 10), 1) << "2 ranks say nothing";
+  EXPECT_DOUBLE_EQ(curve.factor(1 << 16), 2) << "of 2 and 4";
+  EXPECT_DOUBLE_EQ(curve.factor(1 << 13), std::sqrt(2.0));
+  const std::vector<Sample> against{ring_sample(2, 1 << 10, 2, 1), ring_sample(4, 1 << 10, 1, 2)};
+  EXPECT_DOUBLE_EQ(ResidualCurve(against, ring(3)).factor(1 << 10), 1) << "one says more, the other less";
+}
+
+TEST(ResidualCurve, OfWhatWasNotMeasuredKnowsNothing) {
+  const auto factor = [](const Schedule& schedule, const std::vector<Sample>& known = samples()) {
+    return ResidualCurve(known, schedule).factor(1 << 16);
+  };
+  EXPECT_EQ(factor(ring(5)), 1) << "more ranks";
+  EXPECT_EQ(factor(find_algorithm("tree").build({.ranks = 2})), 1);
+  EXPECT_EQ(factor(find_algorithm("ring").build({.collective = Collective::kAllGather, .ranks = 2})), 1);
+  EXPECT_EQ(factor(segmented(ring(4), 2)), 1) << "a pipeline of it";
+  Schedule file = find_algorithm("tree").build({.ranks = 4});
+  file.name = "ring";
+  EXPECT_EQ(factor(file), 1) << "a file may give itself any name";
+  file.name = "mine";
+  EXPECT_EQ(factor(file), 1);
+  Sample plain = ring_sample(2, 1 << 16, 8, 4);
+  plain.memory = MemoryKind::kPlain;
+  EXPECT_EQ(factor(ring(2), {plain}), 1);
+  EXPECT_EQ(factor(ring(2), {ring_sample(2, 1 << 16, 8, 0)}), 1) << "no prediction";
+  EXPECT_EQ(ResidualCurve().factor(1 << 16), 1);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,111 @@
+#include "planner/one_host/host_caches.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace lockstep {
+
+namespace {
+
+/// Of a processor that does not say how large its first cache is.
+constexpr double kUsualFirst = 48 << 10;
+/// What another core wrote just now is still in its first cache, or on its way from there.
+constexpr double kWrittenFrom = 40 << 10;
+constexpr double kWrittenTo = 96 << 10;
+
+double first_cache(const Machine& machine) {
+  return machine.cache_bytes_first > 0 ? machine.cache_bytes_first : kUsualFirst;
+}
+
+/// From 0 to 1 between two logarithms.
+double ramp(double at, double from, double to) { return std::clamp((at - from) / (to - from), 0.0, 1.0); }
+
+}  // namespace
+
+HostCaches::HostCaches(const Machine& machine, int cores, std::size_t blocks, double block_bytes)
+    : block_bytes_(block_bytes),
+      own_bytes_(std::max(4 * first_cache(machine), machine.cache_bytes_a_core)),
+      blocks_(blocks),
+      held_(static_cast<std::size_t>(cores) * blocks, kNotHeld),
+      cores_(static_cast<std::size_t>(cores), ReuseDistance(blocks)) {
+  // Of a shared cache other machines on the host have their part, so that it is lost little by little.
+  const double shared = std::max(2 * own_bytes_, machine.cache_bytes_shared / 4);
+  // A ramp begins where some of a working set is lost.
+  const double first = first_cache(machine);
+  const std::array<double, HostCosts::kLevels> from{first * 2 / 3, own_bytes_ / 2, own_bytes_, shared, 2 * shared};
+  const std::array<double, HostCosts::kLevels> to{2 * first, own_bytes_, 2 * own_bytes_, 2 * shared, 4 * shared};
+  for (std::size_t level = 0; level < HostCosts::kLevels; ++level) {
+    rises_from_[level] = std::log(from[level]);
+    rises_to_[level] = std::log(to[level]);
+  }
+}
+
+void HostCaches::pass(int core, const std::vector<Access>& accesses, HostCosts& costs) {
+  for (const Access& access : accesses) {
+    if (access.writes && !access.reads && access.past_caches) {
+      costs[HostCosts::kStreamedByte] += block_bytes_;
+    } else {
+      bring(core, access.block, costs);
+    }
+  }
+  for (const Access& access : accesses) {
+    if (access.writes) {
+      if (!access.past_caches) take_back(core, access.block, costs);
+      write(core, access.block, access.past_caches);
+    } else {
+      held(core, access.block) = blocks_[access.block].version;
+      cores_[static_cast<std::size_t>(core)].touch(access.block);
+    }
+  }
+}
+
+void HostCaches::bring(int core, std::size_t block, HostCosts& costs) {
+  const auto [version, writer] = blocks_[block];
+  const bool is_own = held(core, block) == version || writer == core || writer == kMemory;
+  const auto& touched_by = cores_[static_cast<std::size_t>(is_own ? core : writer)];
+  const double distance = block_bytes_ * touched_by.of(block);
+  if (is_own) return add_own(distance, 1, costs);
+  // What the writer's own cache no longer holds comes from where everybody's data is.
+  const double at = std::log(std::max(1.0, distance));
+  const double lost = ramp(at, std::log(own_bytes_ / 2), std::log(own_bytes_));
+  costs[HostCosts::kFetchedByte] += block_bytes_ * (1 - lost);
+  costs[HostCosts::kJustWrittenByte] += block_bytes_ * (1 - ramp(at, std::log(kWrittenFrom), std::log(kWrittenTo)));
+  if (lost > 0) add_own(distance, lost, costs);
+}
+
+/// What one core wrote and another has read since is not to be written again before the other's copy is gone. Who reads
+/// and then writes itself was given it as its own.
+void HostCaches::take_back(int core, std::size_t block, HostCosts& costs) {
+  const auto [version, writer] = blocks_[block];
+  double nearest = ReuseDistance::kNever;
+  for (int other = 0; other < static_cast<int>(cores_.size()); ++other) {
+    if (other == core || other == writer || held(other, block) != version) continue;
+    nearest = std::min(nearest, block_bytes_ * cores_[static_cast<std::size_t>(other)].of(block));
+  }
+  const double at = std::log(std::max(1.0, nearest));
+  costs[HostCosts::kSharedWriteByte] += block_bytes_ * (1 - ramp(at, rises_from_.back(), rises_to_.back()));
+  costs[HostCosts::kSharedWriteOwnByte] += block_bytes_ * (1 - ramp(at, rises_from_[2], rises_to_[2]));
+}
+
+void HostCaches::add_own(double distance_bytes, double share, HostCosts& costs) const {
+  const double at = std::log(std::max(1.0, distance_bytes));
+  for (std::size_t level = 0; level < HostCosts::kLevels; ++level) {
+    const double beyond = ramp(at, rises_from_[level], rises_to_[level]);
+    if (beyond == 0) return;
+    costs[HostCosts::kFirstLevel + level] += share * beyond * block_bytes_;
+  }
+}
+
+void HostCaches::write(int core, std::size_t block, bool past_caches) {
+  Block& written = blocks_[block];
+  ++written.version;
+  written.writer = past_caches ? kMemory : static_cast<std::int16_t>(core);
+  for (std::size_t other = 0; other < cores_.size(); ++other) {
+    if (past_caches || other != static_cast<std::size_t>(core)) cores_[other].drop(block);
+  }
+  if (past_caches) return;
+  held(core, block) = written.version;
+  cores_[static_cast<std::size_t>(core)].touch(block);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,128 @@
+#include "planner/one_host/host_caches.h"
+
+#include "planner/one_host/machine_for_tests.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+namespace lockstep {
+
+namespace {
+
+constexpr double kBlock = 64 << 10;
+
+/// Two cores and blocks of 64 KiB: 16 of them fill a core's own cache, 512 the shared one.
+class Host {
+ public:
+  explicit Host(std::size_t blocks) : caches_(machine_for_tests(), 2, blocks, kBlock) {}
+
+  /// What it costs to touch these blocks one after the other.
+  HostCosts read(int core, std::size_t first, std::size_t count) { return pass(core, first, count, {.reads = true}); }
+  HostCosts write(int core, std::size_t first, std::size_t count) { return pass(core, first, count, {.writes = true}); }
+  HostCosts stream(int core, std::size_t first, std::size_t count) {
+    return pass(core, first, count, {.writes = true}, true);
+  }
+
+ private:
+  struct Kind {
+    bool reads = false;
+    bool writes = false;
+  };
+  HostCosts pass(int core, std::size_t first, std::size_t count, Kind kind, bool past_caches = false) {
+    HostCosts costs;
+    for (std::size_t block = first; block < first + count; ++block) {
+      caches_.pass(core, {{.block = block, .reads = kind.reads, .writes = kind.writes, .past_caches = past_caches}},
+                   costs);
+    }
+    return costs;
+  }
+
+  HostCaches caches_;
+};
+
+double sum(const HostCosts& costs) { return std::accumulate(costs.values.begin(), costs.values.end(), 0.0); }
+
+}  // namespace
+
+TEST(HostCaches, WhatACoreHadJustNowCostsNothingMore) {
+  Host host(1);
+  (void)host.read(0, 0, 1);
+  EXPECT_EQ(sum(host.read(0, 0, 1)), 0);
+  EXPECT_EQ(sum(host.write(0, 0, 1)), 0);
+}
+
+TEST(HostCaches, AByteCostsByWhatWasTouchedSince) {
+  const auto reads_again = [](std::size_t blocks) {
+    Host host(blocks);
+    (void)host.read(0, 0, blocks);
+    return host.read(0, 0, blocks);
+  };
+  const double in_own = 7 * kBlock;  // with half a block for itself the distance is below half of the own cache
+  EXPECT_EQ(reads_again(7)[HostCosts::kFirstLevel], in_own);
+  EXPECT_EQ(reads_again(7)[HostCosts::kFirstLevel + 1], 0);
+  EXPECT_EQ(reads_again(40)[HostCosts::kFirstLevel + 2], 40 * kBlock) << "twice the own cache, and more";
+  EXPECT_EQ(reads_again(40)[HostCosts::kFirstLevel + 3], 0);
+  EXPECT_EQ(reads_again(600)[HostCosts::kFirstLevel + 4], 600 * kBlock) << "more than the shared cache";
+}
+
+TEST(HostCaches, WhatAnotherCoreWroteIsFetchedOnce) {
+  Host host(2);
+  (void)host.write(1, 0, 1);
+  const HostCosts first = host.read(0, 0, 1);
+  EXPECT_EQ(first[HostCosts::kFetchedByte], kBlock);
+  EXPECT_GT(first[HostCosts::kJustWrittenByte], 0);
+  EXPECT_EQ(sum(host.read(0, 0, 1)), 0) << "both hold it now";
+  (void)host.write(1, 0, 1);
+  (void)host.write(1, 1, 1);
+  const HostCosts second = host.read(0, 0, 1);
+  EXPECT_EQ(second[HostCosts::kFetchedByte], kBlock) << "the writer's is the only one again";
+  EXPECT_EQ(second[HostCosts::kJustWrittenByte], 0) << "it wrote more than its first cache holds";
+}
+
+TEST(HostCaches, WhatItsWriterLostComesFromWhereAllDataIs) {
+  Host host(100);
+  (void)host.write(1, 0, 100);
+  const HostCosts costs = host.read(0, 0, 1);
+  EXPECT_EQ(costs[HostCosts::kFetchedByte], 0);
+  EXPECT_EQ(costs[HostCosts::kFirstLevel + 2], kBlock);
+}
+
+TEST(HostCaches, WhatAnotherCoreHasReadIsTakenBackBeforeItIsWritten) {
+  Host host(2);
+  (void)host.write(0, 0, 1);
+  EXPECT_EQ(host.write(0, 0, 1)[HostCosts::kSharedWriteByte], 0) << "nobody has read it";
+  (void)host.read(1, 0, 1);
+  EXPECT_EQ(host.stream(0, 0, 1)[HostCosts::kSharedWriteByte], 0) << "memory is not asked";
+  (void)host.write(0, 0, 1);
+  (void)host.read(1, 0, 1);
+  const HostCosts costs = host.write(0, 0, 1);
+  EXPECT_EQ(costs[HostCosts::kSharedWriteByte], kBlock);
+  EXPECT_EQ(costs[HostCosts::kSharedWriteOwnByte], kBlock);
+  EXPECT_EQ(host.write(0, 0, 1)[HostCosts::kSharedWriteByte], 0) << "only once";
+  (void)host.read(1, 0, 1);
+  EXPECT_EQ(host.write(1, 0, 1)[HostCosts::kSharedWriteByte], 0) << "to its reader it was given";
+}
+
+TEST(HostCaches, ACopyThatIsLostNeedNotBeTakenBack) {
+  const auto take_back_after = [](std::size_t others) {
+    Host host(1 + others);
+    (void)host.write(0, 0, 1);
+    (void)host.read(1, 0, 1 + others);
+    return host.write(0, 0, 1);
+  };
+  EXPECT_EQ(take_back_after(40)[HostCosts::kSharedWriteByte], kBlock);
+  EXPECT_EQ(take_back_after(40)[HostCosts::kSharedWriteOwnByte], 0) << "twice the own cache";
+  EXPECT_EQ(take_back_after(600)[HostCosts::kSharedWriteByte], 0) << "more than the shared cache";
+}
+
+TEST(HostCaches, WhatWasWrittenPastTheCachesComesFromMemory) {
+  Host host(1);
+  (void)host.read(0, 0, 1);
+  const HostCosts written = host.stream(0, 0, 1);
+  EXPECT_EQ(written[HostCosts::kStreamedByte], kBlock);
+  EXPECT_EQ(sum(written), kBlock);
+  EXPECT_EQ(host.read(0, 0, 1)[HostCosts::kFirstLevel + 4], kBlock);
+}
+
+}  // namespace lockstep

@@ -1,0 +1,200 @@
+#include "planner/one_host/host_turns.h"
+
+#include "base/index.h"
+#include "runtime/staging_ring.h"
+
+#include <algorithm>
+
+namespace lockstep {
+
+HostTurns::HostTurns(const std::vector<Plan>& plans, const Host& host, const HostCosts& seconds)
+    : plans_(plans), host_(host), seconds_(seconds), ranks_(plans.size()), cores_(at(host.cores)) {
+  static_assert(StagingRing::kSlots == std::tuple_size_v<decltype(Rank::slot_users)>);
+  for (int core = 0; core < host.cores; ++core) cores_[at(core)].current = first_on_core(core);
+}
+
+HostCosts HostTurns::run(const Length& length, const MoveCosts& move_costs) {
+  length_ = length;
+  const int counted = length.starting + length.counted;
+  operations_ = counted + 1;  // in the end too, whoever is ahead is in the next one
+  ends_.resize(at(operations_));
+  const auto is_over = [&](const Rank& rank) { return rank.operation >= counted; };
+  while (!std::all_of(ranks_.begin(), ranks_.end(), is_over)) {
+    int first = -1;
+    for (int core = 0; core < host_.cores; ++core) {
+      Core& one = cores_[at(core)];
+      if (std::exchange(one.is_stale, false)) one.next = next_of(core);
+      if (one.next && (first < 0 || one.next->seconds < cores_[at(first)].next->seconds)) first = core;
+    }
+    go_on(first, move_costs);
+  }
+  return cost_between(ends_[at(length.starting - 1)], ends_[at(counted - 1)], length.counted);
+}
+
+int HostTurns::ranks_on(int core) const { return first_on_core(core + 1) - first_on_core(core); }
+
+bool HostTurns::is_within_step(int rank) const { return ranks_[at(rank)].move > 0 || ranks_[at(rank)].part > 0; }
+
+void HostTurns::spend(Core& core, HostCosts::Cost cost, double amount) { core.now.spend(cost, amount, seconds_); }
+
+HostTurns::Waiting HostTurns::waiting_of(int number) const {
+  static const std::vector<Plan::Wait> kNothing;
+  const Rank& rank = ranks_[at(number)];
+  const Plan& plan = plans_[at(number)];
+  if (!rank.in_piece) {
+    const auto& user = rank.slot_users[rank.slots_taken % StagingRing::kSlots];
+    if (host_.is_staged && user) return {&plan.after_turning, *user};
+    return {&kNothing, {}};
+  }
+  const Progress piece{rank.operation, rank.piece * plan.ticks};
+  if (rank.position < plan.steps.size()) return {&plan.steps[rank.position].before, piece};
+  return {host_.is_staged ? &kNothing : &plan.after, piece};
+}
+
+/// When all that the rank waits for was shown; nothing if some of it was not yet.
+std::optional<HostTurns::Moment> HostTurns::ready(int rank) const {
+  const auto [waits, since] = waiting_of(rank);
+  Moment last;
+  for (const Plan::Wait& wait : *waits) {
+    const Progress target{since.operation, since.ticks + wait.ticks};
+    const std::vector<Shown>& shown = ranks_[at(wait.peer)].shown;
+    if (shown.empty() || shown.back().progress < target) return std::nullopt;
+    std::size_t first = shown.size() - 1;
+    while (first > 0 && shown[first - 1].progress >= target) --first;
+    if (shown[first].since.seconds > last.seconds) last = shown[first].since;
+  }
+  return last;
+}
+
+std::optional<HostTurns::Next> HostTurns::next_of(int number) const {
+  const Core& core = cores_[at(number)];
+  if (is_within_step(core.current)) return Next{core.now.seconds, core.current, 0, {}};
+  const int ranks = ranks_on(number);
+  const int first = first_on_core(number);
+  std::optional<Next> earliest;
+  double now = core.now.seconds;
+  for (int visits = 0; visits < ranks; ++visits) {
+    const int rank = first + (core.current - first + visits) % ranks;
+    if (ranks_[at(rank)].operation == operations_) continue;
+    if (const auto moment = ready(rank)) {
+      if (moment->seconds <= now) return Next{now, rank, visits, {}};
+      // What is on its way when something else is written joins it, so that the core goes on when it has come.
+      const double seconds = moment->seconds + seconds_[HostCosts::kProgress];
+      if (!earliest || seconds < earliest->seconds) earliest = {seconds, rank, visits, moment};
+    }
+    now += seconds_[HostCosts::kSwitch];
+  }
+  return earliest;
+}
+
+void HostTurns::go_on(int number, const MoveCosts& move_costs) {
+  Core& core = cores_[at(number)];
+  const Next next = *core.next;
+  if (next.woken_by) {
+    if (next.woken_by->seconds > core.now.seconds) core.now = *next.woken_by;
+    // The core looks at one after the other: it comes to this one by half a round late.
+    spend(core, HostCosts::kSwitch, 0.5 * (ranks_on(number) - 1));
+  } else {
+    spend(core, HostCosts::kSwitch, next.visits);
+  }
+  core.current = next.rank;
+  core.is_stale = true;
+  if (!is_within_step(next.rank)) look(number, next.rank);
+  act(next.rank, move_costs);
+  if (is_within_step(next.rank)) return;  // nothing new to see for anybody
+  for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) {
+    for (const Plan::Wait& wait : *waiting_of(rank).waits) {
+      if (wait.peer == next.rank) cores_[at(core_of(rank))].is_stale = true;
+    }
+  }
+}
+
+/// Reads the progress of those it waited for: what a peer on another core has written since crosses once.
+void HostTurns::look(int number, int rank) {
+  Core& core = cores_[at(number)];
+  for (const Plan::Wait& wait : *waiting_of(rank).waits) {
+    if (core_of(wait.peer) == number) continue;
+    const std::vector<Shown>& shown = ranks_[at(wait.peer)].shown;
+    const double come = core.now.seconds + seconds_[HostCosts::kProgress];
+    auto last = shown.end();
+    while (last != shown.begin() && std::prev(last)->since.seconds > come) --last;
+    const Progress progress = last == shown.begin() ? Progress{} : std::prev(last)->progress;
+    const auto [seen, is_new] = core.seen.try_emplace(wait.peer, progress);
+    if (!is_new && seen->second == progress) continue;
+    seen->second = progress;
+    spend(core, HostCosts::kProgress, 1);
+  }
+}
+
+void HostTurns::act(int number, const MoveCosts& move_costs) {
+  Rank& rank = ranks_[at(number)];
+  const Plan& plan = plans_[at(number)];
+  if (!rank.in_piece) {
+    enter_piece(number);
+  } else if (rank.position < plan.steps.size()) {
+    run_part(number, plan.steps[rank.position], move_costs);
+  } else {
+    leave_piece(number);
+  }
+}
+
+/// A part of the step's next move; after the last one the step is done, which is shown.
+void HostTurns::run_part(int number, const Plan::Step& step, const MoveCosts& move_costs) {
+  Rank& rank = ranks_[at(number)];
+  Core& core = cores_[at(core_of(number))];
+  HostCosts costs;
+  const std::size_t taken = rank.slots_taken + StagingRing::kSlots - 1;
+  if (!step.moves.empty()) {
+    const Where where{.rank = number,
+                      .operation = rank.operation,
+                      .piece = rank.piece,
+                      .slot = taken % StagingRing::kSlots,
+                      .turn = taken / StagingRing::kSlots,
+                      .part = rank.part};
+    move_costs(step.moves[rank.move], where, costs);
+    rank.part = (rank.part + 1) % host_.parts;
+    if (rank.part == 0) ++rank.move;
+  }
+  for (std::size_t i = 0; i < HostCosts::kCount; ++i) core.now.spent[i] += costs[i];
+  core.now.seconds += costs * seconds_;
+  if (rank.operation >= length_.starting && rank.operation < length_.starting + length_.counted) {
+    for (std::size_t i = 0; i < HostCosts::kCount; ++i) of_all_cores_[i] += costs[i] / length_.counted;
+  }
+  if (rank.part > 0 || rank.move < step.moves.size()) return;
+  rank.move = 0;
+  show(number, ++rank.position);
+}
+
+void HostTurns::enter_piece(int number) {
+  Rank& rank = ranks_[at(number)];
+  const Plan& plan = plans_[at(number)];
+  if (host_.is_staged) {
+    rank.slot_users[rank.slots_taken++ % StagingRing::kSlots] = Progress{rank.operation, rank.piece * plan.ticks};
+  }
+  if (rank.piece == 0) spend(cores_[at(core_of(number))], HostCosts::kOperation, 1);
+  rank.in_piece = true;
+  rank.position = 0;
+  const bool starts_at_once = !plan.steps.empty() && plan.steps.front().before.empty();
+  if (!starts_at_once) show(number, 0);
+}
+
+void HostTurns::leave_piece(int number) {
+  Rank& rank = ranks_[at(number)];
+  rank.in_piece = false;
+  if (++rank.piece < host_.pieces) return;
+  const Moment& now = cores_[at(core_of(number))].now;
+  Moment& end = ends_[at(rank.operation)];
+  if (now.seconds >= end.seconds) end = now;
+  rank.piece = 0;
+  ++rank.operation;
+}
+
+void HostTurns::show(int number, std::size_t position) {
+  Rank& rank = ranks_[at(number)];
+  const Plan& plan = plans_[at(number)];
+  const Progress progress{rank.operation, rank.piece * plan.ticks + plan.ticks_at(position)};
+  if (!rank.shown.empty() && rank.shown.back().progress >= progress) return;
+  rank.shown.push_back({progress, cores_[at(core_of(number))].now});
+}
+
+}  // namespace lockstep

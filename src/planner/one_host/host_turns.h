@@ -1,0 +1,119 @@
+#pragma once
+
+#include "planner/one_host/host_costs.h"
+#include "planner/one_host/moment.h"
+#include "runtime/plan.h"
+#include "topology/dealing.h"
+
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace lockstep {
+
+/// Lets the plans of all ranks run on cores, in time. A core runs one of its ranks until it has to wait for another,
+/// then looks at its next, in turn; who looks in vain has used its turn up all the same.
+class HostTurns {
+ public:
+  struct Host {
+    bool is_staged = false;
+    int pieces = 1;
+    int parts = 1;  ///< of a move, one after the other: what other cores do meanwhile comes between
+    int cores = 1;  ///< no more than ranks, of which neighbours share one
+  };
+  /// Of which rank a move is, in which operation and piece, through which slot of the staging area that passes, and
+  /// whether this use of it is turned (StagingRing); and which part of the move.
+  struct Where {
+    int rank;
+    int operation;
+    int piece;
+    std::size_t slot;
+    std::uint64_t turn;
+    int part;
+  };
+  /// Adds what a part of a move costs.
+  using MoveCosts = std::function<void(const Plan::Move& move, const Where& where, HostCosts& costs)>;
+
+  /// `plans`, by rank, outlive it. `seconds`: what each cost takes.
+  HostTurns(const std::vector<Plan>& plans, const Host& host, const HostCosts& seconds);
+
+  /// What one operation of those counted costs, along the longest chain of what waited for what. Runs once.
+  HostCosts run(const Length& length, const MoveCosts& move_costs);
+  /// What the moves of one operation of those counted cost on all cores together, waited for or not.
+  const HostCosts& of_all_cores() const { return of_all_cores_; }
+
+ private:
+  using Moment = lockstep::Moment<HostCosts>;
+  struct Progress {
+    int operation = -1;
+    int ticks = 0;
+    auto operator<=>(const Progress&) const = default;
+  };
+  struct Shown {
+    Progress progress;
+    Moment since;
+  };
+  struct Rank {
+    std::vector<Shown> shown;  ///< ascending
+    int operation = 0;
+    int piece = 0;
+    bool in_piece = false;
+    std::size_t position = 0;  ///< in the plan's steps
+    std::size_t move = 0;      ///< in the step
+    int part = 0;              ///< of the move
+    std::size_t slots_taken = 0;
+    std::array<std::optional<Progress>, 2> slot_users;  ///< when the piece began that used a slot last
+  };
+  struct Waiting {
+    const std::vector<Plan::Wait>* waits;
+    Progress since;
+  };
+  /// What a core does next.
+  struct Next {
+    double seconds = 0;
+    int rank = 0;
+    int visits = 0;                  ///< of other ranks before
+    std::optional<Moment> woken_by;  ///< where nobody could go on at once
+  };
+  struct Core {
+    Moment now;
+    int current = 0;               ///< rank that ran last
+    std::map<int, Progress> seen;  ///< of each peer, what this core has read
+    std::optional<Next> next;
+    bool is_stale = true;  ///< `next` may not hold any more
+  };
+
+  int count() const { return static_cast<int>(ranks_.size()); }
+  int core_of(int rank) const { return share_of(rank, count(), host_.cores); }
+  int first_on_core(int core) const { return first_on(core, count(), host_.cores); }
+  int ranks_on(int core) const;
+  bool is_within_step(int rank) const;
+  void spend(Core& core, HostCosts::Cost cost, double amount);
+
+  Waiting waiting_of(int rank) const;
+  std::optional<Moment> ready(int rank) const;
+  std::optional<Next> next_of(int core) const;
+  void go_on(int core, const MoveCosts& move_costs);
+  void look(int core, int rank);
+  void act(int rank, const MoveCosts& move_costs);
+  void run_part(int rank, const Plan::Step& step, const MoveCosts& move_costs);
+  void enter_piece(int rank);
+  void leave_piece(int rank);
+  void show(int rank, std::size_t position);
+
+  const std::vector<Plan>& plans_;
+  Host host_;
+  const HostCosts& seconds_;
+  std::vector<Rank> ranks_;
+  std::vector<Core> cores_;
+  Length length_{};
+  int operations_ = 0;
+  HostCosts of_all_cores_;
+  std::vector<Moment> ends_;  ///< of each operation, on the rank that was the last
+};
+
+}  // namespace lockstep

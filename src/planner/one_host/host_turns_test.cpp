@@ -1,0 +1,93 @@
+#include "planner/one_host/host_turns.h"
+
+#include "algorithms/catalog.h"
+
+#include <gtest/gtest.h>
+
+namespace lockstep {
+
+namespace {
+
+/// Seconds, by hand: everything but these costs nothing.
+HostCosts by_hand(double switch_s, double progress_s, double move_s) {
+  HostCosts seconds;
+  seconds[HostCosts::kSwitch] = switch_s;
+  seconds[HostCosts::kProgress] = progress_s;
+  seconds[HostCosts::kMove] = move_s;
+  return seconds;
+}
+
+HostCosts run(const char* algorithm, int ranks, int cores, const HostCosts& seconds) {
+  const Schedule schedule = find_algorithm(algorithm).build({.ranks = ranks});
+  const bool is_staged = !runs_in_place(schedule);
+  std::vector<Plan> plans;
+  plans.reserve(static_cast<std::size_t>(ranks));
+  for (int rank = 0; rank < ranks; ++rank) {
+    plans.push_back(is_staged ? make_staged_plan(schedule, rank) : make_in_place_plan(schedule, rank));
+  }
+  HostTurns turns(plans, {.is_staged = is_staged, .pieces = 1, .cores = cores}, seconds);
+  return turns.run({2, 4},
+                   [](const Plan::Move&, const HostTurns::Where&, HostCosts& costs) { ++costs[HostCosts::kMove]; });
+}
+
+}  // namespace
+
+TEST(HostTurns, RanksWithACoreEachNeverSwitch) {
+  for (const char* algorithm : {"naive", "star", "direct", "ring", "tree"}) {
+    EXPECT_EQ(run(algorithm, 4, 4, by_hand(1, 1, 1))[HostCosts::kSwitch], 0) << algorithm;
+  }
+}
+
+TEST(HostTurns, OnOneCoreNothingCrosses) {
+  for (const char* algorithm : {"naive", "star", "direct", "ring", "tree"}) {
+    const HostCosts costs = run(algorithm, 4, 1, by_hand(1, 1, 1));
+    EXPECT_EQ(costs[HostCosts::kProgress], 0) << algorithm;
+    EXPECT_GE(costs[HostCosts::kSwitch], 3) << algorithm << ": each of the four must have its turn";
+    EXPECT_EQ(costs[HostCosts::kOperation], 4) << algorithm;
+  }
+}
+
+TEST(HostTurns, AStarsCentreWaitsForAllAndAllForIt) {
+  const HostCosts costs = run("star", 4, 4, by_hand(1, 1, 10));
+  EXPECT_EQ(costs[HostCosts::kMove], 1) << "the one sum";
+  EXPECT_EQ(costs[HostCosts::kProgress], 4) << "of three that have come, and on one of them of the centre's";
+}
+
+TEST(HostTurns, TheLongestChainCountsAndNotTheSumOfAll) {
+  // Each rank of a ring adds three times, the last sum goes to its successor in the same pass, and copies twice.
+  EXPECT_EQ(run("ring", 4, 4, by_hand(0, 0, 1))[HostCosts::kMove], 5);
+  EXPECT_EQ(run("ring", 4, 1, by_hand(0, 0, 1))[HostCosts::kMove], 20);
+}
+
+TEST(HostTurns, WhatAnotherCoreDoesMeanwhileComesBetweenThePartsOfAMove) {
+  const Schedule schedule = find_algorithm("direct").build({.ranks = 2});
+  const std::vector<Plan> plans{make_in_place_plan(schedule, 0), make_in_place_plan(schedule, 1)};
+  const HostCosts seconds = by_hand(0, 0, 1);
+  HostTurns turns(plans, {.is_staged = false, .pieces = 1, .parts = 3, .cores = 2}, seconds);
+  std::vector<std::pair<int, int>> order;  // rank, part
+  const HostCosts costs = turns.run({1, 1}, [&](const Plan::Move&, const HostTurns::Where& where, HostCosts& spent) {
+    ++spent[HostCosts::kMove];
+    if (where.operation == 1) order.emplace_back(where.rank, where.part);
+  });
+  const std::vector<std::pair<int, int>> expected{{0, 0}, {1, 0}, {0, 1}, {1, 1}, {0, 2}, {1, 2}};
+  EXPECT_EQ(order, expected);
+  EXPECT_EQ(costs[HostCosts::kMove], 3) << "one move on each, at the same time";
+}
+
+TEST(HostTurns, AllCoresTogetherDoWhatTheScheduleSays) {
+  const Schedule schedule = find_algorithm("ring").build({.ranks = 4});
+  std::vector<Plan> plans;
+  plans.reserve(4);
+  for (int rank = 0; rank < 4; ++rank) plans.push_back(make_in_place_plan(schedule, rank));
+  std::size_t moves = 0;
+  for (const Plan& plan : plans) {
+    for (const Plan::Step& step : plan.steps) moves += step.moves.size();
+  }
+  const HostCosts seconds = by_hand(1, 1, 1);
+  HostTurns turns(plans, {.is_staged = false, .pieces = 1, .cores = 2}, seconds);
+  (void)turns.run({1, 3},
+                  [](const Plan::Move&, const HostTurns::Where&, HostCosts& costs) { ++costs[HostCosts::kMove]; });
+  EXPECT_DOUBLE_EQ(turns.of_all_cores()[HostCosts::kMove], static_cast<double>(moves));
+}
+
+}  // namespace lockstep

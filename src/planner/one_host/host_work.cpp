@@ -1,0 +1,190 @@
+#include "planner/one_host/host_work.h"
+
+#include "base/index.h"
+#include "planner/network/count.h"
+#include "planner/one_host/host_caches.h"
+#include "planner/one_host/host_turns.h"
+#include "runtime/letter_operation.h"
+#include "runtime/shared_memory_operation.h"
+#include "runtime/staging_ring.h"
+#include "topology/dealing.h"
+#include "transport/shm/letterbox.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace lockstep {
+
+namespace {
+
+/// How an operation's buffers are cut: into pieces that pass through the staging area, and each of a chunk's pieces
+/// into blocks for the caches.
+struct Cut {
+  int pieces = 1;    ///< that are run
+  double scale = 1;  ///< of how many in all each of them stands for
+  int blocks = 1;
+  double block_bytes = 0;
+};
+
+Cut cut_of(const HostJob& job, double bytes) {
+  constexpr int kBlocks = 4;
+  constexpr int kManyChunks = 16;      // which are small enough as they are
+  constexpr double kMostPieces = 128;  // beyond, they are all alike
+  const double chunk = chunk_bytes(job.schedule, bytes);
+  const double most = static_cast<double>(SharedMemoryOperation::kPieceBytes) / job.plans.front().chunks;
+  const double pieces = job.is_staged ? std::max(1.0, std::ceil(chunk / std::max(64.0, most))) : 1;
+  const double run = std::min(pieces, kMostPieces);
+  const int blocks = pieces > 1 || job.plans.front().chunks > kManyChunks ? 1 : kBlocks;
+  return {static_cast<int>(run), pieces / run, blocks, chunk / pieces / blocks};
+}
+
+/// What the moves of plans touch, as blocks of the caches.
+class Memory {
+ public:
+  Memory(const HostJob& job, const Cut& cut, const Machine& machine, int cores, double touched_between)
+      : job_(job),
+        cut_(cut),
+        cores_(cores),
+        touched_between_(touched_between),
+        keeps_input_(job.schedule.collective == Collective::kAllToAll),
+        chunks_(job.plans.front().chunks),
+        places_a_rank_(buffers() * cut.pieces * chunks_ + staged_chunks()),
+        operations_(at(job.schedule.ranks)),
+        caches_(machine, cores, at(job.schedule.ranks) * at(places_a_rank_) * at(cut.blocks), cut.block_bytes) {
+    for (std::size_t block = 0; block < at(job.schedule.ranks) * blocks_a_rank(); ++block) {
+      caches_.give(block, core_of(static_cast<int>(block / blocks_a_rank())));
+    }
+  }
+
+  void move(const Plan::Move& move, const HostTurns::Where& where, std::size_t past_caches, HostCosts& costs) {
+    int& operation = operations_[at(where.rank)];
+    if (operation != where.operation) caches_.touch_others(core_of(where.rank), touched_between_);
+    operation = where.operation;
+    accesses_.clear();
+    const auto access = [&](const Plan::Place& place) -> HostCaches::Access& {
+      const std::size_t block = block_of(place, move.chunk, where);
+      costs[HostCosts::kByte] += cut_.block_bytes;
+      for (HostCaches::Access& one : accesses_) {
+        if (one.block == block) return one;
+      }
+      return accesses_.emplace_back(HostCaches::Access{.block = block});
+    };
+    for (const Plan::Place& place : move.operands) access(place).reads = true;
+    for (std::size_t i = 0; i < move.targets.size(); ++i) {
+      HostCaches::Access& target = access(move.targets[i]);
+      target.writes = true;
+      target.past_caches = i < past_caches;
+    }
+    caches_.pass(core_of(where.rank), accesses_, costs);
+  }
+
+ private:
+  int core_of(int rank) const { return share_of(rank, job_.schedule.ranks, cores_); }
+  /// Input and output are one buffer but in an all_to_all.
+  int buffers() const { return keeps_input_ ? 2 : 1; }
+  int staged_chunks() const {
+    return job_.is_staged ? static_cast<int>(StagingRing::kSlots) * job_.plans.front().staging_versions * chunks_ : 0;
+  }
+  std::size_t blocks_a_rank() const { return at(places_a_rank_) * at(cut_.blocks); }
+
+  std::size_t block_of(const Plan::Place& place, int chunk, const HostTurns::Where& where) const {
+    int rank = place.rank;
+    int index = 0;
+    if (place.memory == Plan::Memory::kStaging) {
+      const int versions = job_.plans.front().staging_versions;
+      const Plan::Stage stage = job_.plans.front().stage_of(place, chunk, where.turn);
+      rank = stage.rank;
+      index = buffers() * cut_.pieces * chunks_ + (static_cast<int>(where.slot) * versions + stage.version) * chunks_ +
+              stage.chunk;
+    } else {
+      const int buffer = keeps_input_ && place.memory == Plan::Memory::kInput ? 1 : 0;
+      index = (buffer * cut_.pieces + where.piece) * chunks_ + chunk;
+    }
+    return at(rank) * blocks_a_rank() + at(index) * at(cut_.blocks) + at(where.part);
+  }
+
+  const HostJob& job_;
+  const Cut& cut_;
+  int cores_;
+  double touched_between_;
+  bool keeps_input_;
+  int chunks_;
+  int places_a_rank_;
+  std::vector<int> operations_;  ///< by rank: which it moves in
+  HostCaches caches_;
+  std::vector<HostCaches::Access> accesses_;
+};
+
+/// Small operations need more of them until all ranks have fallen into step.
+Length length_of(const Cut& cut, double bytes) {
+  constexpr int kManyPieces = 4;
+  constexpr double kLarge = 1 << 20;
+  if (cut.pieces > kManyPieces) return {1, 1};
+  return bytes > kLarge ? Length{1, 2} : Length{2, 4};
+}
+
+HostCosts work_of_letters(const HostJob& job, double bytes, int cores, const HostCosts& seconds) {
+  const int ranks = job.schedule.ranks;
+  HostTurns turns(job.plans, {.is_staged = true, .pieces = 1, .cores = cores}, seconds);
+  HostCosts costs = turns.run({2, 4}, [](const Plan::Move&, const HostTurns::Where&, HostCosts&) {});
+  const double switches = costs[HostCosts::kSwitch];
+  costs = {};
+  costs[HostCosts::kSwitch] = switches;
+  costs[HostCosts::kLetter] = 1;
+  const int of_others = ranks - (ranks + cores - 1) / cores;
+  costs[HostCosts::kLetterByte] = bytes * of_others;
+  return costs;
+}
+
+int longest_letter(const Schedule& schedule) {
+  int most = 0;
+  if (!is_one_exchange(schedule)) return most;
+  for (const ChunkRange& letter : letter_chunks(schedule)) most = std::max(most, letter.end - letter.first);
+  return most;
+}
+
+std::vector<Plan> plans_of(const Schedule& schedule, bool in_place) {
+  std::vector<Plan> plans;
+  plans.reserve(at(schedule.ranks));
+  for (int rank = 0; rank < schedule.ranks; ++rank) {
+    plans.push_back(in_place ? make_in_place_plan(schedule, rank) : make_staged_plan(schedule, rank));
+  }
+  return plans;
+}
+
+}  // namespace
+
+HostJob::HostJob(Schedule of)
+    : schedule(std::move(of)),
+      is_staged(!runs_in_place(schedule)),
+      letter_chunks(longest_letter(schedule)),
+      plans(plans_of(schedule, !is_staged)) {}
+
+HostCosts work_of(const HostJob& job, const HostOperation& operation, const Machine& machine,
+                  const HostCosts& seconds) {
+  const double bytes = operation.bytes;
+  const int ranks = job.schedule.ranks;
+  const int cores = std::clamp(machine.cores, 1, ranks);
+  const double letter = job.letter_chunks * chunk_bytes(job.schedule, bytes);
+  if (job.letter_chunks > 0 && letter <= static_cast<double>(shm::Letterbox::kBytes)) {
+    return work_of_letters(job, letter, cores, seconds);
+  }
+  const Cut cut = cut_of(job, bytes);
+  const PastCaches past_caches(caches_of(machine), job.is_staged, static_cast<std::size_t>(bytes * ranks));
+  Memory memory(job, cut, machine, cores, operation.touched_between);
+  const HostTurns::Host host{.is_staged = job.is_staged, .pieces = cut.pieces, .parts = cut.blocks, .cores = cores};
+  HostTurns turns(job.plans, host, seconds);
+  HostCosts costs =
+      turns.run(length_of(cut, bytes), [&](const Plan::Move& move, const HostTurns::Where& where, HostCosts& spent) {
+        const auto moved = static_cast<std::size_t>(cut.block_bytes * cut.blocks);
+        if (where.part == 0) ++spent[HostCosts::kMove];
+        memory.move(move, where, past_caches.targets_of(move, moved), spent);
+      });
+  const HostCosts& all = turns.of_all_cores();
+  costs[HostCosts::kTogetherByte] = all[HostCosts::kMemoryByte] + all[HostCosts::kStreamedByte];
+  for (double& amount : costs.values) amount *= cut.scale;
+  return costs;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,17 @@
+#pragma once
+
+#include "planner/one_host/machine.h"
+
+namespace lockstep {
+
+/// With a first cache of 48 KiB, 1 MiB a core of its own and 32 MiB that all share.
+inline Machine machine_for_tests(int cores = 2) {
+  return {.processor = "test",
+          .cores = cores,
+          .memory_bytes = 1e9,
+          .cache_bytes_first = 48 << 10,
+          .cache_bytes_a_core = 1 << 20,
+          .cache_bytes_shared = 32 << 20};
+}
+
+}  // namespace lockstep

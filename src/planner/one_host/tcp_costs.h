@@ -1,0 +1,33 @@
+#pragma once
+
+#include "planner/one_host/cost_vector.h"
+
+#include <array>
+#include <cstddef>
+
+namespace lockstep {
+
+/// What takes time where the ranks of one host talk over TCP.
+struct TcpCost {
+  /// A byte costs the more the less of the buffers the caches hold; by the whole buffer's bytes, between these sizes by
+  /// interpolation over their logarithm.
+  static constexpr std::array<double, 4> kSizes{1 << 12, 1 << 18, 1 << 22, 1 << 26};
+
+  enum Cost : std::size_t {
+    kOperation,
+    kMessage,   ///< a call that sends something
+    kArrival,   ///< a call that receives something
+    kVain,      ///< a call that finds nothing
+    kSwitch,    ///< a core goes on to another of its ranks
+    kCrossing,  ///< a core whose ranks all wait hears from another one
+    kByte,      ///< sent and received, of buffers of the first size; then of the others
+    kReducedByte = kByte + kSizes.size(),
+    kColdByte,  ///< again, of buffers of the last size: sent as it was at the start, or received to stay
+    kCount
+  };
+};
+
+/// How much of each an operation does, or the seconds that one of each takes.
+using TcpCosts = CostVector<TcpCost>;
+
+}  // namespace lockstep

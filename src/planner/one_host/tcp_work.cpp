@@ -1,0 +1,72 @@
+#include "planner/one_host/tcp_work.h"
+
+#include "base/index.h"
+#include "planner/one_host/tcp_turns.h"
+#include "runtime/layout.h"
+#include "runtime/message_operation.h"
+#include "schedule/promise.h"
+#include "transport/tcp/turns.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace lockstep {
+
+namespace {
+
+constexpr DataType kDataType = DataType::kFloat32;
+
+/// What is cut into blocks has as many elements in each, at least one.
+Layout layout_of(const Schedule& schedule, double bytes) {
+  const std::size_t blocks = has_blocks(schedule.collective) ? at(schedule.ranks) : 1;
+  const auto elements = static_cast<std::size_t>(bytes) / size_of(kDataType);
+  return Layout({.collective = schedule.collective,
+                 .dtype = kDataType,
+                 .ranks = schedule.ranks,
+                 .chunks = schedule.chunks,
+                 .count = (elements + blocks - 1) / blocks * blocks,
+                 .block_counts = {}});
+}
+
+/// Into how many parts the largest chunk is cut, to be handed on one by one.
+int parts_of(const std::vector<double>& chunk_bytes) {
+  constexpr double kPartBytes = 64 << 10;
+  constexpr double kMostParts = 4;
+  const double largest = *std::max_element(chunk_bytes.begin(), chunk_bytes.end());
+  return static_cast<int>(std::clamp(largest / kPartBytes, 1.0, kMostParts));
+}
+
+}  // namespace
+
+TcpJob::TcpJob(Schedule of) : schedule(std::move(of)) {
+  plans.reserve(at(schedule.ranks));
+  for (int rank = 0; rank < schedule.ranks; ++rank) plans.push_back(make_message_plan(schedule, rank));
+}
+
+TcpCosts work_of(const TcpJob& job, double bytes, int cores, const TcpCosts& seconds) {
+  constexpr std::size_t kMostPieces = 4;  // beyond, they are all alike
+  constexpr double kPiecesAtOnce = 8;     // what is under way of pieces is as near as buffers of so many of them
+  const std::size_t piece_bytes = tcp::piece_bytes_over_loopback(job.schedule.ranks, cores);
+  Layout layout = layout_of(job.schedule, bytes);
+  MessageOperation::cut_into_pieces(layout, job.schedule.chunks, piece_bytes);
+  const std::size_t pieces = std::min(layout.pieces(), kMostPieces);
+  std::vector<double> chunk_bytes;
+  for (std::size_t piece = 0; piece < pieces; ++piece) {
+    for (int chunk = 0; chunk < job.schedule.chunks; ++chunk) {
+      chunk_bytes.push_back(static_cast<double>(layout.input(chunk, piece).count * size_of(kDataType)));
+    }
+  }
+  std::vector<MessagePlan> plans;
+  plans.reserve(job.plans.size());
+  for (const MessagePlan& plan : job.plans) plans.push_back(in_pieces(plan, static_cast<int>(pieces)));
+  const TcpTurns::Host host{
+      .cores = std::clamp(cores, 1, job.schedule.ranks),
+      .parts = parts_of(chunk_bytes),
+      .bytes = bytes,
+      .bytes_at_once = layout.pieces() > 1 ? std::min(bytes, kPiecesAtOnce * static_cast<double>(piece_bytes)) : bytes};
+  TcpCosts costs = TcpTurns(plans, std::move(chunk_bytes), host, seconds).run({.starting = 2, .counted = 4});
+  for (double& amount : costs.values) amount *= static_cast<double>(layout.pieces()) / static_cast<double>(pieces);
+  return costs;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,239 @@
+#include "planner/pricing/price.h"
+
+#include "algorithms/catalog.h"
+#include "base/units.h"
+#include "planner/calibration/calibrated_timing.h"
+#include "schedule/promise.h"
+#include "schedule/ranges.h"
+#include "schedule/segmented.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <utility>
+
+namespace lockstep {
+
+namespace {
+
+/// Up to this many ranks a schedule is built to see how long it is; beyond, its length is continued from here.
+constexpr int kRanksBuiltToMeasure = 64;
+
+/// How long a schedule is, and in how many chunks.
+struct Length {
+  double transfers = 0;
+  double chunks = 1;
+};
+
+Length built_length(std::string_view algorithm, Collective collective, int ranks) {
+  const Schedule schedule = find_algorithm(algorithm).build({.collective = collective, .ranks = ranks});
+  Length length{.chunks = static_cast<double>(schedule.chunks)};
+  for (const Step& step : schedule.steps) length.transfers += static_cast<double>(step.size());
+  return length;
+}
+
+/// Lengths of schedules are about a power of the ranks: p log p, p^2 and so on.
+Length estimated_length(std::string_view algorithm, Collective collective, int ranks) {
+  if (ranks <= kRanksBuiltToMeasure) return built_length(algorithm, collective, ranks);
+  const Length here = built_length(algorithm, collective, kRanksBuiltToMeasure);
+  const Length before = built_length(algorithm, collective, kRanksBuiltToMeasure / 2);
+  const auto continued = [&](double at_here, double at_before) {
+    const double power = at_before > 0 ? std::log2(at_here / at_before) : 0;
+    return at_here * std::pow(static_cast<double>(ranks) / kRanksBuiltToMeasure, power);
+  };
+  return {continued(here.transfers, before.transfers), continued(here.chunks, before.chunks)};
+}
+
+/// Of algorithms/hierarchical.cpp: a chunk of a host's schedule is cut into slices, and each into the chunks of the
+/// schedule between hosts.
+double composed_transfers(const Composition& parts, const std::vector<int>& hosts, int ranks) {
+  std::map<int, int> size_of_host;
+  for (const int host : hosts) ++size_of_host[host];
+  if (size_of_host.size() < 2) return estimated_length(parts.local, Collective::kAllReduce, ranks).transfers;
+  const Length between = estimated_length(parts.global, Collective::kAllReduce, static_cast<int>(size_of_host.size()));
+  std::map<int, Length> of_size;
+  double slices = 1;
+  for (const auto& [host, size] : size_of_host) {
+    const auto [length, is_new] = of_size.try_emplace(size);
+    if (!is_new) continue;
+    length->second = estimated_length(parts.local, Collective::kAllReduce, size);
+    slices = static_cast<double>(std::lcm(std::llround(slices), std::llround(length->second.chunks)));
+    if (slices > kMostRanksTimesChunks) return std::numeric_limits<double>::infinity();
+  }
+  double transfers = slices * between.transfers;
+  for (const auto& [host, size] : size_of_host) {
+    const Length& local = of_size[size];
+    transfers += local.transfers * slices / local.chunks * between.chunks;
+  }
+  return transfers;
+}
+
+}  // namespace
+
+NetworkDescription PricedNetwork::of(int ranks) const {
+  return description ? first_ranks(*description, ranks) : flat_network(ranks, flat.value_or(FlatCost{}));
+}
+
+std::vector<int> PricedNetwork::hosts_of(int ranks) const {
+  if (description) return host_of_each_rank(first_ranks(*description, ranks));
+  std::vector<int> hosts;
+  for (int rank = 0; local_size > 1 && rank < ranks; ++rank) hosts.push_back(rank / local_size);
+  return hosts;
+}
+
+std::string_view to_string(Price::Source source) {
+  switch (source) {
+    case Price::Source::kSimulated: return "simulated";
+    case Price::Source::kCalibrated: return "calibrated";
+    case Price::Source::kClosedForm: return "closed form";
+    case Price::Source::kNone: return "none";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(Wiring::Kind kind) {
+  switch (kind) {
+    case Wiring::Kind::kCore: return "core";
+    case Wiring::Kind::kMemory: return "memory";
+    case Wiring::Kind::kSocketLink: return "sockets";
+    case Wiring::Kind::kNicOut: return "out";
+    case Wiring::Kind::kNicIn: return "in";
+    case Wiring::Kind::kRackUp: return "rack up";
+    case Wiring::Kind::kRackDown: return "rack down";
+  }
+  return "unknown";
+}
+
+Schedule schedule_for(std::string_view algorithm, const PriceRequest& request, std::vector<int> hosts) {
+  const Schedule schedule = find_algorithm(algorithm).build(
+      {.collective = request.collective, .ranks = request.ranks, .root = request.root, .hosts = std::move(hosts)});
+  return segmented(schedule, request.segments);
+}
+
+std::optional<ClosedForm> closed_form_for(std::string_view algorithm, const PriceRequest& request,
+                                          const PricedNetwork& network) {
+  if (!network.flat || request.segments > 1) return std::nullopt;
+  if (const auto parts = composition_of(algorithm)) {
+    const bool fills_hosts = request.ranks > network.local_size && request.ranks % network.local_size == 0;
+    if (!fills_hosts || request.collective != Collective::kAllReduce) return std::nullopt;
+    return hierarchical_closed_form(parts->local, parts->global, network.local_size);
+  }
+  const ClosedForm* form = find_closed_form(algorithm, request.collective);
+  return form != nullptr ? std::optional(*form) : std::nullopt;
+}
+
+double estimated_transfers(std::string_view algorithm, const PriceRequest& request, const PricedNetwork& network) {
+  const auto parts = composition_of(algorithm);
+  const double in_one = parts ? composed_transfers(*parts, network.hosts_of(request.ranks), request.ranks)
+                              : estimated_transfers(algorithm, request.collective, request.ranks);
+  return request.segments * in_one;
+}
+
+double estimated_transfers(std::string_view algorithm, Collective collective, int ranks) {
+  return estimated_length(algorithm, collective, ranks).transfers;
+}
+
+namespace {
+
+/// Bytes that a barrier is asked for do not move.
+double moved_bytes(Collective collective, double bytes) { return collective == Collective::kBarrier ? 0 : bytes; }
+
+std::function<double(double bytes)> timing_of_moved(const Schedule& schedule, const PricedNetwork& network) {
+  if (const auto calibration = network.calibration) {
+    return [timing = CalibratedTiming(*calibration, network.medium, schedule)](double bytes) {
+      return timing.seconds({bytes});
+    };
+  }
+  return [=, wiring = Wiring(network.of(schedule.ranks))](double bytes) {
+    return simulate(schedule, bytes, wiring).seconds;
+  };
+}
+
+}  // namespace
+
+std::function<double(double bytes)> timing(const Schedule& schedule, const PricedNetwork& network) {
+  return [seconds = timing_of_moved(schedule, network), collective = schedule.collective](double bytes) {
+    return seconds(moved_bytes(collective, bytes));
+  };
+}
+
+Price price_schedule(const Schedule& schedule, double asked_bytes, const PricedNetwork& network) {
+  const double bytes = moved_bytes(schedule.collective, asked_bytes);
+  Price price{.algorithm = schedule.name,
+              .source = Price::Source::kCalibrated,
+              .note = {},
+              .estimate = {},
+              .busiest = {},
+              .counts = count(schedule, bytes),
+              .links = {}};
+  price.busiest = price.counts->busiest;
+  price.estimate = {.steps = static_cast<double>(price.counts->steps),
+                    .messages = static_cast<double>(price.counts->messages),
+                    .bytes = price.counts->bytes,
+                    .most_sent_bytes = price.counts->most_sent_bytes};
+  if (network.calibration) {
+    price.estimate.seconds = timing(schedule, network)(bytes);
+    return price;
+  }
+  const Wiring wiring(network.of(schedule.ranks));
+  const Simulation simulation = simulate(schedule, bytes, wiring);
+  price.source = Price::Source::kSimulated;
+  price.estimate.seconds = simulation.seconds;
+  price.links = link_uses(simulation, wiring);
+  return price;
+}
+
+namespace {
+
+Price price_by_form(const ClosedForm& form, std::string_view algorithm, const PriceRequest& request,
+                    const FlatCost& cost) {
+  Price price{.algorithm = std::string(algorithm),
+              .source = Price::Source::kClosedForm,
+              .note = fmt::format("{} ({})", form.formula, form.source),
+              .estimate = form.evaluate(request.ranks, request.bytes, cost),
+              .busiest = {},
+              .counts = {},
+              .links = {}};
+  Loads loads = form.loads(request.ranks, request.bytes);
+  if (has_root(request.collective)) loads = rooted_at(request.root, request.ranks, loads);
+  price.busiest = busiest_of(loads, request.ranks);
+  price.links = link_uses(loads, request.ranks, cost, price.estimate.seconds);
+  return price;
+}
+
+std::string why_none(std::string_view algorithm, const PriceRequest& request, const PricedNetwork& network,
+                     double transfers) {
+  const char* why = network.calibration ? "follows a calibration" : "is known";
+  if (!network.calibration && find_closed_form(algorithm, request.collective) != nullptr) {
+    why = network.flat ? "holds for a pipeline" : "holds on a network that is not flat";
+  }
+  return fmt::format("about {} transfers, too many to simulate, and no closed form {}",
+                     format_count(static_cast<std::uint64_t>(transfers)), why);
+}
+
+}  // namespace
+
+Price price_algorithm(std::string_view algorithm, const PriceRequest& request, const PricedNetwork& network) {
+  const double transfers = estimated_transfers(algorithm, request, network);
+  if (transfers <= request.most_transfers) {
+    const Schedule schedule = schedule_for(algorithm, request, network.hosts_of(request.ranks));
+    Price price = price_schedule(schedule, request.bytes, network);
+    price.algorithm = algorithm;
+    return price;
+  }
+  if (const auto form = closed_form_for(algorithm, request, network)) {
+    return price_by_form(*form, algorithm, request, *network.flat);
+  }
+  return {.algorithm = std::string(algorithm),
+          .note = why_none(algorithm, request, network, transfers),
+          .estimate = {},
+          .busiest = {},
+          .counts = {},
+          .links = {}};
+}
+
+}  // namespace lockstep

@@ -1,0 +1,38 @@
+#include "planner/pricing/price_plot.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace lockstep {
+
+TEST(PricePlot, HasALineForEachAlgorithm) {
+  const Sweep sweep{.axis = Sweep::Axis::kBytes,
+                    .points = {64, 128, 256},
+                    .curves = {{"ring", {1e-6, 2e-6, 4e-6}}, {"flat", {3e-6, {}, 3e-6}}}};
+  const std::string picture = price_plot(sweep, "a title");
+  for (const char* part : {">a title</text>", ">ring</text>", ">flat</text>", ">bytes</text>", ">256 B</text>"}) {
+    EXPECT_THAT(picture, testing::HasSubstr(part));
+  }
+}
+
+TEST(PricePlot, HasACircleWhereTwoCross) {
+  const Sweep sweep{
+      .axis = Sweep::Axis::kBytes, .points = {64, 256}, .curves = {{"ring", {4e-6, 4e-6}}, {"tree", {1e-6, 16e-6}}}};
+  // Of the decades from 1 to 100 us, 4 us are log10(4) / 2.
+  EXPECT_THAT(price_plot(sweep, ""),
+              testing::HasSubstr(R"(<circle class="circle" cx="367" cy="337.2" r="6"><title>128 B: from here on ring )"
+                                 "is faster than tree</title>"));
+}
+
+TEST(PricePlot, CountsRanks) {
+  const Sweep sweep{.axis = Sweep::Axis::kRanks, .points = {512, 1024}, .curves = {{"ring", {1e-6, 2e-6}}}};
+  EXPECT_THAT(price_plot(sweep, ""), testing::HasSubstr(">1,024</text>"));
+  EXPECT_THAT(price_plot(sweep, ""), testing::HasSubstr(">ranks</text>"));
+}
+
+TEST(PricePlot, SaysWhereThereIsNothingToDraw) {
+  const Sweep sweep{.axis = Sweep::Axis::kRanks, .points = {2, 4}, .curves = {{"none", {{}, {}}}}};
+  EXPECT_THAT(price_plot(sweep, "none"), testing::HasSubstr("There is no price to draw."));
+}
+
+}  // namespace lockstep

@@ -1,0 +1,89 @@
+#include "planner/pricing/price_report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace lockstep {
+
+namespace {
+
+using testing::HasSubstr;
+
+PriceReport report_on(const std::vector<std::string>& algorithms, double most_transfers,
+                      Collective collective = Collective::kAllReduce) {
+  PriceReport report{{.collective = collective, .ranks = 4, .bytes = 1 << 20, .most_transfers = most_transfers},
+                     {.flat = FlatCost{.alpha_s = 1e-6, .beta_s = 1e-9, .gamma_s = 0}, .description = {}},
+                     {},
+                     {}};
+  for (const std::string& name : algorithms) {
+    report.prices.push_back(price_algorithm(name, report.request, report.network));
+  }
+  if (algorithms.size() > 1) {
+    report.sweeps.push_back(sweep(Sweep::Axis::kBytes, algorithms, report.request, report.network));
+    report.sweeps.push_back(sweep(Sweep::Axis::kRanks, algorithms, report.request, report.network));
+  }
+  return report;
+}
+
+}  // namespace
+
+TEST(PriceReport, ATableSaysWhatWhereAndHow) {
+  const std::string table = price_table(report_on({"ring", "tree"}, 1e6), false);
+  EXPECT_THAT(table, HasSubstr("all_reduce of 1 MiB on 4 ranks: flat network, alpha 1.00 us a message, 1 GB/s"));
+  EXPECT_THAT(table, HasSubstr("simulated"));
+  EXPECT_THAT(table, HasSubstr("out 100/100%, in 100/100%"));
+  EXPECT_THAT(table, HasSubstr("At 4 ranks, by bytes: 64 B-"));
+  EXPECT_THAT(table, HasSubstr("is faster"));
+}
+
+TEST(PriceReport, AClosedFormIsPrintedWithItsSource) {
+  EXPECT_THAT(price_table(report_on({"ring"}, 1), false),
+              testing::AllOf(HasSubstr("closed form"), HasSubstr("ring: 2(p-1)(alpha + n/p beta)"), HasSubstr("2009")));
+}
+
+TEST(PriceReport, AClosedFormHasTheColumnsOfASimulation) {
+  const std::string told = price_table(report_on({"tree"}, 1), false);
+  const std::string simulated = price_table(report_on({"tree"}, 1e6), false);
+  EXPECT_THAT(told, testing::AllOf(HasSubstr("0: 4 MiB"), HasSubstr("0 to 1: 1 MiB"), HasSubstr("out 38/50%")));
+  EXPECT_EQ(told.substr(0, told.find("closed form")), simulated.substr(0, simulated.find("simulated")));
+}
+
+TEST(PriceReport, OfABarrierNothingIsSaidByBytes) {
+  const std::string table = price_table(report_on({"ring", "tree"}, 1e6, Collective::kBarrier), false);
+  EXPECT_THAT(table, testing::AllOf(testing::StartsWith("barrier on 4 ranks: flat network"), HasSubstr("\nBy ranks: "),
+                                    testing::Not(HasSubstr("by bytes"))));
+  EXPECT_THAT(table, testing::Not(HasSubstr("0 to 0"))) << "no pair is the busiest";
+}
+
+TEST(PriceReport, EachLinkIsListedOnRequest) {
+  EXPECT_THAT(price_table(report_on({"ring"}, 1e6), true), HasSubstr("host3: into card 0    100.0%"));
+}
+
+TEST(PriceReport, JsonHasTheSameNumbers) {
+  const auto json = nlohmann::json::parse(price_json(report_on({"ring", "tree"}, 1e6)));
+  EXPECT_EQ(json["world_size"], 4);
+  EXPECT_EQ(json["rows"][0]["algorithm"], "ring");
+  EXPECT_EQ(json["rows"][0]["steps"], 6);
+  EXPECT_EQ(json["rows"][0]["bytes"], 6 << 20);
+  EXPECT_EQ(json["rows"][0]["by_rank"].size(), 4U);
+  EXPECT_EQ(json["rows"][1]["busiest_rank"], 0);
+  EXPECT_EQ(json["rows"][1]["busiest_rank_sent_bytes"], 2 << 20);
+  EXPECT_EQ(json["rows"][1]["busiest_rank_received_bytes"], 2 << 20);
+  EXPECT_EQ(json["rows"][1]["busiest_link"]["to"], 1);
+  EXPECT_NEAR(json["rows"][0]["link_use"]["out"]["mean"].get<double>(), 1, 1e-9);
+  EXPECT_EQ(json["over_bytes"]["points"].size(), json["over_bytes"]["seconds"]["tree"].size());
+  EXPECT_EQ(json["over_bytes"]["crossings"][0]["above"], "ring");
+}
+
+TEST(PriceReport, JsonOfAClosedFormLacksWhatOnlyAScheduleHas) {
+  nlohmann::json simulated = nlohmann::json::parse(price_json(report_on({"tree"}, 1e6)))["rows"][0];
+  nlohmann::json told = nlohmann::json::parse(price_json(report_on({"tree"}, 1)))["rows"][0];
+  EXPECT_EQ(told["source"], "closed form");
+  for (const char* key : {"by_rank", "transfers", "source"}) simulated.erase(key);
+  for (const char* key : {"note", "source"}) told.erase(key);
+  EXPECT_EQ(told, simulated);
+}
+
+}  // namespace lockstep

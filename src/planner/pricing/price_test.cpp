@@ -1,0 +1,153 @@
+#include "planner/pricing/price.h"
+
+#include "algorithms/catalog.h"
+#include "schedule/promise.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace lockstep {
+
+namespace {
+
+const PricedNetwork kFlat{.flat = FlatCost{.alpha_s = 1e-6, .beta_s = 1e-9, .gamma_s = 0}, .description = {}};
+
+}  // namespace
+
+TEST(Price, ASmallScheduleIsSimulated) {
+  const Price price = price_algorithm("ring", {.ranks = 4, .bytes = 4000}, kFlat);
+  EXPECT_EQ(price.source, Price::Source::kSimulated);
+  EXPECT_EQ(price.estimate.steps, 6);
+  EXPECT_NEAR(price.estimate.seconds, 6 * 2e-6, 1e-12);
+  ASSERT_EQ(price.links.by_kind.size(), 2U);
+  EXPECT_EQ(price.links.by_kind[0].kind, Wiring::Kind::kNicOut);
+  EXPECT_NEAR(price.links.by_kind[0].mean, 1, 1e-9);
+  EXPECT_EQ(price.links.each.size(), 8U);
+}
+
+/// Four ranks on each of four hosts, and the same with neighbours in rank on different hosts.
+TEST(Price, AlgorithmsKnowTheHostsOfATopology) {
+  const std::string head = "name = \"hosts\"\n";
+  const std::string nic = "nic = { bandwidth = \"10Gbit/s\" }\n";
+  std::string apart = head;
+  for (int host = 0; host < 4; ++host) {
+    apart += fmt::format("[[host]]\nranks = [{}, {}, {}, {}]\n{}", host, host + 4, host + 8, host + 12, nic);
+  }
+  const std::string together = head + "[[host]]\ncount = 4\nranks = 4\n" + nic;
+  const PriceRequest request{.ranks = 16, .bytes = 16e6};
+  for (const std::string& text : {together, apart}) {
+    const PricedNetwork network{.flat = {}, .description = parse_network(text, "hosts")};
+    const double port = 8 / 10e9;  // seconds a byte
+    EXPECT_NEAR(price_algorithm("ring", request, network).estimate.seconds, 2 * 15. / 16 * request.bytes * port, 1e-6)
+        << "one rank of each host sends to another";
+    const Price price = price_algorithm("hierarchical:direct,ring", request, network);
+    EXPECT_NEAR(price.estimate.seconds, 2 * 3. / 4 * request.bytes * port, 1e-6) << "a quarter of the buffer a rank";
+    EXPECT_EQ(price.estimate.steps, 1 + 2 * 3 + 1);
+  }
+}
+
+TEST(Price, ALongOneIsPricedByItsClosedFormAndSaysSo) {
+  const Price price = price_algorithm("ring", {.ranks = 24576, .bytes = 8 << 20}, kFlat);
+  EXPECT_EQ(price.source, Price::Source::kClosedForm);
+  EXPECT_THAT(price.note, testing::HasSubstr("2(p-1)(alpha + n/p beta)"));
+  EXPECT_EQ(price.estimate.steps, 49150);
+  EXPECT_FALSE(price.counts.has_value());
+  EXPECT_EQ(price.busiest.rank, 0);
+  EXPECT_NEAR(price.busiest.sent_bytes + price.busiest.received_bytes, 4 * 24575. / 24576 * (8 << 20), 1);
+  EXPECT_EQ(price.busiest.link.to, 1);
+  ASSERT_EQ(price.links.by_kind.size(), 2U);
+  EXPECT_NEAR(price.links.by_kind[1].mean, 1, 1e-9);
+}
+
+/// Both ways to a price say the same of everything that a row shows.
+TEST(Price, AClosedFormNamesWhatTheSimulationDoes) {
+  const PricedNetwork network{.flat = FlatCost{.alpha_s = 5e-6, .beta_s = 1e-10, .gamma_s = 1e-10}, .local_size = 4};
+  const auto expect_same = [&](const std::string& name, PriceRequest request) {
+    const Price simulated = price_algorithm(name, request, network);
+    request.most_transfers = 0;
+    const Price told = price_algorithm(name, request, network);
+    const std::string what = fmt::format("{} {} from {}", name, to_string(request.collective), request.root);
+    ASSERT_EQ(told.source, Price::Source::kClosedForm) << what;
+    EXPECT_EQ(told.busiest.rank, simulated.busiest.rank) << what;
+    EXPECT_NEAR(told.busiest.received_bytes, simulated.busiest.received_bytes, 1e-3) << what;
+    EXPECT_NEAR(told.busiest.link.bytes, simulated.busiest.link.bytes, 1e-3) << what;
+    ASSERT_EQ(told.links.by_kind.size(), simulated.links.by_kind.size()) << what;
+    for (std::size_t i = 0; i < told.links.by_kind.size(); ++i) {
+      EXPECT_EQ(told.links.by_kind[i].busiest, simulated.links.by_kind[i].busiest) << what;
+      EXPECT_NEAR(told.links.by_kind[i].mean, simulated.links.by_kind[i].mean, 0.01) << what;
+    }
+    EXPECT_EQ(told.links.each.size(), simulated.links.each.size()) << what;
+  };
+  for (const ClosedForm& form : closed_forms()) {
+    for (const int root : {0, 5}) {
+      if (root > 0 && !has_root(form.collective)) continue;
+      expect_same(std::string(form.algorithm),
+                  {.collective = form.collective, .ranks = 12, .root = root, .bytes = 3e6});
+    }
+  }
+  for (const char* name : {"hierarchical:direct,ring", "hierarchical:ring,tree", "hierarchical:circulant,star"}) {
+    expect_same(name, {.ranks = 24, .bytes = 3e6});
+  }
+}
+
+TEST(Price, ABarrierMovesNothing) {
+  const PriceRequest request{.collective = Collective::kBarrier, .ranks = 4, .bytes = 8 << 20};
+  const Price star = price_algorithm("star", request, kFlat);
+  EXPECT_EQ(star.source, Price::Source::kSimulated);
+  EXPECT_NEAR(star.estimate.seconds, 6e-6, 1e-12) << "three messages to the root, three from it";
+  EXPECT_EQ(star.estimate.bytes, 0);
+  EXPECT_EQ(star.busiest.link.bytes, 0);
+  EXPECT_NEAR(timing(schedule_for("star", request), kFlat)(request.bytes), 6e-6, 1e-12);
+  PriceRequest many = request;
+  many.ranks = 24576;
+  EXPECT_NEAR(price_algorithm("ring", many, kFlat).estimate.seconds, 2 * 24575e-6, 1e-9);
+}
+
+/// Nothing that the catalogue builds is too long to be simulated, of no matter how many ranks, and has no formula.
+TEST(Price, EveryLongScheduleHasAClosedForm) {
+  for (const Algorithm& algorithm : algorithms()) {
+    for (const Collective collective : algorithm.collectives) {
+      const PriceRequest request{.collective = collective, .ranks = 24576, .bytes = 8 << 20};
+      if (estimated_transfers(algorithm.name, request, kFlat) <= request.most_transfers) continue;
+      EXPECT_EQ(price_algorithm(algorithm.name, request, kFlat).source, Price::Source::kClosedForm)
+          << algorithm.name << " " << to_string(collective);
+    }
+  }
+}
+
+TEST(Price, WithoutEitherThereIsNoneAndWhy) {
+  const PricedNetwork described{.flat = {}, .description = flat_network(100, {})};
+  const Price price = price_algorithm("ring", {.ranks = 100, .bytes = 1, .most_transfers = 100}, described);
+  EXPECT_EQ(price.source, Price::Source::kNone);
+  EXPECT_THAT(price.note, testing::HasSubstr("no closed form holds on a network that is not flat"));
+}
+
+TEST(Price, LengthsOfCompositionsFollowTheirHosts) {
+  const PricedNetwork network{.flat = FlatCost{}, .description = {}, .local_size = 4};
+  for (const char* name : {"hierarchical:ring,ring", "hierarchical:direct,tree", "hierarchical:tree,ring"}) {
+    for (const int ranks : {4, 24, 30}) {
+      double transfers = 0;
+      for (const Step& step : schedule_for(name, {.ranks = ranks}, network.hosts_of(ranks)).steps) {
+        transfers += static_cast<double>(step.size());
+      }
+      EXPECT_NEAR(estimated_transfers(name, {.ranks = ranks}, network), transfers, 0.01 * transfers)
+          << name << " on " << ranks;
+    }
+  }
+  const PriceRequest many{.ranks = 24576, .bytes = 8 << 20};
+  EXPECT_EQ(price_algorithm("hierarchical:ring,ring", many, network).source, Price::Source::kClosedForm);
+  EXPECT_EQ(price_algorithm("hierarchical:direct,tree", many, network).source, Price::Source::kSimulated);
+}
+
+TEST(Price, LengthsOfSchedulesAreContinued) {
+  for (const std::string_view name : algorithms_for(Collective::kAllReduce)) {
+    const Algorithm algorithm = find_algorithm(name);
+    double transfers = 0;
+    for (const Step& step : algorithm.build({.ranks = 256}).steps) transfers += static_cast<double>(step.size());
+    EXPECT_NEAR(estimated_transfers(algorithm.name, Collective::kAllReduce, 256), transfers, 0.2 * transfers)
+        << algorithm.name;
+  }
+}
+
+}  // namespace lockstep

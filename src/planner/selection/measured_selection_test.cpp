@@ -1,0 +1,89 @@
+#include "planner/selection/measured_selection.h"
+
+#include <gtest/gtest.h>
+
+namespace lockstep {
+
+namespace {
+
+/// Of 3 ranks: seconds at each size, of two algorithms.
+std::vector<Sample> with(const std::vector<std::array<double, 3>>& bytes_direct_ring) {
+  std::vector<Sample> samples;
+  for (const auto& [bytes, direct, ring] : bytes_direct_ring) {
+    for (const auto& [name, seconds] : {std::pair("direct", direct), std::pair("ring", ring)}) {
+      samples.push_back({.collective = Collective::kAllReduce,
+                         .algorithm = name,
+                         .ranks = 3,
+                         .bytes = bytes,
+                         .seconds = seconds,
+                         .job = {}});
+    }
+  }
+  return samples;
+}
+
+std::string text_of(const std::vector<std::array<double, 3>>& measured) {
+  return measured_selection(with(measured), 3).to_text();
+}
+
+}  // namespace
+
+TEST(MeasuredSelection, TakesTheFastestAtEachSize) {
+  EXPECT_EQ(text_of({{1024, 1, 2}, {4096, 2, 1}}), "all_reduce: 0-2KiB direct, 2KiB- ring");
+  EXPECT_EQ(text_of({{1024, 2, 1}, {4096, 1, 2}, {65536, 2, 1}}),
+            "all_reduce: 0-2KiB ring, 2KiB-16KiB direct, 16KiB- ring");
+}
+
+TEST(MeasuredSelection, ARangeStartsWhereTheTimesCross) {
+  // Twice as slow at 1 KiB, an eighth faster at 64 KiB: near the end.
+  const std::string text = text_of({{1024, 1, 2}, {65536, 8, 7}});
+  EXPECT_EQ(text, "all_reduce: 0-32KiB direct, 32KiB- ring");
+}
+
+TEST(MeasuredSelection, NoiseMakesNoRanges) {
+  EXPECT_EQ(text_of({{1024, 1, 2}, {4096, 1.02, 1}, {65536, 1, 2}}), "all_reduce: 0- direct");
+  // 2 % at each of two sizes are worth one more range, but not two.
+  EXPECT_EQ(text_of({{1024, 1, 2}, {4096, 1.025, 1}, {65536, 1.025, 1}, {262144, 1.01, 1}}),
+            "all_reduce: 0-4KiB direct, 4KiB- ring");
+  EXPECT_EQ(text_of({{1024, 1, 2}, {4096, 1.025, 1}, {65536, 1.025, 1}, {262144, 1, 2}}), "all_reduce: 0- direct");
+}
+
+TEST(MeasuredSelection, OverSocketsMoreIsNoise) {
+  const auto samples = with({{1024, 1, 2}, {4096, 1.08, 1}});
+  EXPECT_EQ(measured_selection(samples, 3).to_text(), "all_reduce: 0-3584 direct, 3584- ring");
+  EXPECT_EQ(measured_selection(samples, 3, Medium::kTcp).to_text(), "all_reduce: 0- direct");
+}
+
+TEST(MeasuredSelection, PlainMemoryHasRangesOfItsOwn) {
+  std::vector<Sample> samples = with({{1024, 1, 2}});
+  for (Sample sample : with({{1024, 2, 1}})) {
+    sample.memory = MemoryKind::kPlain;
+    samples.push_back(sample);
+  }
+  EXPECT_EQ(measured_selection(samples, 3).to_text(), "all_reduce: 0- direct; all_reduce plain: 0- ring");
+}
+
+TEST(MeasuredSelection, BothStatesOfAMachineCount) {
+  std::vector<Sample> samples = with({{1024, 1.0, 1.1}, {4096, 1.0, 1.1}});
+  EXPECT_EQ(measured_selection(samples, 3).to_text(), "all_reduce: 0- direct");
+  for (Sample& sample : samples) sample.other_state_s = sample.algorithm == "ring" ? 2 : 3;
+  EXPECT_EQ(measured_selection(samples, 3).to_text(), "all_reduce: 0- ring");
+  // Where only some were measured in the other one, that would compare one state with the other.
+  samples[0].other_state_s = samples[2].other_state_s = 0;
+  EXPECT_EQ(measured_selection(samples, 3).to_text(), "all_reduce: 0- direct");
+}
+
+TEST(MeasuredSelection, SaysNothingOfWhatWasNotMeasured) {
+  const std::vector<Sample> samples = with({{1024, 1, 2}});
+  EXPECT_EQ(measured_selection(samples, 3).select(Collective::kAllGather, 1), "");
+  EXPECT_EQ(measured_selection(samples, 4), Selection());
+}
+
+/// One that was not measured there (it would take too long) is passed over.
+TEST(MeasuredSelection, SizesMayLackAnAlgorithm) {
+  std::vector<Sample> samples = with({{1024, 1, 2}, {4096, 2, 1}});
+  samples.erase(samples.begin());
+  EXPECT_EQ(measured_selection(samples, 3).to_text(), "all_reduce: 0- ring");
+}
+
+}  // namespace lockstep

@@ -1,0 +1,303 @@
+#include "planner/selection/selection.h"
+
+#include "algorithms/catalog.h"
+#include "base/units.h"
+#include "schedule/promise.h"
+#include "schedule/relabelled.h"
+#include "schedule/text.h"
+#include "topology/cpu_quota.h"
+
+#include <fmt/format.h>
+#include <lockstep/error.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <optional>
+
+namespace lockstep {
+
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+constexpr std::string_view kPlainWord = " plain";
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// "4KiB", which parse_bytes reads back as the same number.
+std::string exact_bytes(std::uint64_t bytes) {
+  constexpr std::array<std::string_view, 4> kUnits{"", "KiB", "MiB", "GiB"};
+  std::size_t unit = 0;
+  while (bytes != 0 && bytes % 1024 == 0 && unit + 1 < kUnits.size()) {
+    bytes /= 1024;
+    ++unit;
+  }
+  return fmt::format("{}{}", bytes, kUnits[unit]);
+}
+
+class Parser {
+ public:
+  Parser(std::string_view text, std::string_view source_name) : text_(text), source_name_(source_name) {}
+
+  Selection parse() {
+    Selection selection;
+    std::string_view rest = text_;
+    while (!trimmed(rest).empty()) {
+      const std::size_t end = std::min(rest.find(';'), rest.size());
+      read_collective(trimmed(rest.substr(0, end)), selection);
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    return selection;
+  }
+
+ private:
+  [[noreturn]] void fail(std::string_view part, const std::string& sentence) const {
+    throw Error(ErrorCode::kInvalidArgument, fmt::format("{}, at '{}': {}", source_name_, part, sentence));
+  }
+
+  /// What a parser of words or numbers says, with the place.
+  template <class Parse>
+  auto read(std::string_view part, const Parse& parse) const {
+    try {
+      return parse();
+    } catch (const Error& error) {
+      fail(part, error.what());
+    }
+  }
+
+  void read_collective(std::string_view part, Selection& selection) const {
+    const std::size_t colon = part.find(':');
+    if (part.empty() || colon == std::string_view::npos) {
+      fail(part, "A collective and its algorithms are written like 'all_reduce: 0-4KiB direct, 4KiB- ring'.");
+    }
+    std::string_view name = trimmed(part.substr(0, colon));
+    const bool is_plain = name.ends_with(kPlainWord);
+    if (is_plain) name = trimmed(name.substr(0, name.size() - kPlainWord.size()));
+    const Collective collective = read(part, [&] { return parse_collective(name); });
+    const bool is_known = !selection.select(collective, 0).empty();
+    if (is_plain && !is_known) fail(part, "What holds for plain memory comes after what holds for the collective.");
+    const MemoryKind memory = is_plain ? MemoryKind::kPlain : MemoryKind::kRegistered;
+    if (is_plain ? selection.has_plain(collective) : is_known) fail(part, "This collective stands here twice.");
+    std::vector<Selection::Range> ranges;
+    std::uint64_t next = 0;
+    bool is_closed = true;  // the last range says where it ends
+    for (const std::string_view entry : entries(part.substr(colon + 1))) {
+      if (!is_closed) fail(entry, "The range before has no end, so none can follow.");
+      ranges.push_back({next, ""});
+      std::string_view algorithm = entry;
+      if (is_digit(entry.front())) {
+        const std::optional<std::uint64_t> end = read_range(entry, next, algorithm);
+        is_closed = end.has_value();
+        next = end.value_or(0);
+      } else {
+        is_closed = false;
+      }
+      check_algorithm(entry, algorithm, collective);
+      ranges.back().algorithm = algorithm;
+    }
+    if (is_closed) fail(part, "The last range has no upper end, as in '4KiB- ring'.");
+    selection.set(collective, ranges, memory);
+  }
+
+  /// Entries are parted by commas, but so are the halves of an algorithm's name: a new one starts with a number.
+  std::vector<std::string_view> entries(std::string_view text) const {
+    std::vector<std::string_view> found;
+    std::size_t begin = 0;
+    for (std::size_t comma = text.find(','); comma != std::string_view::npos; comma = text.find(',', comma + 1)) {
+      const std::string_view after = trimmed(text.substr(comma + 1));
+      if (!after.empty() && !is_digit(after.front())) continue;
+      found.push_back(trimmed(text.substr(begin, comma - begin)));
+      begin = comma + 1;
+    }
+    found.push_back(trimmed(text.substr(begin)));
+    for (const std::string_view entry : found) {
+      if (entry.empty()) fail(text, "An algorithm is missing; write one like '4KiB- ring'.");
+    }
+    return found;
+  }
+
+  /// "0-4KiB direct": its end, none where it is open; the rest is the algorithm.
+  std::optional<std::uint64_t> read_range(std::string_view entry, std::uint64_t next,
+                                          std::string_view& algorithm) const {
+    const std::size_t space = std::min(entry.find(' '), entry.size());
+    const std::string_view range = entry.substr(0, space);
+    algorithm = trimmed(entry.substr(space));
+    const std::size_t dash = range.find('-');
+    if (dash == std::string_view::npos) fail(entry, "A range is written like '0-4KiB' or '4KiB-'.");
+    const std::uint64_t from = read(entry, [&] { return parse_bytes(range.substr(0, dash)); });
+    if (from != next) {
+      fail(entry, fmt::format("Ranges follow each other from 0 on; this one has to start at {}.", exact_bytes(next)));
+    }
+    if (dash + 1 == range.size()) return std::nullopt;
+    const std::uint64_t end = read(entry, [&] { return parse_bytes(range.substr(dash + 1)); });
+    if (end <= from) fail(entry, "A range ends above its start.");
+    return end;
+  }
+
+  void check_algorithm(std::string_view entry, std::string_view name, Collective collective) const {
+    if (name.empty()) fail(entry, "An algorithm is missing; write one like '4KiB- ring'.");
+    if (name == kVendor) return;
+    const Algorithm algorithm = read(entry, [&] { return find_algorithm(name); });
+    if (algorithm.supports(collective)) return;
+    fail(entry, fmt::format("{} does not do {}.", name, to_string(collective)));
+  }
+
+  std::string_view text_;
+  std::string_view source_name_;
+};
+
+// Measured with `lockstep bench --algorithm all --transport tcp` on one host; those between hosts were priced.
+
+/// Each message costs the same few microseconds: few of them for small buffers, few bytes for large ones.
+constexpr const char* kBuiltInOverMessages =
+    "all_reduce: 0-64KiB recursive_doubling, 64KiB-1MiB halving_doubling, 1MiB- ring; "
+    "reduce_scatter: 0-64KiB halving_doubling, 64KiB- ring; all_gather: 0-64KiB recursive_doubling, 64KiB- ring; "
+    "broadcast: 0-64KiB tree, 64KiB- ring; reduce: 0-64KiB tree, 64KiB- ring; gather: star; scatter: star; "
+    "all_to_all: pairwise; barrier: recursive_doubling";
+
+/// On one host bytes go nowhere: the cores that all ranks share copy them, so that fewer messages win. Ranks that take
+/// turns have little on its way at a time (transport/tcp/send_buffer.h, turns.h); of many, who sends to neighbours then
+/// has less to wait for. Of two ranks with much to copy one had better send while the other receives.
+constexpr const char* kBuiltInOverLoopback =
+    "all_reduce: 0-64KiB recursive_doubling, 64KiB- halving_doubling; all_gather: recursive_doubling";
+constexpr const char* kBuiltInOverLoopbackInTurns =
+    "all_reduce: 0-64KiB recursive_doubling, 64KiB-1MiB halving_doubling, 1MiB- ring";
+constexpr const char* kBuiltInOverLoopbackOfTwo =
+    "all_reduce: 0-256KiB recursive_doubling, 256KiB-24MiB halving_doubling, 24MiB- star";
+
+/// Priced with `lockstep price` for 2 to 8 hosts of 2 to 8 ranks, a card of 10 Gbit/s a host (docs/design/hosts.md).
+/// With two hosts a composition sends half of what a ring does; with more the ring's steps overlap and a composition's
+/// do not.
+constexpr const char* kBuiltInBetweenTwoHosts =
+    "all_reduce: 0-64KiB hierarchical:recursive_doubling,recursive_doubling, 64KiB- hierarchical:circulant,circulant";
+constexpr const char* kBuiltInBetweenHosts =
+    "all_reduce: 0-64KiB hierarchical:recursive_doubling,recursive_doubling, "
+    "64KiB-4MiB hierarchical:circulant,circulant, 4MiB- ring";
+
+/// Through staging memory an exchange of everything costs one meeting where others cost two or more; two ranks copy no
+/// more for it, and read one piece and write the next in one pass. More ranks exchange all of it while it is little;
+/// a few that take turns then exchange in pairs, since who writes where the other has read has fewest lines to fetch.
+std::string plain_all_reduce(int ranks, bool own_core) {
+  constexpr std::uint64_t kExchanged = std::uint64_t{1} << 20U;
+  constexpr std::uint64_t kFew = 4;
+  const auto p = static_cast<std::uint64_t>(std::max(ranks, 1));
+  if (p <= 2) return "; all_reduce plain: naive";
+  if (!own_core && p <= kFew) return "; all_reduce plain: 0-4KiB naive, 4KiB-64KiB recursive_doubling, 64KiB- direct";
+  const std::string end = exact_bytes(std::bit_floor(std::max<std::uint64_t>(1024, kExchanged / (p * p))));
+  return fmt::format("; all_reduce plain: 0-{0} naive, {0}- direct", end);
+}
+
+/// With a core to itself a rank is cheapest left alone for small messages (whole letters, shm/letterbox.h), and many
+/// share the work of large ones; ranks that take turns on a core want few meetings for longer, and none but the one
+/// where all they read fits into what a core has nearest.
+std::string built_in_over_memory(int ranks) {
+  const bool own_core = ranks <= cpus_within_quota();
+  constexpr std::uint64_t kReadAtOnce = std::uint64_t{32} << 10U;
+  constexpr std::uint64_t kLine = 64;
+  const std::string all_reduce =
+      own_core
+          ? "0-1064 naive, 1064-12KiB star, 12KiB- direct"
+          : fmt::format("0-{0} naive, {0}-256KiB star, 256KiB- direct",
+                        exact_bytes(std::bit_floor(std::max(kLine, kReadAtOnce / static_cast<std::uint64_t>(ranks)))));
+  const std::string reduce = fmt::format("0-{0} star, {0}- direct", own_core ? "8KiB" : "32KiB");
+  const std::string plain_reduce = ranks <= 2 ? "star" : "0-64KiB star, 64KiB- double_tree";
+  return "all_reduce: " + all_reduce + plain_all_reduce(ranks, own_core) +
+         "; reduce_scatter: direct; all_gather: direct; broadcast: 0-64KiB tree, 64KiB- direct; broadcast plain: star; "
+         "reduce: " +
+         reduce + "; reduce plain: " + plain_reduce +
+         "; gather: star; scatter: star; all_to_all: direct; barrier: naive";
+}
+
+Selection built_in_on_one_host(int ranks, Medium medium, const char* source) {
+  if (medium == Medium::kSharedMemory) return Selection::parse(built_in_over_memory(ranks), source);
+  Selection selection = Selection::parse(kBuiltInOverMessages, source);
+  const bool power_of_two = std::has_single_bit(static_cast<unsigned>(ranks));
+  if (medium != Medium::kTcp || ranks < 2 || !power_of_two) return selection;
+  const auto prefer = [&](const char* text) { selection.override_with(Selection::parse(text, source)); };
+  const bool in_turns = ranks > cpus_within_quota();
+  prefer(ranks == 2 ? kBuiltInOverLoopbackOfTwo : kBuiltInOverLoopback);
+  if (ranks > 4 && in_turns) prefer(kBuiltInOverLoopbackInTurns);
+  return selection;
+}
+
+}  // namespace
+
+Selection Selection::parse(std::string_view text, std::string_view source_name) {
+  return Parser(text, source_name).parse();
+}
+
+std::string Selection::to_text() const {
+  std::string text;
+  const auto add = [&](Collective collective, std::string_view memory, const std::vector<Range>& ranges) {
+    text += fmt::format("{}{}{}:", text.empty() ? "" : "; ", to_string(collective), memory);
+    for (std::size_t i = 0; i < ranges.size(); ++i) {
+      text += fmt::format("{} {}-{} {}", i == 0 ? "" : ",", exact_bytes(ranges[i].from_bytes),
+                          i + 1 < ranges.size() ? exact_bytes(ranges[i + 1].from_bytes) : "", ranges[i].algorithm);
+    }
+  };
+  for (const auto& [collective, ranges] : ranges_) {
+    add(collective, "", ranges);
+    if (const auto plain = plain_.find(collective); plain != plain_.end()) add(collective, kPlainWord, plain->second);
+  }
+  return text;
+}
+
+std::string_view Selection::select(Collective collective, std::uint64_t bytes, MemoryKind memory) const {
+  auto ranges = ranges_.find(collective);
+  if (ranges == ranges_.end()) return {};
+  if (memory == MemoryKind::kPlain && has_plain(collective)) ranges = plain_.find(collective);
+  const auto after = std::upper_bound(ranges->second.begin(), ranges->second.end(), bytes,
+                                      [](std::uint64_t size, const Range& range) { return size < range.from_bytes; });
+  return after == ranges->second.begin() ? std::string_view{} : std::string_view((after - 1)->algorithm);
+}
+
+std::vector<Collective> Selection::collectives() const {
+  std::vector<Collective> found;
+  found.reserve(ranges_.size());
+  for (const auto& [collective, ranges] : ranges_) found.push_back(collective);
+  return found;
+}
+
+void Selection::set(Collective collective, const std::vector<Range>& ranges, MemoryKind memory) {
+  std::vector<Range>& joined = (memory == MemoryKind::kPlain ? plain_ : ranges_)[collective];
+  joined.clear();
+  for (const Range& range : ranges) {
+    if (joined.empty() || joined.back().algorithm != range.algorithm) joined.push_back(range);
+  }
+}
+
+void Selection::override_with(const Selection& other) {
+  for (const auto& [collective, ranges] : other.ranges_) {
+    ranges_[collective] = ranges;
+    plain_.erase(collective);
+  }
+  for (const auto& [collective, ranges] : other.plain_) plain_[collective] = ranges;
+}
+
+void Selection::take_plain_from(const Selection& other) { plain_.insert(other.plain_.begin(), other.plain_.end()); }
+
+Selection built_in_selection(int ranks, Medium medium, const std::vector<int>& hosts) {
+  constexpr const char* kSource = "the built-in selection";
+  const std::vector<std::vector<int>> ranks_by_host = ranks_of_hosts(hosts);
+  if (ranks_by_host.size() < 2) return built_in_on_one_host(ranks, medium, kSource);
+  Selection selection = Selection::parse(kBuiltInOverMessages, kSource);
+  const std::size_t on_each = ranks_by_host.front().size();
+  const bool alike = std::all_of(ranks_by_host.begin(), ranks_by_host.end(),
+                                 [&](const std::vector<int>& here) { return here.size() == on_each; });
+  if (alike && on_each > 1) {
+    const char* const text = ranks_by_host.size() == 2 ? kBuiltInBetweenTwoHosts : kBuiltInBetweenHosts;
+    selection.override_with(Selection::parse(text, kSource));
+  }
+  return selection;
+}
+
+std::string select(const Selection& selection, Collective collective, std::uint64_t bytes, MemoryKind memory) {
+  return std::string(selection.select(collective, bytes, memory));
+}
+
+}  // namespace lockstep

@@ -1,0 +1,170 @@
+#include "planner/selection/selection.h"
+
+#include "algorithms/catalog.h"
+#include "schedule/promise.h"
+#include "topology/cpu_quota.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <lockstep/error.h>
+#include <unistd.h>
+
+namespace lockstep {
+
+namespace {
+
+void expect_refused(const std::string& text, const std::string& sentence) {
+  SCOPED_TRACE(text);
+  try {
+    (void)Selection::parse(text, "LOCKSTEP_ALGORITHMS");
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+    EXPECT_THAT(error.what(), testing::StartsWith("LOCKSTEP_ALGORITHMS, at '"));
+    EXPECT_THAT(error.what(), testing::HasSubstr(sentence));
+  }
+}
+
+}  // namespace
+
+TEST(Selection, ASizeBelongsToTheRangeAtItOrBelow) {
+  const Selection selection = Selection::parse("all_reduce: 0-4KiB tree, 4KiB-1MiB direct, 1MiB- ring", "text");
+  EXPECT_EQ(selection.select(Collective::kAllReduce, 0), "tree");
+  EXPECT_EQ(selection.select(Collective::kAllReduce, 4095), "tree");
+  EXPECT_EQ(selection.select(Collective::kAllReduce, 4096), "direct");
+  EXPECT_EQ(selection.select(Collective::kAllReduce, 1 << 20), "ring");
+  EXPECT_EQ(selection.select(Collective::kBroadcast, 1), "");
+}
+
+TEST(Selection, TheTextComesBack) {
+  for (const char* text :
+       {"all_reduce: 0-1000 direct, 1000-4KiB tree, 4KiB- ring; broadcast: 0- tree",
+        "all_reduce: 0-3MiB direct, 3MiB- ring", "all_gather: 0-1KiB ring, 1KiB- vendor",
+        "all_reduce: 0- ring; all_reduce plain: 0-64KiB naive, 64KiB- direct; barrier: 0- tree", ""}) {
+    EXPECT_EQ(Selection::parse(text, "text").to_text(), text);
+  }
+  EXPECT_EQ(Selection::parse(" broadcast :tree ; ", "text").to_text(), "broadcast: 0- tree");
+  EXPECT_EQ(Selection::parse("all_reduce: 0-1KiB ring, 1KiB- ring", "text").to_text(), "all_reduce: 0- ring");
+}
+
+TEST(Selection, EachMistakeHasItsPlaceAndWhatToWrite) {
+  expect_refused("ring", "written like 'all_reduce: 0-4KiB direct, 4KiB- ring'");
+  expect_refused("allreduce: ring", "Did you mean 'all_reduce'?");
+  expect_refused("all_reduce: rign", "Did you mean 'ring'?");
+  expect_refused("all_reduce: 0-4KiB ring", "The last range has no upper end");
+  expect_refused("all_reduce: 1KiB- ring", "this one has to start at 0");
+  expect_refused("all_reduce: 0-4KiB ring, 8KiB- tree", "this one has to start at 4KiB");
+  expect_refused("all_reduce: 0- ring, 8KiB- tree", "none can follow");
+  expect_refused("all_reduce: 0-0 ring", "A range ends above its start.");
+  expect_refused("all_reduce: 0-4KB5 ring", "is not a size");
+  expect_refused("all_reduce: 04KiB ring", "A range is written like");
+  expect_refused("all_reduce: 0-", "An algorithm is missing");
+  expect_refused("all_reduce:", "An algorithm is missing");
+  expect_refused("all_reduce: 0-1KiB ring,", "An algorithm is missing");
+  expect_refused("all_reduce: ring; all_reduce: tree", "stands here twice");
+  expect_refused("all_reduce plain: ring", "comes after what holds for the collective");
+  expect_refused("all_reduce: ring; all_reduce plain: tree; all_reduce plain: ring", "stands here twice");
+  expect_refused("all_reduce plane: ring", "Did you mean");
+}
+
+TEST(Selection, PlainMemoryIsTheSameUnlessSomethingIsSaidOfIt) {
+  Selection selection = Selection::parse("all_reduce: ring; all_reduce plain: naive; broadcast: tree", "text");
+  EXPECT_EQ(selection.select(Collective::kAllReduce, 8, MemoryKind::kPlain), "naive");
+  EXPECT_EQ(selection.select(Collective::kAllReduce, 8), "ring");
+  EXPECT_EQ(selection.select(Collective::kBroadcast, 8, MemoryKind::kPlain), "tree");
+  const Selection before = selection;
+  selection.override_with(Selection::parse("all_reduce: direct", "text"));
+  EXPECT_EQ(selection.select(Collective::kAllReduce, 8, MemoryKind::kPlain), "direct") << "what is said holds for all";
+  selection.take_plain_from(before);
+  EXPECT_EQ(selection.to_text(), "all_reduce: 0- direct; all_reduce plain: 0- naive; broadcast: 0- tree");
+}
+
+TEST(Selection, TwoRanksExchangePlainMemory) {
+  for (const std::uint64_t bytes : {64ULL, 1ULL << 20U, 64ULL << 20U}) {
+    EXPECT_EQ(select(built_in_selection(2), Collective::kAllReduce, bytes, MemoryKind::kPlain), "naive");
+    EXPECT_EQ(select(built_in_selection(2, Medium::kMpi), Collective::kAllReduce, bytes, MemoryKind::kPlain),
+              select(built_in_selection(2, Medium::kMpi), Collective::kAllReduce, bytes));
+  }
+  EXPECT_EQ(select(built_in_selection(4), Collective::kAllReduce, 64 << 20, MemoryKind::kPlain), "direct");
+}
+
+TEST(Selection, FewRanksThatTakeTurnsExchangeInPairsBetweenSmallAndLarge) {
+  const bool in_turns = 4 > cpus_within_quota();
+  EXPECT_EQ(select(built_in_selection(4), Collective::kAllReduce, 16 << 10, MemoryKind::kPlain),
+            in_turns ? "recursive_doubling" : "naive");
+  EXPECT_EQ(select(built_in_selection(4), Collective::kAllReduce, 1024, MemoryKind::kPlain), "naive");
+}
+
+TEST(Selection, ABroadcastFromPlainMemoryIsStagedOnce) {
+  EXPECT_EQ(select(built_in_selection(8), Collective::kBroadcast, 1 << 20, MemoryKind::kPlain), "star");
+}
+
+TEST(Selection, RanksThatShareCoresMeetOnceForSmallMessages) {
+  const int ranks = 64 * static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+  const Selection selection = built_in_selection(ranks);
+  EXPECT_EQ(select(selection, Collective::kAllReduce, 4), "naive");
+  EXPECT_EQ(select(selection, Collective::kAllReduce, 64 * 1024), "star");
+  EXPECT_EQ(select(selection, Collective::kAllReduce, 1 << 20), "direct");
+}
+
+TEST(Selection, HostsAlikeAreComposed) {
+  const auto picked = [](const std::vector<int>& hosts, std::uint64_t bytes) {
+    const Selection selection = built_in_selection(static_cast<int>(hosts.size()), Medium::kTcp, hosts);
+    return select(selection, Collective::kAllReduce, bytes);
+  };
+  const std::string small = "hierarchical:recursive_doubling,recursive_doubling";
+  const std::string middle = "hierarchical:circulant,circulant";
+  for (const std::vector<int>& hosts : {std::vector<int>{0, 0, 1, 1}, {7, 3, 7, 3}, {0, 0, 1, 1, 2, 2}}) {
+    EXPECT_EQ(picked(hosts, 4), small);
+    EXPECT_EQ(picked(hosts, 1 << 20), middle);
+    EXPECT_EQ(picked(hosts, 64 << 20), hosts.size() == 4 ? middle : "ring");
+    EXPECT_THAT(all_algorithms(Collective::kAllReduce, hosts), testing::IsSupersetOf({small, middle}))
+        << "so that `--algorithm all` measures what auto picks";
+  }
+  for (const std::vector<int>& hosts : {std::vector<int>{0, 0, 0, 1}, {0, 1, 2, 3}}) {
+    EXPECT_EQ(picked(hosts, 4), "recursive_doubling") << "uneven, or one a host";
+    EXPECT_EQ(picked(hosts, 64 << 20), "ring");
+  }
+  EXPECT_EQ(built_in_selection(4, Medium::kSharedMemory, {0, 0, 1, 1}),
+            built_in_selection(4, Medium::kTcp, {0, 0, 1, 1}));
+}
+
+TEST(Selection, OverTcpOnOneHostFewerMessagesWinWhileCachesHoldThem) {
+  const auto picked_at = [](std::uint64_t bytes, int ranks, Medium medium, const std::vector<int>& hosts = {}) {
+    return select(built_in_selection(ranks, medium, hosts), Collective::kAllReduce, bytes);
+  };
+  const auto picked = [&](int ranks, Medium medium, const std::vector<int>& hosts = {}) {
+    return picked_at(64 << 20, ranks, medium, hosts);
+  };
+  for (const int ranks : {2, 4, 8}) {
+    EXPECT_EQ(picked_at(16 << 10, ranks, Medium::kTcp), "recursive_doubling");
+    EXPECT_EQ(picked_at(512 << 10, ranks, Medium::kTcp), "halving_doubling");
+  }
+  EXPECT_EQ(picked(2, Medium::kTcp), "star");
+  const auto of_cores = [](int ranks, const char* in_turns) {
+    return ranks > cpus_within_quota() ? in_turns : "halving_doubling";
+  };
+  EXPECT_EQ(picked(4, Medium::kTcp), "halving_doubling");
+  EXPECT_EQ(picked(4, Medium::kTcp, {5, 5, 5, 5}), picked(4, Medium::kTcp));
+  EXPECT_EQ(picked(8, Medium::kTcp), of_cores(8, "ring"));
+  EXPECT_EQ(picked(1 << 14, Medium::kTcp), of_cores(1 << 14, "ring")) << "no machine has so many cores";
+  EXPECT_EQ(picked(3, Medium::kTcp), "ring") << "no power of two";
+  EXPECT_EQ(picked(2, Medium::kTcp, {0, 1}), "ring") << "a network lies between";
+  EXPECT_EQ(picked(2, Medium::kMpi), "ring") << "knows better ways than sockets";
+}
+
+TEST(Selection, EveryCollectiveHasOneBuiltIn) {
+  for (const Collective collective : kCollectives) {
+    if (algorithms_for(collective).empty()) continue;
+    for (const Medium medium : {Medium::kSharedMemory, Medium::kTcp}) {
+      for (const int ranks : {1, 2, 8, 100, 100'000}) {
+        for (const std::uint64_t bytes : {std::uint64_t{0}, std::uint64_t{4096}, std::uint64_t{1} << 30}) {
+          const std::string name = select(built_in_selection(ranks, medium), collective, bytes);
+          EXPECT_TRUE(find_algorithm(name).supports(collective)) << name;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace lockstep
