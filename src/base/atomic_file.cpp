@@ -43,7 +43,12 @@ void make_durable(const fs::path& path) {
   if (!file || ::fsync(file.get()) != 0) throw_io("Writing", path, errno);
 }
 
-void write_file_atomically(const fs::path& path, const std::function<void(const fs::path&)>& write) {
+void write_file_atomically(const fs::path& link, const std::function<void(const fs::path&)>& write) {
+  std::error_code none;
+  const fs::file_status there = fs::status(link, none);
+  // Renamed over, a device or a pipe would be gone, and there is nothing in it to keep whole.
+  if (fs::exists(there) && !fs::is_regular_file(there) && !fs::is_directory(there)) return write(link);
+  const fs::path path = fs::is_regular_file(there) && fs::is_symlink(link) ? fs::canonical(link) : link;
   const fs::path temporary = path.string() + fmt::format(".{}.partial", ::getpid());
   try {
     write(temporary);

@@ -1,10 +1,14 @@
 #include "base/atomic_file.h"
 
+#include "base/file_descriptor.h"
 #include "base/scratch_folder.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <lockstep/error.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <string>
 
@@ -39,6 +43,28 @@ TEST_F(AtomicFile, AFailedWriteLeavesTheOldFileAndNoOther) {
   };
   EXPECT_THROW(write_file_atomically(folder_ / "a", fail), Error);
   EXPECT_EQ(read_file(folder_ / "a"), "old");
+  EXPECT_EQ(files(), 1);
+}
+
+TEST_F(AtomicFile, WritesTheFileThatALinkLeadsTo) {
+  write_file_atomically(folder_ / "a", "old");
+  fs::create_symlink(folder_ / "a", folder_ / "link");
+  write_file_atomically(folder_ / "link", "new");
+  EXPECT_TRUE(fs::is_symlink(folder_ / "link"));
+  EXPECT_EQ(read_file(folder_ / "a"), "new");
+  EXPECT_EQ(files(), 2);
+}
+
+TEST_F(AtomicFile, APipeIsWrittenToAndStaysOne) {
+  const fs::path pipe = folder_ / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const FileDescriptor reader(::open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  ASSERT_TRUE(reader);
+  write_file_atomically(pipe, "x");
+  char got = 0;
+  EXPECT_EQ(::read(reader.get(), &got, 1), 1);
+  EXPECT_EQ(got, 'x');
+  EXPECT_TRUE(fs::is_fifo(pipe));
   EXPECT_EQ(files(), 1);
 }
 
