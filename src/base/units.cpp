@@ -94,9 +94,11 @@ std::string format_seconds(double seconds) {
   return fmt::format("{:.{}f} {}", value, decimals, chosen.name);
 }
 
-std::string format_bytes(std::uint64_t bytes) {
+std::string format_bytes(std::uint64_t bytes) { return format_rounded_bytes(static_cast<double>(bytes)); }
+
+std::string format_rounded_bytes(double bytes) {
   static constexpr std::array<const char*, 5> kNames{"B", "KiB", "MiB", "GiB", "TiB"};
-  auto value = static_cast<double>(bytes);
+  double value = std::round(bytes);
   std::size_t unit = 0;
   while (value >= 1024 && unit + 1 < kNames.size()) {
     value /= 1024;

@@ -20,6 +20,8 @@ double parse_seconds_per_byte(std::string_view text);
 
 /// The shortest exact or three-digit form: "64 KiB", "1.5 MiB", "12 B".
 std::string format_bytes(std::uint64_t bytes);
+/// The same of what may be more than 2^64, rounded to whole bytes.
+std::string format_rounded_bytes(double bytes);
 /// Three digits: "12.5 us", "1.20 s".
 std::string format_seconds(double seconds);
 /// "2m 05s", "12s": for people who wait.

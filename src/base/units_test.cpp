@@ -28,6 +28,8 @@ TEST(Units, PrintsForPeople) {
   EXPECT_EQ(format_bytes(12), "12 B");
   EXPECT_EQ(format_bytes(65536), "64 KiB");
   EXPECT_EQ(format_bytes(1572864), "1.50 MiB");
+  EXPECT_EQ(format_rounded_bytes(11.7), "12 B");
+  EXPECT_EQ(format_rounded_bytes(0x1p65), "33554432 TiB");
   EXPECT_EQ(format_wait(std::chrono::seconds(125)), "2m 05s");
   EXPECT_EQ(format_count(1234567), "1,234,567");
   EXPECT_EQ(format_count(12), "12");

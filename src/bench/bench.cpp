@@ -9,6 +9,7 @@
 #include "bench/rounds.h"
 #include "bench/statistics.h"
 #include "group/identity.h"
+#include "group/opened.h"
 
 #include <fmt/format.h>
 #include <lockstep/error.h>
@@ -93,43 +94,49 @@ class LimitMeter {
   std::vector<double> seconds_;
 };
 
-/// A composition may have no chunks that fit all hosts.
-bool can_be_built(const std::string& name, const ScheduleRequest& request) {
+Medium medium_of(const World& world) { return detail::Opened(world).state().engine().medium(); }
+
+/// What runs under a name.
+std::string algorithm_for(const World& world, const Options& options, std::size_t bytes, const std::string& name) {
+  return world.algorithm_for(options.collective, bytes, {.algorithm = name}, options.dtype, !options.plain);
+}
+
+/// A composition may have no chunks that fit all hosts, and an algorithm may not sum in canonical order.
+bool runs(const World& world, const Options& options, std::size_t bytes, const std::string& name) {
   try {
-    (void)find_algorithm(name).build(request);
+    (void)find_algorithm(name).build(
+        {.collective = options.collective, .ranks = world.size(), .only_rank = 0, .hosts = world.hosts()});
+    (void)algorithm_for(world, options, bytes, name);
     return true;
   } catch (const Error&) {
     return false;
   }
 }
 
-std::vector<std::string> names_to_run(const Options& options, const World& world) {
+std::vector<std::string> names_to_run(const Options& options, const World& world, std::size_t bytes) {
   std::vector<std::string> names;
   if (options.algorithm.empty()) return names;
   if (options.algorithm != "all") return {options.algorithm};
-  const ScheduleRequest request{
-      .collective = options.collective, .ranks = world.size(), .only_rank = 0, .hosts = world.hosts()};
-  for (std::string& name : all_algorithms(options.collective, request.hosts)) {
-    if (can_be_built(name, request)) names.push_back(std::move(name));
+  for (std::string& name : all_algorithms(options.collective, world.hosts())) {
+    if (runs(world, options, bytes, name)) names.push_back(std::move(name));
   }
   // No MPI reduces 16-bit floats.
-  if (options.transport == "mpi" && size_of(options.dtype) > 2) names.emplace_back(kVendor);
+  if (medium_of(world) == Medium::kMpi && size_of(options.dtype) > 2) names.emplace_back(kVendor);
   names.emplace_back("auto");
   return names;
 }
 
 std::vector<Candidate> make_candidates(const World& world, const Options& options, std::size_t bytes) {
   std::vector<Candidate> candidates;
-  std::vector<std::string> names = names_to_run(options, world);
+  std::vector<std::string> names = names_to_run(options, world, bytes);
   const std::string file = options.schedule.empty() ? "" : world.load_schedule(options.schedule);
   if (!file.empty()) names.push_back(file);
   candidates.reserve(names.size());
   for (const std::string& name : names) {
-    candidates.push_back(
-        {.ran = world.algorithm_for(options.collective, bytes, {.algorithm = name}, DataType::kFloat32, !options.plain),
-         .picked = name == "auto",
-         .from_file = name == file,
-         .subject = std::make_unique<GroupSubject>(world, options.collective, options.op, name)});
+    candidates.push_back({.ran = algorithm_for(world, options, bytes, name),
+                          .picked = name == "auto",
+                          .from_file = name == file,
+                          .subject = std::make_unique<GroupSubject>(world, options.collective, options.op, name)});
   }
   return candidates;
 }
@@ -201,6 +208,7 @@ std::vector<Row> measure_size(const World& world, const Options& options, Worklo
 
 void check(const Options& options) {
   if (options.factor < 2) refuse("--factor multiplies one size to give the next; it is a whole number from 2 up.");
+  if (options.collective == Collective::kBarrier) return;
   if (options.min_bytes < size_of(options.dtype)) {
     refuse(fmt::format("--min-bytes is {}, less than one element of {}.", options.min_bytes, to_string(options.dtype)));
   }
@@ -230,7 +238,10 @@ void pretend_hosts(int ranks_a_host) {
 Result run(const World& world, const Options& options, const Progress& progress) {
   check(options);
   const std::size_t cache_bytes = last_level_cache_bytes();
-  Result result{.options = options, .world_size = world.size(), .hosts = world.hosts(), .transport = options.transport};
+  Result result{.options = options,
+                .world_size = world.size(),
+                .hosts = world.hosts(),
+                .transport = std::string(to_string(medium_of(world)))};
   LimitMeter limit(world, cache_bytes);
   result.limit_gb_per_s = limit.sample(9);
   const auto report = [&](const Row* row) {

@@ -12,8 +12,12 @@ namespace lockstep::bench {
 /// Our own collective as a subject.
 class GroupSubject final : public Subject {
  public:
-  GroupSubject(const Group& group, Collective collective, ReduceOp op, const std::string& algorithm)
-      : group_(group), start_(facts_of(collective).start), op_(op), choices_{.algorithm = algorithm, .purpose = {}} {}
+  GroupSubject(const Group& group, Collective collective, ReduceOp op, const std::string& algorithm,
+               Reduction reduction = Reduction::kFromEnvironment)
+      : group_(group),
+        start_(facts_of(collective).start),
+        op_(op),
+        choices_{.algorithm = algorithm, .purpose = {}, .reduction = reduction} {}
   void barrier() override { group_.barrier().wait(); }
   void run(const Buffer& buffer) override { start_(group_, buffer, op_, choices_).wait(); }
 

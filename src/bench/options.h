@@ -20,8 +20,7 @@ struct Options {
   bool plain = false;                     ///< memory of the program's own instead of the group's
   /// A name, "auto", or "all": all_algorithms() (over MPI also its own), and auto.
   std::string algorithm = "auto";
-  std::string schedule;           ///< the text of a schedule to run beside (or, where `algorithm` is empty, alone)
-  std::string transport = "shm";  ///< what moves the bytes; for the report
+  std::string schedule;  ///< the text of a schedule to run beside (or, where `algorithm` is empty, alone)
   std::chrono::nanoseconds min_time{300'000'000};  ///< how long an algorithm is measured at one size, at least
 };
 

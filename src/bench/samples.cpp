@@ -156,7 +156,7 @@ void measure_on(World& world, double seconds_a_round, CrossingProbe& probe, cons
   const Room room(world, points_of(all));
   for (Measuring* one : all) {
     const Point& point = one->point;
-    GroupSubject subject(world, point.collective, ReduceOp::kSum, point.algorithm);
+    GroupSubject subject(world, point.collective, ReduceOp::kSum, point.algorithm, Reduction::kFast);
     Zeros zeros(room.of(point.memory), shape_of(point, world));
     (void)median_of_slowest(world, subject, zeros, {});  // plans are made
     const Round round = one->seconds.empty() ? agreed_round(world, subject, zeros, seconds_a_round) : one->agreed;

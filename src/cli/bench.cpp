@@ -7,9 +7,10 @@
 #include "base/refuse.h"
 #include "base/units.h"
 #include "cli/command.h"
-#include "cli/ranks.h"
+#include "cli/numbers.h"
 #include "cli/schedule_argument.h"
 #include "launch/launcher.h"
+#include "schedule/promise.h"
 #include "schedule/proof.h"
 #include "schedule/ranges.h"
 #include "schedule/text.h"
@@ -19,12 +20,14 @@
 #include <lockstep/error.h>
 #include <lockstep/world.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <initializer_list>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace lockstep::cli {
@@ -35,11 +38,11 @@ namespace {
 struct BenchOptions {
   std::string collective;
   std::string ranks;
-  std::string min_bytes = "4";
+  std::string min_bytes;
   std::string max_bytes = "64MiB";
   std::string factor = "4";
   std::string dtype = "float32";
-  std::string op = "sum";
+  std::string op;
   std::string algorithm;
   std::string schedule;
   std::string buffers = "registered";
@@ -70,11 +73,19 @@ void check_word(std::string_view what, const std::string& text, const std::vecto
 }
 
 std::uint64_t parse_factor(const std::string& text) {
-  try {
-    return parse_bytes(text);
-  } catch (const Error&) {
-    refuse(fmt::format("--factor takes a whole number from 2 up; '{}' is not one.", text));
+  constexpr int kMostFactor = 1 << 30;
+  if (const auto number = parse_between(text, 2, kMostFactor)) return static_cast<std::uint64_t>(*number);
+  refuse(fmt::format("--factor takes a whole number from 2 up; '{}' is not one.", text));
+}
+
+/// Which only reductions have.
+ReduceOp parse_operator(const BenchOptions& typed, Collective collective) {
+  if (typed.op.empty()) return ReduceOp::kSum;
+  if (!is_reduction(collective)) {
+    refuse(fmt::format("--op is for what reduces, which {} does not; leave it out.", to_string(collective)));
   }
+  return parse_name("operator", typed.op,
+                    {ReduceOp::kSum, ReduceOp::kMean, ReduceOp::kMin, ReduceOp::kMax, ReduceOp::kProduct});
 }
 
 std::string parse_algorithm(const BenchOptions& typed) {
@@ -84,9 +95,15 @@ std::string parse_algorithm(const BenchOptions& typed) {
   return typed.algorithm;
 }
 
-/// The text of the schedule in that file, which must be one for the collective, and proved.
-std::string read_schedule(const std::string& file, Collective collective) {
-  if (file.empty()) return "";
+/// A schedule from a file.
+struct FromFile {
+  std::string text;
+  int ranks = 0;
+};
+
+/// It must be one for the collective, at rank 0 where it has a root, and proved.
+FromFile read_schedule(const std::string& file, Collective collective) {
+  if (file.empty()) return {};
   if (!std::filesystem::exists(file)) refuse(fmt::format("--schedule: there is no file '{}'.", file));
   if (!std::filesystem::is_regular_file(file)) refuse(fmt::format("--schedule: '{}' is not a file.", file));
   std::string text = read_file(file, kMostTextBytes + 1);
@@ -95,19 +112,36 @@ std::string read_schedule(const std::string& file, Collective collective) {
     refuse(fmt::format("The schedule in {} is for {}, not for {}.", file, to_string(schedule.collective),
                        to_string(collective)));
   }
+  if (has_root(collective) && schedule.root != 0) {
+    refuse(fmt::format("The schedule in {} has root {}; what is measured has root 0.", file, schedule.root));
+  }
   require_proved(schedule);
-  return text;
+  return {.text = std::move(text), .ranks = schedule.ranks};
+}
+
+/// How many ranks to start.
+int parse_wanted_ranks(const BenchOptions& typed, const FromFile& schedule) {
+  if (typed.ranks.empty()) return schedule.ranks > 0 ? schedule.ranks : available_cpus().cores;
+  const int ranks = parse_ranks(typed.ranks);
+  if (schedule.ranks == 0 || schedule.ranks == ranks) return ranks;
+  refuse(
+      fmt::format("The schedule in {} is for {} ranks, not {}; leave out -n.", typed.schedule, schedule.ranks, ranks));
 }
 
 /// What moves the bytes between the ranks that this command starts or is one of.
 std::string parse_transport(const std::string& typed) {
   check_word("transport", typed, {"auto", "shm", "tcp", "mpi"});
   if (typed != "auto") ::setenv(kTransportVariable, typed.c_str(), 1);
-  const std::string chosen = environment(kTransportVariable).value_or("auto");
-  return chosen == "auto" ? "shm" : chosen;
+  return environment(kTransportVariable).value_or("auto");
 }
 
-bench::Options parse(const BenchOptions& typed) {
+struct Wanted {
+  bench::Options options;
+  std::string transport;  ///< or "auto"
+  int ranks;              ///< to start, where this process is none
+};
+
+Wanted parse(const BenchOptions& typed) {
   if (typed.collective.empty()) {
     refuse("`lockstep bench` needs to know what to measure, as in: lockstep bench all_reduce -n 2");
   }
@@ -116,22 +150,25 @@ bench::Options parse(const BenchOptions& typed) {
   options.dtype = parse_name("data type", typed.dtype,
                              {DataType::kFloat32, DataType::kFloat64, DataType::kBFloat16, DataType::kFloat16,
                               DataType::kInt32, DataType::kInt64, DataType::kUInt8});
-  options.op = parse_name("operator", typed.op,
-                          {ReduceOp::kSum, ReduceOp::kMean, ReduceOp::kMin, ReduceOp::kMax, ReduceOp::kProduct});
-  options.min_bytes = parse_bytes(typed.min_bytes);
+  options.op = parse_operator(typed, options.collective);
+  options.min_bytes =
+      typed.min_bytes.empty() ? std::max<std::uint64_t>(4, size_of(options.dtype)) : parse_bytes(typed.min_bytes);
   options.max_bytes = parse_bytes(typed.max_bytes);
   options.factor = parse_factor(typed.factor);
   options.cold = typed.cold;
   options.min_time = parse_duration(typed.min_time);
   options.algorithm = parse_algorithm(typed);
-  options.schedule = read_schedule(typed.schedule, options.collective);
+  FromFile schedule = read_schedule(typed.schedule, options.collective);
+  const int ranks = parse_wanted_ranks(typed, schedule);
+  options.schedule = std::move(schedule.text);
   check_word("kind of buffers", typed.buffers, {"registered", "plain"});
   options.plain = typed.buffers == "plain";
   check_word("format", typed.format, {"table", "json"});
-  options.transport = parse_transport(typed.transport);
+  std::string transport = parse_transport(typed.transport);
   if (!typed.local_size.empty()) (void)parse_local_size(typed.local_size, kMostRanks);
   bench::check(options);
-  return options;
+  require_writable(typed.output);
+  return {.options = std::move(options), .transport = std::move(transport), .ranks = ranks};
 }
 
 /// Starts this program again, as the ranks of a job on this host.
@@ -182,7 +219,8 @@ void add_bench(Program& program) {
       ->add_option("-n,--ranks", typed->ranks,
                    "Processes to start on this host (default: one for each core; under a launcher, its ranks)")
       ->type_name("N");
-  command->add_option("--min-bytes", typed->min_bytes, "The smallest buffer of a rank (default: 4)")->type_name("B");
+  command->add_option("--min-bytes", typed->min_bytes, "The smallest buffer of a rank (default: 4, or an element)")
+      ->type_name("B");
   command->add_option("--max-bytes", typed->max_bytes, "The largest (default: 64MiB)")->type_name("B");
   command->add_option("--factor", typed->factor, "From one size to the next (default: 4)")->type_name("F");
   command->add_option("--dtype", typed->dtype, "float32 (default), float64, bfloat16, float16, int32, int64, uint8");
@@ -209,17 +247,16 @@ void add_bench(Program& program) {
       "An iteration's time is the slowest rank's; median and p99 are over iterations.\n"
       "Exit code 1: a result was wrong.");
   command->callback([&program, typed] {
-    const bench::Options options = parse(*typed);
+    const Wanted wanted = parse(*typed);
     const bool in_a_job = bench::in_a_job();
-    const int ranks = typed->ranks.empty() ? available_cpus().cores : parse_ranks(typed->ranks);
-    if (!in_a_job && options.transport == "mpi") {
+    if (!in_a_job && wanted.transport == "mpi") {
       refuse(
           "Over MPI it is mpirun that starts the ranks, as in: mpirun -n 2 lockstep bench all_reduce --transport mpi");
     }
-    if (!in_a_job && ranks > 1) {
-      program.exit_code = launch_ranks(program, ranks);
+    if (!in_a_job && wanted.ranks > 1) {
+      program.exit_code = launch_ranks(program, wanted.ranks);
     } else {
-      program.exit_code = measure(options, *typed);
+      program.exit_code = measure(wanted.options, *typed);
     }
   });
 }

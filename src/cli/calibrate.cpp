@@ -2,8 +2,10 @@
 #include "base/atomic_file.h"
 #include "base/units.h"
 #include "cli/command.h"
-#include "cli/ranks.h"
+#include "cli/numbers.h"
 #include "planner/calibration/in_force.h"
+#include "report/writable.h"
+#include "topology/cpus.h"
 
 #include <fmt/format.h>
 #include <lockstep/error.h>
@@ -13,6 +15,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace lockstep::cli {
@@ -44,9 +47,10 @@ std::string describe_errors(std::string_view transport, const std::vector<Sample
                      to_text(held_back));
 }
 
-std::string describe_auto(int ranks, Medium medium, std::string_view transport) {
+std::string describe_auto(int ranks, Medium medium) {
   const SelectionInForce used = selection_in_force(ranks, medium);
-  return fmt::format("auto on {} ranks over {}: {}\n({})\n", ranks, transport, used.selection.to_text(), used.source);
+  return fmt::format("auto on {} ranks over {}: {}\n({})\n", ranks, to_string(medium), used.selection.to_text(),
+                     used.source);
 }
 
 void report(const bench::Calibrated& calibrated, const std::filesystem::path& file, int ranks) {
@@ -58,10 +62,21 @@ void report(const bench::Calibrated& calibrated, const std::filesystem::path& fi
   text += describe_errors("shm", calibration.samples, calibration.held_back);
   text += no_tcp.empty() ? describe_errors("tcp", calibration.tcp.samples, calibration.tcp.held_back)
                          : fmt::format("tcp was not measured: {}\n", no_tcp);
-  text += describe_auto(ranks, Medium::kSharedMemory, "shm");
-  text += describe_auto(std::min(ranks, bench::kMostRanksOverTcp), Medium::kTcp, "tcp");
+  text += describe_auto(ranks, Medium::kSharedMemory);
+  text += describe_auto(std::min(ranks, bench::kMostRanksOverTcp), Medium::kTcp);
   text += fmt::format("Stored in {}\n", file.string());
   write_output("", text);
+}
+
+/// What is measured is stored as the machine's.
+void require_all_cores() {
+  const int mine = available_cpus().threads;
+  const int all = machine_cpus().threads;
+  if (mine >= all) return;
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("This process may use {} of the machine's {} CPUs, and what is measured would be stored as "
+                          "the machine's; start it without taskset, numactl or a launcher that binds it.",
+                          mine, all));
 }
 
 void run(const CalibrateOptions& options) {
@@ -76,6 +91,11 @@ void run(const CalibrateOptions& options) {
     throw Error(ErrorCode::kIo, fmt::format("The folder {} for the calibration cannot be made: {}; set XDG_CACHE_HOME.",
                                             file->parent_path().string(), error.message()));
   }
+  if (const std::error_code obstacle = obstacle_of_folder(file->parent_path())) {
+    throw Error(ErrorCode::kIo, fmt::format("The calibration cannot be stored in {}: {}; set XDG_CACHE_HOME.",
+                                            file->parent_path().string(), obstacle.message()));
+  }
+  require_all_cores();
   const bench::Calibrated calibrated = bench::calibrate(plan_of(options));
   const Calibration& calibration = calibrated.calibration;
   write_file_atomically(*file, to_json(calibration));

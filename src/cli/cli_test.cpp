@@ -2,6 +2,8 @@
 #include "cli/program_for_tests.h"
 #include "schedule/xml_for_tests.h"
 
+#include <thread>
+
 namespace lockstep {
 
 namespace {
@@ -270,7 +272,10 @@ TEST(CliBench, BadInputIsAnsweredInOneSentence) {
   expect_usage_error({"bench", "all_reduce", "--factor", "many"}, "'many' is not one");
   expect_usage_error({"bench", "all_reduce", "--factor", "1"}, "from 2 up");
   expect_usage_error({"bench", "all_reduce", "--min-bytes", "1KiB", "--max-bytes", "4"}, "less than --min-bytes");
+  expect_usage_error({"bench", "all_reduce", "--factor", "2KiB"}, "'2KiB' is not one");
+  expect_usage_error({"bench", "broadcast", "--op", "max"}, "--op is for what reduces, which broadcast does not");
   expect_usage_error({"bench", "all_reduce", "--min-time", "soon"}, "soon");
+  expect_usage_error({"bench", "all_reduce", "-o", "no/such/file"}, "--output no/such/file cannot be written: No such");
   expect_usage_error({"bench", "all_reduce", "--local-size", "0"}, "--local-size takes the number of ranks on a host");
   expect_usage_error({"bench", "all_reduce", "--local-size", "two"}, "'two' is not one");
 }
@@ -282,6 +287,37 @@ TEST(CliBench, MeasuresRanksThatItStarts) {
   EXPECT_THAT(result.output, AllOf(StartsWith("# all_reduce on 2 ranks, registered memory, shm, warm;"),
                                    testing::ContainsRegex("\n +1024 +256 +float32 +sum .* 0\n"),
                                    testing::ContainsRegex("\n +65536 +16384 +float32 +sum .* 0\n")));
+}
+
+TEST(CliBench, BeginsWithAnElementOfAnyType) {
+  for (const char* dtype : {"float64", "int64", "uint8"}) {
+    const Result result =
+        lockstep_with({"bench", "all_reduce", "-n", "1", "--dtype", dtype, "--max-bytes", "8", "--min-time", "1ms"});
+    EXPECT_EQ(result.code, 0) << result.errors;
+    EXPECT_THAT(result.output, testing::ContainsRegex(std::string("\n +[48] +[0-9]+ +") + dtype));
+  }
+  expect_usage_error({"bench", "all_reduce", "--dtype", "float64", "--min-bytes", "4"}, "less than one element");
+}
+
+/// In canonical order 16-bit floats are summed by what sends no sums on, whatever float32 is summed by.
+TEST(CliBench, NamesWhatRunsInCanonicalOrder) {
+  const std::vector<std::string> canonical{"LOCKSTEP_REDUCTION=canonical"};
+  const Result chosen = lockstep_with({"bench", "all_reduce", "-n", "4", "--transport", "tcp", "--dtype", "bfloat16",
+                                       "--min-bytes", "1KiB", "--max-bytes", "1KiB", "--min-time", "1ms"},
+                                      canonical);
+  EXPECT_EQ(chosen.code, 0) << chosen.errors;
+  EXPECT_THAT(chosen.output, AllOf(HasSubstr(" bfloat16 "), testing::ContainsRegex(" (naive|star|direct) ")));
+  const Result all = lockstep_with(
+      {"bench", "all_reduce", "-n", "4", "--algorithm", "all", "--max-bytes", "4", "--min-time", "1ms"}, canonical);
+  EXPECT_EQ(all.code, 0) << all.errors;
+  EXPECT_THAT(all.output, AllOf(HasSubstr(" direct "), HasSubstr(" recursive_doubling "), Not(HasSubstr(" ring "))));
+}
+
+TEST(CliBench, SaysWhatMovedTheBytes) {
+  const Result small_files = testing_support::run_command(
+      {"sh", "-c", "ulimit -f 1000; exec " LOCKSTEP_PROGRAM " bench barrier -n 2 --min-time 1ms"});
+  EXPECT_EQ(small_files.code, 0) << small_files.errors;
+  EXPECT_THAT(small_files.output, HasSubstr("# barrier on 2 ranks, registered memory, tcp, "));
 }
 
 TEST(CliBench, PretendsHosts) {
@@ -335,6 +371,13 @@ TEST_F(Cli, BenchRunsAScheduleFromAFileBesideTheCatalogues) {
                     testing::ContainsRegex("\n# +64 bytes: the file took direct#[^ ]*, [+-][0-9.]+ % of direct, ")));
   expect_usage_error({"bench", "all_reduce", "--schedule", "no/file"}, "--schedule: there is no file 'no/file'");
   expect_usage_error({"bench", "broadcast", "--schedule", file}, "is for all_reduce, not for broadcast");
+  expect_usage_error({"bench", "all_reduce", "-n", "3", "--schedule", file}, "is for 2 ranks, not 3; leave out -n");
+  const std::string rooted = folder_ / "rooted.txt";
+  EXPECT_EQ(lockstep_with({"show", "tree", "-n", "2", "--collective", "broadcast", "--root", "1", "--format",
+                           "schedule", "-o", rooted})
+                .code,
+            0);
+  expect_usage_error({"bench", "broadcast", "--schedule", rooted}, "has root 1; what is measured has root 0");
 }
 
 TEST_F(Cli, CalibrationIsStoredAndUsed) {
@@ -359,6 +402,12 @@ TEST_F(Cli, CalibrationIsStoredAndUsed) {
   EXPECT_THAT(result.output, HasSubstr("\n(built in; " + measured));
   EXPECT_THAT(result.output, HasSubstr("; reduce plain: 0-"));
   EXPECT_EQ(lockstep_with({"calibrate", "-n", "1"}, {cache}).code, 2);
+  const Result bound = testing_support::run_command(
+      {"sh", "-c", "exec taskset -c 0 " LOCKSTEP_PROGRAM " calibrate -n 2 --fast"}, {.environment = {cache}});
+  if (std::thread::hardware_concurrency() > 1) {
+    EXPECT_EQ(bound.code, 2);
+    EXPECT_THAT(bound.errors, HasSubstr("This process may use 1 of the machine's "));
+  }
   const std::string file = write("file", "", kPlainFile);
   const Result nowhere = lockstep_with({"calibrate", "-n", "2", "--fast"}, {"XDG_CACHE_HOME=" + file});
   EXPECT_EQ(nowhere.code, 1);

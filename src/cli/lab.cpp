@@ -2,7 +2,7 @@
 #include "base/refuse.h"
 #include "base/units.h"
 #include "cli/command.h"
-#include "cli/ranks.h"
+#include "cli/numbers.h"
 #include "cli/training_program.h"
 #include "report/writable.h"
 #include "study/measure.h"

@@ -4,7 +4,7 @@
 #include "base/refuse.h"
 #include "base/units.h"
 #include "cli/command.h"
-#include "cli/ranks.h"
+#include "cli/numbers.h"
 #include "cli/schedule_argument.h"
 #include "planner/pricing/price_plot.h"
 #include "planner/pricing/price_report.h"
@@ -38,7 +38,7 @@ struct PriceOptions {
   std::string bandwidth;
   std::string gamma;
   std::string local_size;
-  std::string over = "bytes";
+  std::string over;
   std::string format = "table";
   std::string segments = "1";
   std::string output;
@@ -144,6 +144,8 @@ std::vector<std::string> chosen_algorithms(const std::vector<std::string>& what,
 
 PriceReport report_on_file(const PriceOptions& options) {
   const Schedule schedule = load_schedule(options.what.front());
+  require_of_collective(schedule, options.what.front(), options.collective);
+  if (!options.local_size.empty()) refuse(kNoLocalSizeOfFiles);
   require_proved(schedule);
   PricedNetwork network = network_of(options);
   PriceOptions filled = options;
@@ -167,11 +169,12 @@ PriceReport report_on_algorithms(const PriceOptions& options) {
   const std::vector<std::string> names = chosen_algorithms(options.what, request, network);
   PriceReport report{request, std::move(network), {}, {}};
   const bool is_picture = options.format == "svg";
+  const std::string over = options.over.empty() ? "bytes" : options.over;
   for (const std::string& name : names) {
     if (!is_picture) report.prices.push_back(price_algorithm(name, request, report.network));
   }
   for (const auto& [axis, word] : {std::pair{Sweep::Axis::kBytes, "bytes"}, {Sweep::Axis::kRanks, "ranks"}}) {
-    if (is_picture ? options.over == word : names.size() > 1) {
+    if (is_picture ? over == word : names.size() > 1) {
       report.sweeps.push_back(sweep(axis, names, request, report.network));
     }
   }
@@ -210,12 +213,15 @@ void price(const PriceOptions& options) {
     refuse(fmt::format("There is no format '{}'. {}", options.format,
                        suggestion(options.format, {"table", "json", "svg"})));
   }
-  if (options.over != "bytes" && options.over != "ranks") {
+  if (!options.over.empty() && options.over != "bytes" && options.over != "ranks") {
     refuse(fmt::format("--over takes bytes or ranks; '{}' is neither.", options.over));
   }
+  if (!options.over.empty() && options.format != "svg") refuse("--over is for a picture; add --format svg.");
+  if (options.links && options.format == "svg") refuse("--links is no part of a picture; leave out one of the two.");
   const std::string& first = options.what.front();
   const bool is_file = first != "all" && !is_algorithm(first) && std::filesystem::exists(first);
   if (is_file && options.what.size() > 1) refuse("A schedule from a file is priced alone.");
+  require_writable(options.output);
   const PriceReport report = is_file ? report_on_file(options) : report_on_algorithms(options);
   if (options.format == "svg") return write_output(options.output, plot_of(report));
   write_output(options.output, options.format == "json" ? price_json(report) : price_table(report, options.links));

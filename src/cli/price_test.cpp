@@ -215,6 +215,8 @@ TEST_F(CliPrice, TakesAPipeline) {
                        std::string("--segments takes a number from 1 to 65536; '") + wrong + "' is not one.");
   }
   expect_usage_error({"price", file, "--bytes", "1MiB", "--segments", "1000000"}, "--segments takes a number");
+  expect_usage_error({"price", file, "--bytes", "1MiB", "--collective", "broadcast"}, "is a schedule for all_reduce");
+  expect_usage_error({"price", file, "--bytes", "1MiB", "--local-size", "2"}, "--local-size is for algorithms");
 }
 
 TEST_F(CliPrice, AnswersBadUsageInOneSentence) {
@@ -229,6 +231,9 @@ TEST_F(CliPrice, AnswersBadUsageInOneSentence) {
   expect_usage_error({"price", "ring", "-n", "4", "--bytes", "1", "--bandwidth", "0GB/s"}, "above 0");
   expect_usage_error({"price", "ring", "-n", "4", "--bytes", "1", "--format", "tabel"}, "Did you mean 'table'?");
   expect_usage_error({"price", "ring", "-n", "4", "--bytes", "1", "--over", "time"}, "takes bytes or ranks");
+  expect_usage_error({"price", "ring", "-n", "4", "--bytes", "1", "--over", "ranks"}, "add --format svg");
+  expect_usage_error({"price", "ring", "-n", "4", "--bytes", "1", "--format", "svg", "--links"},
+                     "no part of a picture");
   expect_usage_error({"price", "ring", "-n", "4", "--bytes", "1", "--topology", "no/file"}, "no file 'no/file'");
   const std::string topology = write("net.toml", "[[host]]\nranks = 4\n", kPlainFile);
   expect_usage_error({"price", "ring", "-n", "5", "--bytes", "1", "--topology", topology}, "ask for at most 4");

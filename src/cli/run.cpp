@@ -1,7 +1,7 @@
 #include "base/nearest.h"
 #include "base/units.h"
 #include "cli/command.h"
-#include "cli/ranks.h"
+#include "cli/numbers.h"
 #include "launch/launcher.h"
 #include "topology/cpus.h"
 

@@ -4,7 +4,8 @@
 #include "base/atomic_file.h"
 #include "base/nearest.h"
 #include "base/refuse.h"
-#include "cli/ranks.h"
+#include "cli/numbers.h"
+#include "report/writable.h"
 #include "schedule/promise.h"
 #include "schedule/ranges.h"
 #include "schedule/segmented.h"
@@ -16,7 +17,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -43,15 +43,6 @@ std::vector<std::string_view> collective_names() {
   names.reserve(kCollectives.size());
   for (const Collective collective : kCollectives) names.push_back(to_string(collective));
   return names;
-}
-
-/// A whole number in a range; none if the text is none.
-std::optional<int> parse_between(const std::string& text, int least, int most) {
-  int number = 0;
-  const char* end = text.data() + text.size();
-  const auto [parsed, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc{} || parsed != end || number < least || number > most) return std::nullopt;
-  return number;
 }
 
 int parse_root(const std::string& text, int ranks) {
@@ -150,20 +141,29 @@ Schedule load_schedule(const std::string& path) {
   return parse_schedule(read_file(path, kMostTextBytes + 1), path);
 }
 
+void require_of_collective(const Schedule& schedule, const std::string& path, const std::string& collective) {
+  if (collective.empty() || parse_collective(collective) == schedule.collective) return;
+  refuse(fmt::format("'{}' is a schedule for {}, not {}; leave out --collective.", path, to_string(schedule.collective),
+                     collective));
+}
+
 Schedule ScheduleArgument::load_file() const {
   Schedule schedule = load_schedule(what_);
   if (!ranks_.empty() && parse_ranks(ranks_) != schedule.ranks) {
     refuse(fmt::format("'{}' is a schedule for {} ranks, not {}; leave out -n.", what_, schedule.ranks, ranks_));
   }
-  if (!collective_.empty() && parse_collective(collective_) != schedule.collective) {
-    refuse(fmt::format("'{}' is a schedule for {}, not {}; leave out --collective.", what_,
-                       to_string(schedule.collective), collective_));
-  }
+  require_of_collective(schedule, what_, collective_);
   if (!root_.empty() && parse_root(root_, schedule.ranks) != schedule.root) {
     refuse(fmt::format("'{}' is a schedule with root {}, not {}; leave out --root.", what_, schedule.root, root_));
   }
-  if (!local_size_.empty()) refuse("--local-size is for algorithms; a file says between which ranks it moves what.");
+  if (!local_size_.empty()) refuse(kNoLocalSizeOfFiles);
   return schedule;
+}
+
+void require_writable(const std::string& file) {
+  const std::error_code obstacle = file.empty() ? std::error_code() : obstacle_of_file(file, {});
+  if (!obstacle) return;
+  refuse(fmt::format("--output {} cannot be written: {}; name another file.", file, obstacle.message()));
 }
 
 void write_output(const std::string& file, const std::string& content) {

@@ -45,6 +45,14 @@ Schedule in_segments(const Schedule& schedule, const std::string& segments);
 /// kRefused if it holds no schedule.
 Schedule load_schedule(const std::string& path);
 
+/// Throws Error (kInvalidArgument) if what --collective says, if anything, is not what the schedule in that file is
+/// for.
+void require_of_collective(const Schedule& schedule, const std::string& path, const std::string& collective);
+inline constexpr const char* kNoLocalSizeOfFiles =
+    "--local-size is for algorithms; a file says between which ranks it moves what.";
+
+/// For what takes long: throws Error (kInvalidArgument) if write_output() could not write to this file.
+void require_writable(const std::string& file);
 /// Writes to a file, which never holds half of it, or to stdout where there is none. Throws Error (kIo).
 void write_output(const std::string& file, const std::string& content);
 

@@ -1,5 +1,5 @@
 #include "cli/command.h"
-#include "cli/ranks.h"
+#include "cli/numbers.h"
 #include "cli/training_program.h"
 #include "launch/launcher.h"
 

@@ -211,8 +211,10 @@ std::string why_none(std::string_view algorithm, const PriceRequest& request, co
   if (!network.calibration && find_closed_form(algorithm, request.collective) != nullptr) {
     why = network.flat ? "holds for a pipeline" : "holds on a network that is not flat";
   }
-  return fmt::format("about {} transfers, too many to simulate, and no closed form {}",
-                     format_count(static_cast<std::uint64_t>(transfers)), why);
+  constexpr double kCountable = 1e18;
+  const std::string number =
+      transfers < kCountable ? format_count(static_cast<std::uint64_t>(transfers)) : std::string("over 10^18");
+  return fmt::format("about {} transfers, too many to simulate, and no closed form {}", number, why);
 }
 
 }  // namespace

@@ -13,10 +13,8 @@ namespace lockstep {
 
 namespace {
 
-std::string bytes_text(double bytes) { return format_bytes(static_cast<std::uint64_t>(std::llround(bytes))); }
-
 std::string point_text(Sweep::Axis axis, double point) {
-  return axis == Sweep::Axis::kBytes ? bytes_text(point) : fmt::format("{:.0f}", point);
+  return axis == Sweep::Axis::kBytes ? format_rounded_bytes(point) : fmt::format("{:.0f}", point);
 }
 
 std::string calibration_text(const Calibration& calibration, Medium medium) {
@@ -73,13 +71,13 @@ std::vector<std::string> row_of(const Price& price) {
   std::string link = "-";
   if (estimate.bytes > 0) {
     const Busiest& busiest = price.busiest;
-    rank = fmt::format("{}: {}", busiest.rank, bytes_text(busiest.sent_bytes + busiest.received_bytes));
-    link = fmt::format("{} to {}: {}", busiest.link.from, busiest.link.to, bytes_text(busiest.link.bytes));
+    rank = fmt::format("{}: {}", busiest.rank, format_rounded_bytes(busiest.sent_bytes + busiest.received_bytes));
+    link = fmt::format("{} to {}: {}", busiest.link.from, busiest.link.to, format_rounded_bytes(busiest.link.bytes));
   }
   return {price.algorithm,
           fmt::format("{:.0f}", estimate.steps),
-          bytes_text(estimate.bytes),
-          bytes_text(estimate.most_sent_bytes),
+          format_rounded_bytes(estimate.bytes),
+          format_rounded_bytes(estimate.most_sent_bytes),
           rank,
           link,
           use_text(price),
@@ -94,7 +92,7 @@ std::string sweep_text(const Sweep& sweep, const PriceReport& report) {
   if (sweep.axis == Sweep::Axis::kBytes) {
     where = fmt::format("At {} ranks, by bytes", report.request.ranks);
   } else if (moves_bytes(report.request)) {
-    where = fmt::format("At {}, by ranks", bytes_text(report.request.bytes));
+    where = fmt::format("At {}, by ranks", format_rounded_bytes(report.request.bytes));
   } else {
     where = "By ranks";
   }
@@ -188,7 +186,7 @@ std::string fastest_text(const Sweep& sweep) {
 std::string price_table(const PriceReport& report, bool each_link) {
   std::string text =
       fmt::format("{}{} on {}{}: {}\n\n", to_string(report.request.collective),
-                  moves_bytes(report.request) ? " of " + bytes_text(report.request.bytes) : "",
+                  moves_bytes(report.request) ? " of " + format_rounded_bytes(report.request.bytes) : "",
                   counted(static_cast<std::uint64_t>(report.request.ranks), "rank"),
                   report.request.segments > 1 ? fmt::format(" in {} segments", report.request.segments) : "",
                   network_text(report.network));

@@ -1,8 +1,12 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 namespace lockstep::cli {
+
+/// A whole number from `least` to `most`; none if the text is no such number.
+std::optional<int> parse_between(const std::string& text, int least, int most);
 
 /// The value of -n. Throws Error (kInvalidArgument) that repeats the text.
 int parse_ranks(const std::string& text);

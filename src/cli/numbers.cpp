@@ -1,0 +1,30 @@
+#include "cli/numbers.h"
+
+#include "base/refuse.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <limits>
+
+namespace lockstep::cli {
+
+std::optional<int> parse_between(const std::string& text, int least, int most) {
+  int number = 0;
+  const char* end = text.data() + text.size();
+  const auto [parsed, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc{} || parsed != end || number < least || number > most) return std::nullopt;
+  return number;
+}
+
+int parse_ranks(const std::string& text) {
+  if (const auto ranks = parse_between(text, 1, std::numeric_limits<int>::max())) return *ranks;
+  refuse(fmt::format("-n takes a number of ranks, a whole number from 1 up; '{}' is not one.", text));
+}
+
+int parse_local_size(const std::string& text, int most) {
+  if (const auto ranks = parse_between(text, 1, most)) return *ranks;
+  refuse(fmt::format("--local-size takes the number of ranks on a host, from 1 to {}; '{}' is not one.", most, text));
+}
+
+}  // namespace lockstep::cli
