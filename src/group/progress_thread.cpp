@@ -40,6 +40,10 @@ ProgressThread::ProgressThread(Step step, std::size_t most_sockets) : step_(std:
 }
 
 ProgressThread::~ProgressThread() {
+  if (!process_.is_this()) {
+    thread_.detach();  // a forked child has no such thread to wait for
+    return;
+  }
   stopping_ = true;
   wake();
   thread_.join();

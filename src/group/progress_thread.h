@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/file_descriptor.h"
+#include "base/own_process.h"
 
 #include <poll.h>
 
@@ -34,6 +35,7 @@ class ProgressThread {
  private:
   void run();
 
+  OwnProcess process_;
   Step step_;
   FileDescriptor bell_;          ///< what wakes it beside the sockets
   std::vector<pollfd> sockets_;  ///< the thread's; made before it, so that it never allocates in the midst of things

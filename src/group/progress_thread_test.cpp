@@ -2,11 +2,15 @@
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <future>
+#include <memory>
 #include <semaphore>
 #include <utility>
 
@@ -52,6 +56,24 @@ TEST(ProgressThread, StepsWhenItIsWokenAndWhenASocketItNamedIsReady) {
   put(worker);
   ASSERT_TRUE(worker.steps_once_more());
   EXPECT_EQ(worker.wanted, 0);
+}
+
+TEST(ProgressThread, AForkedChildDoesNotWaitForItsParents) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "ThreadSanitizer follows no fork beside threads";
+#endif
+  Worker worker;
+  auto thread = std::make_unique<ProgressThread>([&](std::vector<pollfd>& sockets) { return worker.step(sockets); }, 1);
+  ASSERT_TRUE(worker.steps_once_more());
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(20);
+    thread.reset();
+    std::_Exit(0);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status)) << "ended by signal " << WTERMSIG(status);
 }
 
 TEST(ProgressThread, SleepsWhileNothingIsUnderWay) {

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <lockstep/comm.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <csignal>
@@ -58,6 +60,16 @@ void vanish(World& world) {
   world.barrier().wait();
 }
 
+/// The last rank forks a child, which returns from main as its parent will.
+void fork_a_child(World& world) {
+  if (world.rank() == world.size() - 1) {
+    const pid_t child = ::fork();
+    if (child == 0) return;
+    ::waitpid(child, nullptr, 0);
+  }
+  sum(world);
+}
+
 /// Ranks bring different sizes.
 void disagree(World& world) {
   std::vector<float> values(static_cast<std::size_t>(10 + world.rank()));
@@ -75,8 +87,9 @@ void hosts(World& world) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::map<std::string, void (*)(World&)> acts{{"sum", sum},       {"die", die},           {"freeze", freeze},
-                                                     {"vanish", vanish}, {"disagree", disagree}, {"hosts", hosts}};
+  const std::map<std::string, void (*)(World&)> acts{{"sum", sum},          {"die", die},           {"freeze", freeze},
+                                                     {"vanish", vanish},    {"disagree", disagree}, {"hosts", hosts},
+                                                     {"fork", fork_a_child}};
   try {
     World world = World::from_env();
     acts.at(argc > 1 ? argv[1] : "")(world);

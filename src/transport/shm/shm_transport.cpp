@@ -1,5 +1,6 @@
 #include "transport/shm/shm_transport.h"
 
+#include "base/own_process.h"
 #include "transport/shm/join.h"
 #include "transport/shm/patience.h"
 #include "transport/shm/peers.h"
@@ -29,7 +30,9 @@ class ShmTransport final : public Transport {
     host_.arena->allocate_for_good(kStagingBytes + host_.memory.size() * sizeof(StreamBuffer));
     peers_.own_slot().enter();
   }
-  ~ShmTransport() override { peers_.own_slot().leave(); }
+  ~ShmTransport() override {
+    if (process_.is_this()) peers_.own_slot().leave();
+  }
 
   int rank() const override { return peers_.rank(); }
   int size() const override { return peers_.size(); }
@@ -60,7 +63,9 @@ class ShmTransport final : public Transport {
   }
   void signal(Progress progress) override { peers_.own_slot().signal(progress); }
   Progress progress_of(int peer) const override { return peers_.slot(peer).progress(); }
-  void fail(const Error& error) noexcept override { peers_.own_slot().fail(error); }
+  void fail(const Error& error) noexcept override {
+    if (process_.is_this()) peers_.own_slot().fail(error);
+  }
 
   ByteStreams& messages() override { return messages_; }
 
@@ -130,6 +135,7 @@ class ShmTransport final : public Transport {
     return buffers;
   }
 
+  OwnProcess process_;
   Host host_;
   int ranks_here_;
   Patience patience_;

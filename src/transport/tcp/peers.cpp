@@ -92,11 +92,13 @@ void Peers::throw_broken(int peer) {
 }
 
 void Peers::say_left() noexcept {
+  if (!process_.is_this()) return;
   for (Control& control : controls_) control.say_left();
   for (Control& control : controls_) control.close();
 }
 
 void Peers::say_failed(const Error& error) noexcept {
+  if (!process_.is_this()) return;
   for (Control& control : controls_) control.say_failed(error);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/file_descriptor.h"
+#include "base/own_process.h"
 #include "transport/tcp/control.h"
 
 #include <lockstep/error.h>
@@ -44,6 +45,7 @@ class Peers {
   Error died(int peer) const;
   Control::State state(int peer) const { return controls_[static_cast<std::size_t>(peer)].state(); }
 
+  OwnProcess process_;
   int rank_;
   std::vector<Control> controls_;  ///< by rank; our own says nothing
   std::vector<pollfd> polled_;
