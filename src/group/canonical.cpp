@@ -61,7 +61,7 @@ std::string Canonical::cheapest_admitted(const Task& task) {
 }
 
 std::string Canonical::choose(const Task& task, std::string_view asked, MemoryKind memory) {
-  std::string name = schedules_.resolve(asked, task.collective, task.buffer.bytes(), memory);
+  std::string name = schedules_.resolve(asked, task.collective, task.common_bytes(), memory);
   if (!sums(task.collective) || admits(name, task)) return name;
   std::string instead = cheapest_admitted(task);
   if (asked == "auto") return instead;

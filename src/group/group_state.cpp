@@ -16,11 +16,10 @@ namespace lockstep::detail {
 namespace {
 
 /// What a rank sends to itself goes through no schedule.
-void copy_own_block(const Task& task, const Identity& identity) {
-  const OwnBlock block = own_block(task, identity.rank, identity.size);
+void copy_own_block(const OwnBlock& block, const void* input, void* output) {
   if (block.bytes == 0) return;
-  kernels::copy(static_cast<std::byte*>(task.buffer.data) + block.output_offset,
-                static_cast<const std::byte*>(task.input) + block.input_offset, block.bytes, false);
+  kernels::copy(static_cast<std::byte*>(output) + block.output_offset,
+                static_cast<const std::byte*>(input) + block.input_offset, block.bytes, false);
 }
 
 /// As long as a link of 4 Gbit/s takes for what this rank sends in a step of a piece: what comes meanwhile stands in
@@ -72,9 +71,9 @@ Pending GroupState::start(const Task& task, const OperationOptions& options) {
   validate(task, identity_, *engine_);
   if (queue_.empty()) operations_.trim();
   PreparedOperation& operation = operations_.find(task, options.algorithm, reduction_of(options));
-  if (task.collective == Collective::kAllToAll) copy_own_block(task, identity_);
   ++totals_.operations;
   if (identity_.size == 1) {
+    copy_own_block(own_block(task, 0, 1), task.input_data(), task.buffer.data);
     if (options.record)
       *options.record = {.algorithm = operation.algorithm, .begun_us = now_us(), .completed_us = now_us()};
     return {};
@@ -95,6 +94,7 @@ void GroupState::push(const Task& task, PreparedOperation& operation, const Oper
   entry.call.output = task.buffer.data;
   entry.call.purpose = options.purpose;
   entry.call.timeout = timeout_of(options);
+  entry.own_block = own_block(task, identity_.rank, identity_.size);
   entry.sequence = ++sequence_;
   entry.begun = false;
   entry.record = options.record;
@@ -102,6 +102,7 @@ void GroupState::push(const Task& task, PreparedOperation& operation, const Oper
 
 void GroupState::begin_front() {
   QueuedOperation& front = queue_.front();
+  copy_own_block(front.own_block, front.call.input, front.call.output);
   front.operation->running->begin(front.call, front.sequence);
   front.begun = true;
   if (!front.record) return;

@@ -6,7 +6,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <chrono>
 #include <string>
 #include <string_view>
@@ -15,25 +14,7 @@
 
 namespace lockstep {
 
-using testing_support::ranks_see_memory;
 using testing_support::run_ranks;
-
-namespace {
-
-/// The error that `f` throws on each rank, by rank; empty where none.
-std::vector<std::string> errors_on(int ranks, const std::function<void(World&)>& f) {
-  std::vector<std::string> errors(static_cast<std::size_t>(ranks));
-  run_ranks(ranks, [&](World& world) {
-    try {
-      f(world);
-    } catch (const Error& error) {
-      errors[static_cast<std::size_t>(world.rank())] = error.what();
-    }
-  });
-  return errors;
-}
-
-}  // namespace
 
 TEST(Group, OperationsCompleteInOrderWhateverIsWaitedForFirst) {
   run_ranks(4, [](World& world) {
@@ -86,6 +67,34 @@ TEST(Group, PlainBuffersOfAnySizePassThroughStaging) {
   }
 }
 
+/// Of what goes in and comes out when it begins, not when it is asked for.
+TEST(Group, AnAllToAllBeginsAfterWhatWasAskedForBefore) {
+  constexpr std::size_t kEach = 100'000;
+  run_ranks(2, [](World& world) {
+    std::vector<float> input(2 * kEach, static_cast<float>(1 + world.rank()));
+    std::vector<float> output(2 * kEach);
+    if (world.rank() == 1) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    Pending sum = world.all_reduce(buffer_of(input));
+    Pending exchange = world.all_to_all(input.data(), buffer_of(output));
+    sum.wait();
+    exchange.wait();
+    EXPECT_THAT(output, testing::Each(3.0F));
+  });
+}
+
+TEST(Group, RanksThatGetDifferentAmountsChooseAlike) {
+  ASSERT_EQ(::setenv("LOCKSTEP_ALGORITHMS", "all_to_all: 0-4KiB direct, 4KiB- pairwise", 1), 0);
+  run_ranks(2, [](World& world) {
+    const std::vector<std::size_t> counts{0, 5000, 10, 0};  // from 0 to 1, from 1 to 0
+    const std::size_t sent = world.rank() == 0 ? 5000 : 10;
+    const std::vector<float> input(sent, 1.0F);
+    std::vector<float> output(5010 - sent);
+    world.all_to_all_v(input.data(), buffer_of(output), counts).wait();
+    EXPECT_THAT(output, testing::Each(1.0F));
+  });
+  ASSERT_EQ(::unsetenv("LOCKSTEP_ALGORITHMS"), 0);
+}
+
 TEST(Group, RunsAScheduleFromItsText) {
   run_ranks(2, [](World& world) {
     const std::string name = world.load_schedule(
@@ -96,24 +105,6 @@ TEST(Group, RunsAScheduleFromItsText) {
     EXPECT_THAT(values, testing::Each(2.0F));
     EXPECT_EQ(world.algorithm_for(Collective::kAllReduce, 400, {.algorithm = name}), name);
     EXPECT_THROW(world.broadcast(buffer_of(values), 0, {.algorithm = name}).wait(), Error);
-  });
-}
-
-TEST(GroupErrors, ASchedulesTextThatDoesNotWorkIsRefused) {
-  run_ranks(2, [](World& world) {
-    const std::string head = "lockstep-schedule 1\nname mine\ncollective all_reduce\nranks ";
-    const auto refused = [&](const std::string& text, ErrorCode code, const char* why) {
-      try {
-        world.load_schedule(text);
-        ADD_FAILURE() << "accepted: " << why;
-      } catch (const Error& error) {
-        EXPECT_EQ(error.code(), code);
-        EXPECT_THAT(error.what(), testing::HasSubstr(why));
-      }
-    };
-    refused("something else", ErrorCode::kRefused, "line 1");
-    refused(head + "2\nchunks 1\nroot 0\nstep\nreduce 0 from 1 to 0\nend\n", ErrorCode::kRefused, "rank 1");
-    refused(head + "1\nchunks 1\nroot 0\nend\n", ErrorCode::kInvalidArgument, "this group has 2");
   });
 }
 
@@ -142,191 +133,6 @@ TEST(Group, AWorldOfOneHasNothingToHandToAVendor) {
   EXPECT_NE(record->algorithm, "vendor");
 }
 
-TEST(GroupErrors, DisagreementSaysWhoAskedForWhat) {
-  const auto sizes = errors_on(3, [](World& world) {
-    std::vector<float> values(world.rank() == 1 ? 12 : 10);
-    world.all_reduce(buffer_of(values)).wait();
-  });
-  EXPECT_THAT(sizes, testing::Each(testing::AllOf(testing::HasSubstr("rank 1: all_reduce of 12 float32 (sum, "),
-                                                  testing::HasSubstr("all_reduce #1"))));
-  const auto types = errors_on(2, [](World& world) {
-    std::vector<float> floats(10);
-    std::vector<double> doubles(10);
-    world.all_reduce(world.rank() == 0 ? buffer_of(floats) : buffer_of(doubles)).wait();
-  });
-  EXPECT_THAT(types, testing::Each(testing::AllOf(testing::HasSubstr("10 float32"), testing::HasSubstr("10 float64"))));
-  const auto operations = errors_on(2, [](World& world) {
-    std::vector<float> values(10);
-    if (world.rank() == 0) world.broadcast(buffer_of(values), 1).wait();
-    if (world.rank() == 1) world.barrier().wait();
-  });
-  EXPECT_THAT(operations, testing::Each(testing::AllOf(testing::HasSubstr("rank 0: broadcast of 10 float32 at root 1"),
-                                                       testing::HasSubstr("rank 1: barrier"))));
-  const auto blocks = errors_on(2, [](World& world) {
-    std::vector<float> values(10);
-    world
-        .all_gather_v(buffer_of(values),
-                      world.rank() == 0 ? std::vector<std::size_t>{4, 6} : std::vector<std::size_t>{6, 4})
-        .wait();
-  });
-  EXPECT_THAT(blocks, testing::Each(testing::HasSubstr("all_gather of 10 float32 in unequal blocks #")));
-  const auto operators = errors_on(2, [](World& world) {
-    std::vector<float> values(10);
-    world.all_reduce(buffer_of(values), world.rank() == 0 ? ReduceOp::kMin : ReduceOp::kMax).wait();
-  });
-  EXPECT_THAT(operators, testing::Each(testing::AllOf(testing::HasSubstr("(min, "), testing::HasSubstr("(max, "))));
-}
-
-TEST(GroupErrors, DisagreementIsSeenByARankThatComesLate) {
-  // More than a letter holds, so that rank 0 leaves its part in staging memory, and goes on.
-  std::atomic<bool> went_on = false;
-  const auto errors = errors_on(2, [&](World& world) {
-    std::vector<float> values(world.rank() == 0 ? 2000 : 2400);
-    if (world.rank() == 1) {
-      while (!went_on) std::this_thread::yield();
-      world.broadcast(buffer_of(values), 0).wait();
-      return;
-    }
-    Pending first = world.broadcast(buffer_of(values), 0);
-    Pending second = world.all_reduce(buffer_of(values));
-    world.progress();
-    went_on = true;
-    first.wait();
-    second.wait();
-  });
-  EXPECT_THAT(errors, testing::Each(testing::HasSubstr("the ranks disagree about what it is")));
-  EXPECT_THAT(errors, testing::Each(testing::HasSubstr("rank 1: broadcast of 2400 float32 at root 0")));
-}
-
-TEST(GroupErrors, TwoRootsOfOneBroadcastAreFoundSoonAfter) {
-  const auto errors = errors_on(2, [](World& world) {
-    std::vector<float> values(2000);
-    world.broadcast(buffer_of(values), world.rank()).wait();
-    for (int i = 0; i < 4; ++i) world.all_reduce(buffer_of(values)).wait();
-  });
-  EXPECT_THAT(errors, testing::Each(testing::HasSubstr("the ranks disagree about what it is")));
-  EXPECT_THAT(errors, testing::Each(testing::HasSubstr("broadcast of 2000 float32 at root")));
-}
-
-TEST(GroupErrors, RegisteredAndPlainMemoryDoNotMixWhereRanksSeeIt) {
-  const auto errors = errors_on(2, [](World& world) {
-    const RegisteredMemory memory = world.allocate(4000);
-    std::vector<float> plain(1000);
-    world
-        .all_reduce(buffer_of(world.rank() == 0 ? static_cast<float*>(memory.data()) : plain.data(), 1000),
-                    ReduceOp::kSum, {.algorithm = "direct"})
-        .wait();
-  });
-  if (ranks_see_memory()) {
-    EXPECT_THAT(errors,
-                testing::Each(testing::HasSubstr("rank 0: all_reduce of 1000 float32 (sum, direct, registered")));
-  } else {
-    EXPECT_THAT(errors, testing::Each("")) << "where nobody sees another's memory, its kind is each rank's own affair";
-  }
-}
-
-TEST(GroupErrors, ARankThatLeavesIsNamed) {
-  const auto errors = errors_on(3, [](World& world) {
-    std::vector<float> values(10);
-    world.all_reduce(buffer_of(values)).wait();
-    if (world.rank() == 2) return;
-    world.all_reduce(buffer_of(values), ReduceOp::kSum, {.purpose = "gradients of layer1.weight"}).wait();
-  });
-  EXPECT_EQ(errors[2], "");
-  for (const int rank : {0, 1}) {
-    EXPECT_THAT(errors[static_cast<std::size_t>(rank)],
-                testing::AllOf(testing::HasSubstr("rank 2 has left"), testing::HasSubstr("all_reduce #2"),
-                               testing::HasSubstr("gradients of layer1.weight")));
-  }
-}
-
-TEST(GroupErrors, ARankThatThrowsIsQuotedToTheOthers) {
-  std::vector<std::string> errors(2);
-  try {
-    run_ranks(2, [&](World& world) {
-      if (world.rank() == 1) throw std::runtime_error("the disk is on fire");
-      try {
-        world.barrier().wait();
-      } catch (const Error& error) {
-        errors[0] = error.what();
-        EXPECT_EQ(error.peer(), 1);
-      }
-    });
-    FAIL() << "swallowed the exception";
-  } catch (const std::runtime_error& error) {
-    EXPECT_STREQ(error.what(), "the disk is on fire");
-  }
-  EXPECT_THAT(errors[0], testing::HasSubstr("rank 1 left the group: the disk is on fire"));
-}
-
-TEST(GroupErrors, ADeadlineNamesWhoDidNotCome) {
-  std::atomic<int> given_up = 0;
-  const auto errors = errors_on(3, [&](World& world) {
-    if (world.rank() != 1) {
-      try {
-        world.barrier({.timeout = std::chrono::milliseconds(100)}).wait();
-      } catch (const Error&) {
-        ++given_up;
-        throw;
-      }
-    }
-    // Rank 1 stays, but never comes to the barrier.
-    while (world.rank() == 1 && given_up < 2) std::this_thread::yield();
-  });
-  EXPECT_THAT(errors[0], testing::HasSubstr("for rank 1, which did not come to it"));
-  EXPECT_THAT(errors[2], testing::HasSubstr("for rank 1, which did not come to it"));
-}
-
-namespace {
-
-/// What `start` ends with where rank 0 asks again and again whether it is done, and rank 1 never comes to it.
-std::string timeout_of_polled(const std::function<Pending(World&, const OperationOptions&)>& start) {
-  std::atomic<bool> given_up = false;
-  std::string said;
-  run_ranks(2, [&](World& world) {
-    while (world.rank() == 1 && !given_up) std::this_thread::yield();
-    if (world.rank() == 1) return;
-    try {
-      Pending pending = start(world, {.timeout = std::chrono::milliseconds(100)});
-      while (!pending.done()) std::this_thread::yield();
-      ADD_FAILURE() << "nobody came to it, and it is done";
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::kTimeout) << error.what();
-      said = error.what();
-    }
-    given_up = true;
-  });
-  return said;
-}
-
-}  // namespace
-
-TEST(GroupErrors, ADeadlineIsKeptWhereNobodyWaits) {
-  std::vector<float> values(10, 1.0F);
-  const auto said = timeout_of_polled([&](World& world, const OperationOptions& options) {
-    return world.all_reduce(buffer_of(values), ReduceOp::kSum, options);
-  });
-  EXPECT_THAT(said, testing::HasSubstr("rank 1, which did not come to it"));
-}
-
-TEST(GroupErrors, AMessageThatNobodySendsIsNotAskedForForEver) {
-  float value = 0;
-  const auto said = timeout_of_polled(
-      [&](World& world, const OperationOptions& options) { return world.receive(buffer_of(&value, 1), 1, options); });
-  EXPECT_THAT(said, testing::HasSubstr("rank 1, which did not send it"));
-}
-
-TEST(GroupErrors, APolledMessageFromARankThatLeftFails) {
-  const auto errors = errors_on(2, [](World& world) {
-    if (world.rank() == 1) return;
-    float value = 0;
-    Pending pending = world.receive(buffer_of(&value, 1), 1);
-    while (!world.progress()) std::this_thread::yield();
-    pending.wait();
-  });
-  EXPECT_THAT(errors[0], testing::HasSubstr("rank 1 has left"));
-}
-
 TEST(Group, TheLongestTimeoutIsNoShortOne) {
   run_ranks(2, [](World& world) {
     std::vector<float> values(10, 1.0F);
@@ -334,58 +140,6 @@ TEST(Group, TheLongestTimeoutIsNoShortOne) {
     world.all_reduce(buffer_of(values), ReduceOp::kSum, {.timeout = std::chrono::milliseconds::max()}).wait();
     EXPECT_THAT(values, testing::Each(2.0F));
   });
-}
-
-TEST(GroupErrors, AFailedGroupStaysFailed) {
-  run_ranks(2, [](World& world) {
-    std::vector<float> values(world.rank() == 0 ? 1 : 2);
-    EXPECT_THROW(world.all_reduce(buffer_of(values)).wait(), Error);
-    EXPECT_THROW(world.barrier().wait(), Error);
-    EXPECT_THROW(world.progress(), Error);
-  });
-}
-
-TEST(GroupErrors, VendorNeedsALibraryBeneath) {
-  EXPECT_THAT(errors_on(2,
-                        [](World& world) {
-                          std::vector<float> values(10);
-                          world.all_reduce(buffer_of(values), ReduceOp::kSum, {.algorithm = "vendor"}).wait();
-                        }),
-              testing::Each(testing::ContainsRegex(
-                  "^Rank [01]: all_reduce: 'vendor' hands a collective to the library beneath the transport, and there "
-                  "is none")));
-}
-
-TEST(GroupErrors, BadArgumentsAreRefusedBeforeAnythingIsSent) {
-  run_ranks(2, [](World& world) {
-    std::vector<float> values(3);
-    const auto refused = [&](const std::function<void()>& call, const char* why) {
-      try {
-        call();
-        ADD_FAILURE() << "accepted: " << why;
-      } catch (const Error& error) {
-        EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
-        EXPECT_THAT(error.what(), testing::HasSubstr(why));
-      }
-    };
-    refused([&] { world.reduce_scatter(buffer_of(values)).wait(); }, "no multiple of the group's 2 ranks");
-    refused([&] { world.all_gather_v(buffer_of(values), {1, 1}).wait(); }, "2 elements in all, the buffer 3");
-    refused([&] { world.all_gather_v(buffer_of(values), {3}).wait(); }, "1 block counts were given for a group of 2");
-    refused(
-        [&] {
-          world.all_gather_v(buffer_of(values), {5, static_cast<std::size_t>(-2)}).wait();
-        },
-        "no memory holds blocks with 18446744073709551614 elements; is that a negative number?");
-    refused([&] { world.all_to_all(values.data(), buffer_of(values.data(), 2)).wait(); }, "overlap");
-    refused([&] { world.all_to_all(nullptr, buffer_of(values.data(), 2)).wait(); }, "the input is a null pointer");
-    refused([&] { world.broadcast(buffer_of(values), 2).wait(); }, "the root is 2 in a group of 2");
-    refused([&] { world.all_reduce({nullptr, 3, DataType::kFloat32}).wait(); }, "null pointer");
-    refused([&] { world.all_reduce({values.data(), 3, DataType::kFloat32, Device::kCuda}).wait(); }, "device memory");
-    refused([&] { world.all_reduce(buffer_of(values), ReduceOp::kSum, {.algorithm = "rnig"}).wait(); }, "'ring'");
-    // The group is none the worse for it.
-    world.all_reduce(buffer_of(values)).wait();
-  });
-  EXPECT_THROW(run_threads(0, [](World&) {}), Error);
 }
 
 }  // namespace lockstep

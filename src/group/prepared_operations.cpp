@@ -82,7 +82,7 @@ void PreparedOperations::trim() {
 std::string PreparedOperations::algorithm_for(const Task& task, std::string_view asked, Reduction reduction,
                                               MemoryKind memory) {
   if (reduction == Reduction::kCanonical) return canonical_.choose(task, asked, memory);
-  return schedules_.resolve(asked, task.collective, task.buffer.bytes(), memory);
+  return schedules_.resolve(asked, task.collective, task.common_bytes(), memory);
 }
 
 PreparedOperation PreparedOperations::prepare(const Task& task, const Key& key) {

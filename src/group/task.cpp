@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstdint>
 #include <numeric>
 #include <optional>
@@ -67,22 +68,13 @@ std::string fault_of_buffers(const Task& task, int rank, int size) {
   return "";
 }
 
-const char* transport_of(Medium medium) {
-  switch (medium) {
-    case Medium::kSharedMemory: return "shm";
-    case Medium::kTcp: return "tcp";
-    case Medium::kMpi: return "mpi";
-  }
-  return "?";
-}
-
 /// What is wrong with any buffer.
 std::string fault_of(const Buffer& buffer, const Engine& engine) {
   if (buffer.data == nullptr && buffer.count > 0) return "the buffer is a null pointer.";
   const bool on_host = buffer.device == Device::kHost;
   if (!engine.takes(buffer.device)) {
     return fmt::format("the buffer is in {} memory, which the transport {} does not take; copy it to {} memory first.",
-                       on_host ? "host" : "device", transport_of(engine.medium()), on_host ? "device" : "host");
+                       on_host ? "host" : "device", to_string(engine.medium()), on_host ? "device" : "host");
   }
   if (on_host && buffer.stream != nullptr) {
     return "the buffer has a stream, but is in host memory, which no stream orders; wait for the stream's work and "
@@ -98,7 +90,15 @@ std::string fault_of(const Buffer& buffer, const Engine& engine) {
 
 }  // namespace
 
+std::size_t Task::common_bytes() const {
+  if (!has_pair_counts()) return buffer.bytes();
+  const std::size_t elements = std::accumulate(block_counts.begin(), block_counts.end(), std::size_t{0});
+  const auto ranks = static_cast<std::size_t>(std::lround(std::sqrt(static_cast<double>(block_counts.size()))));
+  return elements / ranks * size_of(buffer.dtype);
+}
+
 OwnBlock own_block(const Task& task, int rank, int size) {
+  if (task.collective != Collective::kAllToAll) return {};
   const std::size_t element = size_of(task.buffer.dtype);
   if (task.block_counts.empty()) {
     const std::size_t bytes = task.buffer.count / index(size) * element;

@@ -26,15 +26,19 @@ struct Task {
   /// Whether what goes in and what comes out are of different sizes, and of different ones on different ranks.
   bool has_pair_counts() const { return collective == Collective::kAllToAll && !block_counts.empty(); }
   std::vector<std::size_t> counts_of_blocks() const { return {block_counts.begin(), block_counts.end()}; }
+  /// Of a rank's buffer, the same on all ranks, so that all choose the same algorithm by it: the mean where they
+  /// differ.
+  std::size_t common_bytes() const;
   const void* input_data() const { return input != nullptr ? input : buffer.data; }
 };
 
 /// Where the block lies that a rank sends to itself in an all_to_all, in bytes.
 struct OwnBlock {
-  std::size_t input_offset;
-  std::size_t output_offset;
-  std::size_t bytes;
+  std::size_t input_offset = 0;
+  std::size_t output_offset = 0;
+  std::size_t bytes = 0;
 };
+/// Of no bytes in another collective.
 OwnBlock own_block(const Task& task, int rank, int size);
 
 /// Throws Error (kInvalidArgument) unless this rank's group can do it over that engine.

@@ -9,7 +9,7 @@ namespace lockstep {
 namespace {
 
 constexpr std::size_t kCount = std::size_t{1} << 16;
-constexpr double kBytes = kCount * sizeof(float);
+constexpr double kReducedBytes = kCount * sizeof(float);
 
 class Traffic : public testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Ranks, Traffic, testing::Values(2, 3, 4));
@@ -21,8 +21,8 @@ TEST_P(Traffic, IsWhatTheAlgorithmSendsAndLittleMore) {
     const auto before = bytes_sent(world);
     world.all_reduce(buffer_of(values), ReduceOp::kSum, {.algorithm = "ring"}).wait();
     const auto sent = static_cast<double>(bytes_sent(world) - before);
-    EXPECT_GE(sent, 2 * (ranks - 1) / ranks * kBytes - 2 * ranks * sizeof(float));
-    EXPECT_LE(sent, 2 * (ranks - 1) / ranks * kBytes + 1024 * ranks);
+    EXPECT_GE(sent, 2 * (ranks - 1) / ranks * kReducedBytes - 2 * ranks * sizeof(float));
+    EXPECT_LE(sent, 2 * (ranks - 1) / ranks * kReducedBytes + 1024 * ranks);
   });
 }
 
@@ -33,13 +33,13 @@ TEST(Traffic, CountsMessagesAndEachGroupForItself) {
     if (world.rank() == 0) world.send(buffer_of(values), 1).wait();
     if (world.rank() == 1) world.receive(buffer_of(values), 0).wait();
     const auto of_the_message = static_cast<double>(bytes_sent(world) - before);
-    EXPECT_GE(of_the_message, world.rank() == 0 ? kBytes : 0);
-    EXPECT_LE(of_the_message, (world.rank() == 0 ? kBytes : 0) + 1024);
+    EXPECT_GE(of_the_message, world.rank() == 0 ? kReducedBytes : 0);
+    EXPECT_LE(of_the_message, (world.rank() == 0 ? kReducedBytes : 0) + 1024);
 
     const Group pair = world.split(0);
     const auto after_split = bytes_sent(world);
     pair.all_reduce(buffer_of(values)).wait();
-    EXPECT_GE(static_cast<double>(bytes_sent(pair)), kBytes);
+    EXPECT_GE(static_cast<double>(bytes_sent(pair)), kReducedBytes);
     EXPECT_EQ(bytes_sent(world), after_split);
   });
 }

@@ -149,9 +149,17 @@ void SharedMemoryOperation::check_agreement(int index) {
   if (peer.agrees) return;
   const auto entry = transport_.entry_of(index, announcement_.sequence);
   const auto fingerprint = entry ? entry->fingerprint : transport_.fingerprint_of(index, announcement_.sequence);
-  if (fingerprint && *fingerprint != announcement_.fingerprint) throw_disagreement(transport_, announcement_.sequence);
+  if (fingerprint && *fingerprint != announcement_.fingerprint) {
+    show_that_it_has_come();
+    throw_disagreement(transport_, announcement_.sequence);
+  }
   // A peer so far ahead that its entry is gone has needed nothing from here but what this rank has given.
   if (entry) peer = {true, entry->input_offset, entry->output_offset};
+}
+
+void SharedMemoryOperation::show_that_it_has_come() {
+  const Progress entering{announcement_.sequence, 0};
+  if (transport_.progress_of(transport_.rank()) < entering) transport_.signal(entering);
 }
 
 void SharedMemoryOperation::check_readers(const StagingRing::Use& use) const {
@@ -226,6 +234,7 @@ void SharedMemoryOperation::wait_for_peer_until(Time at_most) {
   if (!blocked_on_) return;
   const auto [peer, target] = *blocked_on_;
   if (transport_.await_briefly(peer, target)) return;
+  show_that_it_has_come();
   // First for the peer to enter the operation, so that disagreement is seen although the peer will come no further.
   const Progress entering{announcement_.sequence, 0};
   const CallDeadline::Clock::time_point until = deadline_.get_or(at_most);
@@ -244,9 +253,10 @@ void SharedMemoryOperation::throw_late(int peer) const {
   std::vector<int> slow{peer};
   for (int other = 0; other < transport_.size(); ++other) {
     const Progress progress = transport_.progress_of(other);
+    if (other == transport_.rank()) continue;
     if (progress.sequence < announcement_.sequence) absent.push_back(other);
     const Progress least = transport_.progress_of(slow.front());
-    if (other == transport_.rank() || other == peer || progress > least) continue;
+    if (other == peer || progress > least) continue;
     if (progress < least) slow.clear();
     slow.push_back(other);
   }

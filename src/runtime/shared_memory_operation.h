@@ -47,6 +47,8 @@ class SharedMemoryOperation final : public RunningOperation {
   bool enter_piece();
   bool satisfied(const std::vector<Plan::Wait>& waits, Progress start);
   void check_agreement(int peer);
+  /// So that peers see what this rank is about while it still waits for room to begin.
+  void show_that_it_has_come();
   /// Whether those who read a slot were about the same as this rank: two that each took themselves for the root of a
   /// broadcast wait for nobody while they are in it.
   void check_readers(const StagingRing::Use& use) const;
