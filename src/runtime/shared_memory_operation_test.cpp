@@ -2,6 +2,7 @@
 
 #include "algorithms/catalog.h"
 #include "algorithms/every_request_for_tests.h"
+#include "schedule/proof.h"
 #include "transport/shm/shm_transport.h"
 #include "transport/shm/thread_host.h"
 
@@ -118,6 +119,23 @@ TEST(ExecutionByHand, RunsAScheduleThatNobodyNamed) {
                               .root = 1,
                               .steps = {{{TransferKind::kCopy, 0, 1, 2}, {TransferKind::kCopy, 1, 1, 0}},
                                         {{TransferKind::kCopy, 0, 2, 0}, {TransferKind::kCopy, 1, 0, 2}}}});
+}
+
+/// Rank 1 makes a sum that nobody reads before it is overwritten.
+TEST(ExecutionByHand, MakesASumThatIsOfNoUse) {
+  const Schedule schedule{
+      .name = "by hand",
+      .ranks = 3,
+      .chunks = 1,
+      .steps = {{{TransferKind::kReduce, 0, 0, 1}, {TransferKind::kReduce, 0, 0, 2}, {TransferKind::kReduce, 0, 1, 2}},
+                {{TransferKind::kCopy, 0, 2, 0}, {TransferKind::kCopy, 0, 2, 1}}}};
+  ASSERT_TRUE(prove(schedule).proved());
+  expect_executed_as_planned(schedule);
+  for (int rank = 0; rank < 3; ++rank) {
+    for (const Plan::Step& step : make_staged_plan(schedule, rank).steps) {
+      for (const Plan::Move& move : step.moves) EXPECT_FALSE(move.targets.empty()) << "of rank " << rank;
+    }
+  }
 }
 
 /// Progress counts to 2^24; beyond, a rank would take a peer's for that in the next operation.

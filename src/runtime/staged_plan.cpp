@@ -97,7 +97,9 @@ class StagedPlanner {
     if (is_read(intake.chunk, made)) {
       move.targets.push_back(staged({.rank = view_.rank, .chunk = intake.chunk, .version = made}));
     }
-    if (stays_here(intake.chunk, made)) move.targets.push_back(own(Plan::Memory::kOutput));
+    // A sum that nobody uses is made all the same, where what comes after it will overwrite it.
+    const bool is_of_use = !move.targets.empty();
+    if (!is_of_use || stays_here(intake.chunk, made)) move.targets.push_back(own(Plan::Memory::kOutput));
     move.finishes = finishing_[static_cast<std::size_t>(intake.chunk)] == step;
     return move;
   }
