@@ -13,6 +13,8 @@ void FileDescriptor::reset() {
   if (fd_ >= 0) ::close(std::exchange(fd_, -1));
 }
 
+bool lacks_means(int error) { return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM; }
+
 void throw_system_error(std::string_view what) {
   const int error = errno;
   throw Error(ErrorCode::kTransport, fmt::format("{} failed: {}.", what, std::generic_category().message(error)));

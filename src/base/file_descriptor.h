@@ -31,6 +31,9 @@ class FileDescriptor {
   int fd_ = -1;
 };
 
+/// Whether this error says that descriptors or memory have run out: to try again at once is of no use.
+bool lacks_means(int error);
+
 /// Throws Error (kTransport): "<what> failed: <strerror(errno)>."
 [[noreturn]] void throw_system_error(std::string_view what);
 

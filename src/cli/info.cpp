@@ -27,7 +27,7 @@ std::string host_name() {
 }
 
 std::string answer_of(const NamedTransport& transport) {
-  if (const auto why = transport.why_not_here()) return fmt::format("does not work here: {}", *why);
+  if (const auto why = transport.why_not_here(2)) return fmt::format("does not work here: {}", *why);
   return fmt::format("works here, between {}", transport.between);
 }
 

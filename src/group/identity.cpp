@@ -95,6 +95,19 @@ void check_range(const Identity& identity, const Launcher& launcher) {
                           identity.rank, launcher.size, identity.size));
 }
 
+void check_local_size(const Identity& identity) {
+  if (identity.local_size >= 1 && identity.local_size <= identity.size) return;
+  throw Error(ErrorCode::kInvalidArgument, fmt::format("{}; of {} ranks in all, 1 to {} are on this machine.",
+                                                       identity.local_size_from, identity.size, identity.size));
+}
+
+/// That it fits the ranks which are said to be here is not asked: a wrong word on those only chooses the transport.
+void check_local_rank(const Identity& identity, const char* variable) {
+  if (identity.local_rank >= 0 && identity.local_rank < identity.size) return;
+  throw Error(ErrorCode::kInvalidArgument, fmt::format("{} is {}; of {} ranks it lies between 0 and {}.", variable,
+                                                       identity.local_rank, identity.size, identity.size - 1));
+}
+
 /// Of a list as srun writes it, "2(x3),1": the tasks of a node, from 0 on.
 int tasks_on_node(const std::string& list, int node) {
   int first = 0;
@@ -127,14 +140,19 @@ Identity identify(const Lookup& lookup, int parent) {
     identity.rank = reader.number(launcher.rank);
     identity.size = reader.number(launcher.size);
     check_range(identity, launcher);
-    identity.local_rank = reader.number(launcher.local_rank, identity.rank);
     identity.local_size = reader.number(launcher.local_size, identity.size);
     identity.local_size_from = said_by(launcher.local_size, lookup(launcher.local_size));
     const auto by_node = lookup(kSlurmTasks);
-    if (launcher.rank == kSlurmRank && by_node) {
+    // srun may give ranks their numbers as an MPI's launcher does (PMI-2), and nothing but its own words on the node.
+    const bool by_srun = launcher.rank == kSlurmRank || (launcher.is_mpi && !lookup(launcher.local_size));
+    if (by_srun && by_node) {
       identity.local_size = tasks_on_node(*by_node, reader.number("SLURM_NODEID", 0));
       identity.local_size_from = said_by(kSlurmTasks, by_node);
     }
+    check_local_size(identity);
+    const char* const local_rank = by_srun ? "SLURM_LOCALID" : launcher.local_rank;
+    identity.local_rank = reader.number(local_rank, identity.rank % identity.local_size);
+    check_local_rank(identity, local_rank);
     if (identity.size > 1) identity.job = reader.job(launcher, parent);
     return identity;
   }

@@ -103,12 +103,31 @@ TEST(Identity, SrunSaysHowManyShareANode) {
   EXPECT_THROW(ranks_here("many", "0"), Error);
 }
 
+TEST(Identity, SrunThatSpeaksPmi2SaysWhoIsOnANode) {
+  const Identity rank_5 = identity_from({{"PMI_RANK", "5"},
+                                         {"PMI_SIZE", "8"},
+                                         {"PMI_JOBID", "7.0"},
+                                         {"SLURM_PROCID", "5"},
+                                         {"SLURM_LOCALID", "1"},
+                                         {"SLURM_NODEID", "1"},
+                                         {"SLURM_STEP_TASKS_PER_NODE", "4(x2)"}});
+  EXPECT_EQ(rank_5.rank, 5);
+  EXPECT_EQ(rank_5.local_rank, 1);
+  EXPECT_EQ(rank_5.local_size, 4);
+}
+
 TEST(Identity, NamesTheVariableThatIsWrong) {
   EXPECT_THAT(refusal({{"RANK", "0"}}), testing::HasSubstr("WORLD_SIZE"));
   EXPECT_THAT(refusal({{"RANK", "two"}, {"WORLD_SIZE", "4"}}), testing::HasSubstr("RANK is 'two'"));
   EXPECT_THAT(refusal({{"RANK", "4"}, {"WORLD_SIZE", "4"}}), testing::HasSubstr("RANK is 4 and WORLD_SIZE is 4"));
   EXPECT_THAT(refusal({{"OMPI_COMM_WORLD_RANK", "-1"}, {"OMPI_COMM_WORLD_SIZE", "4"}}),
               testing::HasSubstr("OMPI_COMM_WORLD_RANK is -1"));
+  for (const char* here : {"0", "5", "-1"}) {
+    EXPECT_THAT(refusal({{"RANK", "0"}, {"WORLD_SIZE", "4"}, {"LOCAL_RANK", "0"}, {"LOCAL_WORLD_SIZE", here}}),
+                testing::HasSubstr(std::string("LOCAL_WORLD_SIZE is ") + here + "; of 4 ranks in all, 1 to 4 are"));
+  }
+  EXPECT_THAT(refusal({{"RANK", "2"}, {"WORLD_SIZE", "4"}, {"LOCAL_RANK", "4"}, {"LOCAL_WORLD_SIZE", "4"}}),
+              testing::HasSubstr("LOCAL_RANK is 4; of 4 ranks it lies between 0 and 3"));
 }
 
 }  // namespace lockstep

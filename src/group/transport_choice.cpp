@@ -6,6 +6,7 @@
 #include <lockstep/error.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace lockstep {
@@ -23,12 +24,12 @@ std::vector<TransportKind> candidates(const Identity& identity) {
   return kinds;
 }
 
-TransportKind first_that_works(const Identity& identity, std::span<const NamedTransport> transports) {
+TransportChoice first_that_works(const Identity& identity, std::span<const NamedTransport> transports) {
   std::string reasons;
   for (const TransportKind kind : candidates(identity)) {
     const auto transport = std::ranges::find(transports, kind, &NamedTransport::kind);
-    const auto why = transport->why_not_here();
-    if (!why) return kind;
+    const auto why = transport->why_not_here(identity.local_size);
+    if (!why) return {.kind = kind, .passed_over = std::move(reasons)};
     reasons += fmt::format(" {}: {}", transport->name, *why);
   }
   throw Error(ErrorCode::kUnsupported,
@@ -38,8 +39,8 @@ TransportKind first_that_works(const Identity& identity, std::span<const NamedTr
 
 }  // namespace
 
-TransportKind choose_transport(const std::string& asked, const Identity& identity,
-                               std::span<const NamedTransport> transports) {
+TransportChoice choose_transport(const std::string& asked, const Identity& identity,
+                                 std::span<const NamedTransport> transports) {
   if (asked == "auto") return first_that_works(identity, transports);
   const auto transport = std::ranges::find(transports, asked, &NamedTransport::name);
   if (transport == transports.end()) {
@@ -52,13 +53,13 @@ TransportKind choose_transport(const std::string& asked, const Identity& identit
         fmt::format("{} is 'shm', but of the job's {} ranks only {} are on this machine; take tcp, mpi or auto.",
                     kTransportVariable, identity.size, identity.local_size));
   }
-  if (const auto why = transport->why_not_here()) {
+  if (const auto why = transport->why_not_here(identity.local_size)) {
     throw Error(ErrorCode::kUnsupported,
                 fmt::format("{} is '{}', which does not work on this machine; take another, or auto. {}",
                             kTransportVariable, asked, *why),
                 {.rank = identity.rank});
   }
-  return transport->kind;
+  return {.kind = transport->kind, .passed_over = {}};
 }
 
 }  // namespace lockstep

@@ -8,11 +8,18 @@
 
 namespace lockstep {
 
+struct TransportChoice {
+  TransportKind kind;
+  std::string passed_over;  ///< what would have been better, and why it does not work here: " shm: No file may be ..."
+
+  friend bool operator==(const TransportChoice& choice, TransportKind kind) { return choice.kind == kind; }
+};
+
 /// What moves the bytes of this job, of `transports`, where LOCKSTEP_TRANSPORT is `asked`: the one of that name, or for
 /// "auto" the first that works here: shared memory if the launcher says that all ranks are on this machine, MPI if it
 /// is one of MPI's, TCP. Throws Error: kInvalidArgument for another name, kUnsupported where what is asked for cannot
 /// work, and why.
-TransportKind choose_transport(const std::string& asked, const Identity& identity,
-                               std::span<const NamedTransport> transports);
+TransportChoice choose_transport(const std::string& asked, const Identity& identity,
+                                 std::span<const NamedTransport> transports);
 
 }  // namespace lockstep

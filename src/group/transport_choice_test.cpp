@@ -13,8 +13,8 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-std::optional<std::string> works() { return std::nullopt; }
-std::optional<std::string> is_broken() { return "It is broken."; }
+std::optional<std::string> works(int) { return std::nullopt; }
+std::optional<std::string> is_broken(int) { return "It is broken."; }
 
 /// Transports of which those do not work.
 std::array<NamedTransport, 3> transports_without(std::initializer_list<TransportKind> broken) {
@@ -53,6 +53,9 @@ TEST(TransportChoice, AutoTakesTheBestThatTheLauncherAllows) {
 TEST(TransportChoice, AutoPassesOverWhatDoesNotWorkHere) {
   using enum TransportKind;
   EXPECT_EQ(choose_transport("auto", on_one_host(), transports_without({kSharedMemory})), kTcp);
+  EXPECT_EQ(choose_transport("auto", on_one_host(), transports_without({kSharedMemory})).passed_over,
+            " shm: It is broken.");
+  EXPECT_EQ(choose_transport("auto", on_one_host(), transports_without({})).passed_over, "");
   EXPECT_EQ(choose_transport("auto", on_one_host(true), transports_without({kSharedMemory})), kMpi);
   EXPECT_EQ(choose_transport("auto", on_two_hosts(true), transports_without({kMpi})), kTcp);
   EXPECT_THAT(refusal_of("auto", on_one_host(), {kSharedMemory, kTcp}, ErrorCode::kUnsupported),

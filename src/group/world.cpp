@@ -37,15 +37,14 @@ shm::Host join_on_one_host(const Identity& identity) {
     if (error.code() != ErrorCode::kTimeout) throw;
     throw Error(error.code(),
                 fmt::format("{} All {} ranks were expected on this machine, in one network namespace, because {}; if "
-                            "they are not, set {} to tcp.",
+                            "they are not, or shared memory does not work for one of them, set {} to tcp.",
                             error.what(), identity.size, identity.local_size_from, kTransportVariable),
                 error.context());
   }
 }
 
-std::unique_ptr<detail::Engine> join(const Identity& identity) {
-  if (identity.size == 1) return detail::make_lone_engine();
-  switch (choose_transport(environment(kTransportVariable).value_or("auto"), identity, named_transports())) {
+std::unique_ptr<detail::Engine> join_over(TransportKind kind, const Identity& identity) {
+  switch (kind) {
     case TransportKind::kMpi:
       return detail::make_engine(mpi::create(identity.rank, identity.size, join_timeout()), Medium::kMpi);
     case TransportKind::kTcp:
@@ -53,6 +52,22 @@ std::unique_ptr<detail::Engine> join(const Identity& identity) {
     case TransportKind::kSharedMemory: break;
   }
   return detail::make_engine(shm::create(join_on_one_host(identity)));
+}
+
+/// Who does not come may be where something better works.
+std::unique_ptr<detail::Engine> join(const Identity& identity) {
+  if (identity.size == 1) return detail::make_lone_engine();
+  const TransportChoice choice =
+      choose_transport(environment(kTransportVariable).value_or("auto"), identity, named_transports());
+  try {
+    return join_over(choice.kind, identity);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kTimeout || choice.passed_over.empty()) throw;
+    throw Error(error.code(),
+                fmt::format("{} This rank passed over what others may have taken; set {} alike for all.{}",
+                            error.what(), kTransportVariable, choice.passed_over),
+                error.context());
+  }
 }
 
 }  // namespace

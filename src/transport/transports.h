@@ -14,8 +14,8 @@ struct NamedTransport {
   TransportKind kind;
   const char* name;     ///< as LOCKSTEP_TRANSPORT has it
   const char* between;  ///< which ranks
-  /// None if it can work on this machine, else why not, in a sentence.
-  std::optional<std::string> (*why_not_here)();
+  /// None if it can work on this machine, with so many ranks here, else why not, in a sentence.
+  std::optional<std::string> (*why_not_here)(int ranks_here);
 };
 
 /// All there are, in the order of their kinds.

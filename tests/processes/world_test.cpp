@@ -90,6 +90,12 @@ TEST(Processes, SumInRegisteredAndPlainMemory) {
   for (int rank = 0; rank < 3; ++rank) EXPECT_THAT(ranks.output(rank), HasSubstr("of 3: 153 153"));
 }
 
+TEST(Processes, AForkedChildThatEndsDisturbsNobody) {
+  Ranks ranks(2, "fork", job_of("fork"));
+  EXPECT_THAT(ranks.wait(), testing::Each(0));
+  EXPECT_THAT(ranks.output(0), HasSubstr("rank 0 of 2: 101 101"));
+}
+
 TEST(Processes, ManyMoreThanCores) {
   Ranks ranks(9, "sum", job_of("many"));
   EXPECT_THAT(ranks.wait(), testing::Each(0));
@@ -181,8 +187,9 @@ TEST(Processes, AWrongWordOnWhoIsHereIsNamedWhenNobodyComes) {
     return command.output();
   };
   const auto because = [](const std::string& why) {
-    return HasSubstr("All 2 ranks were expected on this machine, in one network namespace, because " + why +
-                     "; if they are not, set LOCKSTEP_TRANSPORT to tcp.");
+    return HasSubstr(
+        "All 2 ranks were expected on this machine, in one network namespace, because " + why +
+        "; if they are not, or shared memory does not work for one of them, set LOCKSTEP_TRANSPORT to tcp.");
   };
   EXPECT_THAT(told("0", {"LOCAL_WORLD_SIZE=2"}),
               AllOf(HasSubstr("peer 1"), HasSubstr("Rank 0 waited 0.2 s for rank 1 to join"),
@@ -197,6 +204,12 @@ TEST_F(OverTcp, Sum) {
   Ranks ranks(3, "sum", job_of("tcp-sum"), over_tcp());
   EXPECT_THAT(ranks.wait(), testing::Each(0));
   for (int rank = 0; rank < 3; ++rank) EXPECT_THAT(ranks.output(rank), HasSubstr("of 3: 153 153"));
+}
+
+TEST_F(OverTcp, AForkedChildThatEndsDisturbsNobody) {
+  Ranks ranks(2, "fork", job_of("tcp-fork"), over_tcp());
+  EXPECT_THAT(ranks.wait(), testing::Each(0));
+  EXPECT_THAT(ranks.output(0), HasSubstr("rank 0 of 2: 101 101"));
 }
 
 /// The promise is one second.
@@ -232,6 +245,26 @@ TEST_F(OverTcp, AutoTakesItWhereSharedMemoryDoesNotWork) {
   const auto command = sum_with_small_files({});
   EXPECT_EQ(command->wait(), 0) << command->errors() << command->output();
   EXPECT_THAT(command->output(), AllOf(HasSubstr("rank 0 of 2: 101 101"), HasSubstr("rank 1 of 2: 101 101")));
+}
+
+/// Each waits for the other, by another way.
+TEST_F(OverTcp, WhoPassedOverSharedMemorySaysSoWhenNobodyComes) {
+  Command::Options options;
+  options.environment = {"LOCKSTEP_JOIN_TIMEOUT=300ms"};
+  Command command({LOCKSTEP_PROGRAM, "run", "-n", "2", "sh", "-c",
+                   "test $RANK = 0 || ulimit -f 1000; exec " LOCKSTEP_RANK_PROGRAM " sum"},
+                  options);
+  EXPECT_NE(command.wait(), 0);
+  EXPECT_THAT(command.output(), AnyOf(HasSubstr("This rank passed over what others may have taken; set "
+                                                "LOCKSTEP_TRANSPORT alike for all. shm: No file may be larger than"),
+                                      HasSubstr("or shared memory does not work for one of them")));
+}
+
+TEST_F(OverTcp, AWorldOfOneNeedsNoSharedMemory) {
+  const testing_support::Result alone =
+      testing_support::run_command({"sh", "-c", "ulimit -f 1000; exec " LOCKSTEP_RANK_PROGRAM " sum"});
+  EXPECT_EQ(alone.code, 0) << alone.errors << alone.output;
+  EXPECT_THAT(alone.output, HasSubstr("rank 0 of 1: "));
 }
 
 /// It says that each is alone; who shares a host is found by asking, and sums are as ever.

@@ -4,14 +4,34 @@
 
 #include <fmt/format.h>
 #include <lockstep/error.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+
+#include <cerrno>
+#include <cstring>
 
 namespace lockstep::shm {
 
-/// Tries what the smallest job needs: address space for registered memory, and a page of it.
-std::optional<std::string> why_not_here() {
+namespace {
+
+/// Why there is no address space for so many bytes that peers share; none if there is.
+std::optional<std::string> why_no_room_for(std::size_t bytes) {
+  if (bytes == 0) return std::nullopt;
+  void* const room = ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room == MAP_FAILED) {
+    return fmt::format("There is no address space for {} bytes of other ranks' memory (ulimit -v): {}.", bytes,
+                       std::strerror(errno));
+  }
+  ::munmap(room, bytes);
+  return std::nullopt;
+}
+
+}  // namespace
+
+/// Tries what a job needs: address space for the memory of all its ranks, and a page of this one's.
+std::optional<std::string> why_not_here(int ranks) {
   constexpr std::size_t kTrial = 4096;
-  const std::size_t bytes = Arena::default_bytes(2);
+  const std::size_t bytes = Arena::default_bytes(ranks);
   rlimit largest_file{};
   // Shared memory is a file to the system, which ends a process that asks for a larger one than it may have.
   if (::getrlimit(RLIMIT_FSIZE, &largest_file) == 0 && largest_file.rlim_cur < bytes) {
@@ -19,8 +39,9 @@ std::optional<std::string> why_not_here() {
                        largest_file.rlim_cur, bytes);
   }
   try {
-    (void)Arena::create(bytes)->allocate(kTrial);
-    return std::nullopt;
+    const auto own = Arena::create(bytes);
+    (void)own->allocate(kTrial);
+    return why_no_room_for(bytes * static_cast<std::size_t>(ranks - 1));
   } catch (const Error& error) {
     return error.what();
   }

@@ -99,6 +99,21 @@ Self introduce(const JoinRequest& request) {
   return self;
 }
 
+void tell(const FileDescriptor& connection, const Verdict& verdict) {
+  if (!connection) return;
+  try {
+    send_message(connection, &verdict, sizeof verdict, {});
+  } catch (const Error&) {
+    // It is gone; whoever is left hears it.
+  }
+}
+
+Error ended_early(int rank) {
+  return {ErrorCode::kPeerDied,
+          fmt::format("Rank {} ended while the group was being formed.", rank),
+          {.rank = 0, .peer = rank}};
+}
+
 /// Rank 0's side of the meeting.
 class Gathering {
  public:
@@ -121,23 +136,20 @@ class Gathering {
   }
 
  private:
-  static void tell(const FileDescriptor& connection, const Verdict& verdict) {
-    if (!connection) return;
-    try {
-      send_message(connection, &verdict, sizeof verdict, {});
-    } catch (const Error&) {
-      // It is gone; whoever is left hears it.
-    }
-  }
-
-  /// Waits for a connection or a greeting. Newcomers that say nothing hold up nobody: all are listened to at once.
+  /// Waits for a connection or a greeting. Newcomers that say nothing hold up nobody: all are listened to at once, and
+  /// to the members, of whom none says a word before it is answered, but one that ends hangs up.
   void admit_next() {
     std::vector<pollfd> polled{{listener_.get(), POLLIN, 0}};
     for (const FileDescriptor& newcomer : newcomers_) polled.push_back({newcomer.get(), POLLIN, 0});
+    const std::size_t first_member = polled.size();
+    for (const Member& member : members_) polled.push_back({member.connection.get(), POLLIN, 0});
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(deadline_ - std::chrono::steady_clock::now());
     if (left.count() <= 0) throw_missing();
     if (::poll(polled.data(), polled.size(), static_cast<int>(left.count())) <= 0) return;
+    for (std::size_t rank = 0; rank < members_.size(); ++rank) {
+      if (polled[first_member + rank].revents != 0) throw ended_early(static_cast<int>(rank));
+    }
     for (std::size_t i = newcomers_.size(); i-- > 0;) {
       if (polled[i + 1].revents != 0) hear(i);
     }
@@ -219,16 +231,27 @@ Member as_member(const Self& self) {
   return member;
 }
 
+/// Tells a rank about all of them. If it is gone, so are those who were to be told after it.
+void introduce_all(const std::vector<Member>& members, std::size_t rank, const SharedMapping& board) {
+  const FileDescriptor& connection = members[rank].connection;
+  const Verdict yes = Verdict::yes();
+  try {
+    send_message(connection, &yes, sizeof yes, {board.file()});
+    for (const Member& member : members) send_member(connection, member);
+  } catch (const Error&) {
+    const Error ended = ended_early(static_cast<int>(rank));
+    for (std::size_t later = rank + 1; later < members.size(); ++later) {
+      tell(members[later].connection, Verdict::no(ended));
+    }
+    throw ended;
+  }
+}
+
 Host lead(const JoinRequest& request, Self self, Deadline deadline) {
   std::vector<Member> members = Gathering(request, self.hello, deadline).gather();
   SharedMapping board = SharedMapping::create("lockstep-board", sizeof(RankSlot) * members.size());
   members[0] = as_member(self);
-  for (std::size_t rank = 1; rank < members.size(); ++rank) {
-    const FileDescriptor& connection = members[rank].connection;
-    const Verdict yes = Verdict::yes();
-    send_message(connection, &yes, sizeof yes, {board.file()});
-    for (const Member& member : members) send_member(connection, member);
-  }
+  for (std::size_t rank = 1; rank < members.size(); ++rank) introduce_all(members, rank, board);
   return make_host(std::move(self), slots_in(std::move(board)), std::move(members));
 }
 

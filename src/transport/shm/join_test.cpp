@@ -68,6 +68,15 @@ TEST_F(Join, MissingRanksAreNamedToAll) {
   EXPECT_THAT(errors_of({request(1, 2, 50)})[0], testing::HasSubstr("waited 0.05 s for rank 0 to appear"));
 }
 
+/// It hangs up as a process does that ends.
+TEST_F(Join, ARankThatEndsMeanwhileIsNamedToAll) {
+  std::jthread ends([&] { EXPECT_THROW(join_processes(request(2, 4, 1000)), Error); });
+  std::vector<JoinRequest> others{request(0, 4), request(1, 4)};
+  const auto before = std::chrono::steady_clock::now();
+  EXPECT_THAT(errors_of(others), testing::Each(testing::HasSubstr("Rank 2 ended while the group was being formed")));
+  EXPECT_LT(std::chrono::steady_clock::now() - before, others.front().timeout) << "nobody waits for the fourth";
+}
+
 TEST_F(Join, RanksThatDisagreeAboutTheWorldAreTold) {
   const auto sizes = errors_of({request(0, 2), request(1, 3)});
   EXPECT_THAT(sizes, testing::Each(testing::HasSubstr("Rank 1 says that the world has 3 ranks, rank 0 says 2")));

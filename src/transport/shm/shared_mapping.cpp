@@ -29,7 +29,9 @@ SharedMapping SharedMapping::attach(FileDescriptor file, std::size_t bytes) {
   if (static_cast<std::size_t>(status.st_size) != bytes || seals < 0 || (seals & kSeals) != kSeals) {
     throw Error(ErrorCode::kTransport, "A peer offered memory of another size than it said, or not sealed.");
   }
-  return {std::move(file), bytes};
+  SharedMapping attached(std::move(file), bytes);
+  attached.file_.reset();  // the mapping needs none, and there is one for each peer and group
+  return attached;
 }
 
 SharedMapping::SharedMapping(FileDescriptor file, std::size_t bytes) : file_(std::move(file)), bytes_(bytes) {

@@ -22,6 +22,7 @@ class SharedMapping {
 
   std::byte* data() const { return data_; }
   std::size_t bytes() const { return bytes_; }
+  /// Of memory that this process made; -1 of another's.
   int file() const { return file_.get(); }
 
  private:

@@ -90,6 +90,7 @@ FileDescriptor listen_on(const std::string& name) {
 
 std::optional<FileDescriptor> accept_from(const FileDescriptor& listener) {
   FileDescriptor socket(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  if (!socket && lacks_means(errno)) throw_system_error("Accepting a rank's connection");
   if (!socket || !same_user(socket)) return std::nullopt;
   return socket;
 }
@@ -148,6 +149,11 @@ std::optional<Message> receive_message(const FileDescriptor& socket, std::size_t
   if (got < 0) throw_system_error("Receiving from a peer");
   message.files = received_files(header);
   if (got == 0) throw Error(ErrorCode::kTransport, "A rank hung up while the group was being formed.");
+  if ((header.msg_flags & MSG_CTRUNC) != 0 && message.files.size() < kMaxFiles) {
+    throw Error(ErrorCode::kTransport,
+                "This process has no descriptor left for what a rank sends while the group is being formed; raise its "
+                "limit (ulimit -n), or keep fewer groups.");
+  }
   if ((header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) {
     throw Error(ErrorCode::kTransport, "A peer sent more than a rank sends while the group is being formed.");
   }

@@ -1,6 +1,9 @@
 #include "transport/shm/unix_socket.h"
 
+#include "transport/limit_for_tests.h"
+
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <lockstep/error.h>
 #include <sys/socket.h>
@@ -63,6 +66,19 @@ TEST_F(UnixSocket, AHungUpOrTalkativePeerIsAnError) {
   client.reset();
   EXPECT_THROW(receive_message(*server, 16, soon_), Error);
   EXPECT_THROW(send_message(*server, "x", 1, {}), Error);
+}
+
+TEST_F(UnixSocket, WhoHasNoDescriptorLeftIsTold) {
+  if (!testing_support::kDescriptorsCanBeDenied) GTEST_SKIP() << testing_support::kWhyNotDenied;
+  const FileDescriptor listener = listen_on(name_);
+  const auto client = connect_to(name_, soon_);
+  const auto server = accept_from(listener);
+  ASSERT_TRUE(server);
+  send_message(*client, "x", 1, {listener.get()});
+  const FileDescriptor next(::dup(listener.get()));  // all below it are taken, and it is the first that may not be
+  const testing_support::Limit descriptors(RLIMIT_NOFILE, static_cast<rlim_t>(next.get()));
+  EXPECT_THAT([&] { receive_message(*server, 16, soon_); },
+              testing::ThrowsMessage<Error>(testing::HasSubstr("no descriptor left")));
 }
 
 }  // namespace lockstep::shm

@@ -42,6 +42,7 @@ class Joiner {
   }
 
   Host lead(FileDescriptor listener) {
+    listens_on_ = Address::of(listener);
     Gate gate(std::move(listener), credentials_, 0);
     try {
       for (int present = 1; present < request_.size; ++present) admit(gate, Channel::kControl, "to join");
@@ -185,7 +186,12 @@ class Joiner {
     const Deadline patience = deadline_ + std::chrono::seconds(2);
     const FileDescriptor& socket = place(0, Channel::kControl);
     Verdict verdict;
-    if (receive_all(socket, &verdict, sizeof verdict, patience) != Moved::kAll) throw_waited(0, "to let it join");
+    const Moved heard = receive_all(socket, &verdict, sizeof verdict, patience);
+    if (heard == Moved::kClosed) {
+      throw Error(ErrorCode::kPeerDied, "Rank 0 ended while the group was being formed.",
+                  {.rank = request_.rank, .peer = 0});
+    }
+    if (heard != Moved::kAll) throw_waited(0, "to let it join");
     verdict.require_accepted(request_.rank);
     const std::size_t bytes = addresses_.size() * sizeof(Address::Wire);
     std::uint64_t piece_bytes = 0;
@@ -210,10 +216,22 @@ class Joiner {
     throw Error(
         ErrorCode::kTimeout,
         fmt::format("Rank {} waited {} s for rank{} {} {}. Were all {} ranks started, with the same MASTER_ADDR, {} "
-                    "and secret?",
+                    "and secret?{}",
                     request_.rank, seconds(request_.timeout), missing.size() == 1 ? "" : "s", fmt::join(missing, ", "),
-                    what, request_.size, kPortVariable),
+                    what, request_.size, kPortVariable, reached_by_none_elsewhere()),
         {.rank = request_.rank, .peer = missing.front()});
+  }
+
+  /// Where a host's own name stands for loopback, ranks of other hosts look for rank 0 at another address.
+  std::string reached_by_none_elsewhere() const {
+    const std::string& name = request_.meet_at;
+    const std::string address = listens_on_.to_string();
+    const bool is_by_name = !name.empty() && name != "localhost" && !address.starts_with(name + ":");
+    if (request_.rank != 0 || !is_by_name || !listens_on_.is_loopback()) return "";
+    return fmt::format(
+        " Rank 0 listens on {}, which is what '{}' stands for on its machine, and which no other reaches; "
+        "set MASTER_ADDR to an address that all have.",
+        address, name);
   }
 
   const JoinRequest& request_;

@@ -1,6 +1,7 @@
 #include "transport/tcp/join.h"
 
 #include "transport/tcp/crowd_for_tests.h"
+#include "transport/tcp/gate.h"
 #include "transport/tcp/hmac.h"
 #include "transport/tcp/tcp_socket.h"
 #include "transport/tcp/turns.h"
@@ -200,6 +201,25 @@ TEST_F(JoinTest, MissingRanksAreNamed) {
   for (JoinRequest& request : requests) request.timeout = milliseconds(300);
   const auto errors = join(requests);
   EXPECT_THAT(errors, testing::Each(testing::HasSubstr("Rank 0 waited 0.3 s for rank 2 to join.")));
+}
+
+/// As a host's own name does where its /etc/hosts says so.
+TEST_F(JoinTest, ANameThatOnlyThisHostReachesIsSaid) {
+  auto requests = world(2);
+  requests.pop_back();
+  requests[0].timeout = milliseconds(100);
+  EXPECT_THAT(join(requests)[0], testing::Not(testing::HasSubstr("stands for")));
+  requests[0].meet_at = "127.1";
+  EXPECT_THAT(join(requests)[0], testing::HasSubstr(", which is what '127.1' stands for on its machine, and which no"));
+}
+
+TEST_F(JoinTest, ARankZeroThatEndsMeanwhileIsNoLateOne) {
+  std::jthread ends([&] {
+    Gate gate(listen_on(Address::resolve("127.0.0.1", port_)), {.secret = secret_, .job = "join_test"}, 0);
+    EXPECT_TRUE(gate.admit(std::chrono::steady_clock::now() + std::chrono::seconds(10)));
+  });
+  std::vector<JoinRequest> requests{request(1, 2)};
+  EXPECT_THAT(join(requests)[0], testing::HasSubstr("Rank 0 ended while the group was being formed."));
 }
 
 TEST_F(JoinTest, WithoutRankZeroTheOthersGiveUp) {

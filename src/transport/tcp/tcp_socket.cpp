@@ -178,7 +178,9 @@ FileDescriptor listen_on(const Address& address) {
 }
 
 FileDescriptor accept_from(const FileDescriptor& listener) {
-  return FileDescriptor(::accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+  FileDescriptor socket(::accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+  if (!socket && lacks_means(errno)) throw_system_error("Accepting a rank's connection");
+  return socket;
 }
 
 FileDescriptor connect_to(const Address& address, Deadline deadline) {
