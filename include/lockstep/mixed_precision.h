@@ -76,16 +76,20 @@ struct LossScalerOptions {
 /// with nothing to exchange: what overflowed on one rank is infinite or not a number in the mean. Behind a Sharded each
 /// has gradients of its own pieces, and what overflowed may lie in one rank's only: give it too, and ranks agree, by
 /// two bytes an update. Not thread-safe.
+///
+/// The first scale(loss) after unscale() begins a new update; losses that are scaled before one unscale() add up in it.
+/// So a program may leave step() out: where unscale() said false the scale shrinks then, and the update counts as
+/// skipped; finite gradients that are dropped change nothing.
 class LossScaler {
  public:
   /// Throws Error (kInvalidArgument) for options with which no scale would settle.
   explicit LossScaler(LossScalerOptions options = {});
 
-  torch::Tensor scale(const torch::Tensor& loss) const { return loss * scale_; }
+  torch::Tensor scale(const torch::Tensor& loss);
   double scale() const { return scale_; }
 
-  /// Divides the gradients of the optimizer's parameters by the scale, once before each step; false if one is infinite
-  /// or not a number, or if there is none (NonFinite::kSkip took them).
+  /// Divides the gradients of the optimizer's parameters by the scale, once an update; false if one is infinite or not
+  /// a number, or if there is none (NonFinite::kSkip took them).
   bool unscale(torch::optim::Optimizer& optimizer);
   /// Of sharded gradients, the same answer on all ranks; before `shard.clip_grad_norm`. Collective.
   bool unscale(torch::optim::Optimizer& optimizer, const Sharded& shard);
@@ -105,6 +109,7 @@ class LossScaler {
   };
   Found divide(torch::optim::Optimizer& optimizer) const;
   bool take(bool finite, const std::function<void()>& step);
+  void skip();
 
   LossScalerOptions options_;
   double scale_;

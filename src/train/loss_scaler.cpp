@@ -21,6 +21,11 @@ LossScaler::LossScaler(LossScalerOptions options) : options_(options), scale_(op
                   options.scale, options.growth, options.growth_interval, options.backoff));
 }
 
+torch::Tensor LossScaler::scale(const torch::Tensor& loss) {
+  if (std::exchange(unscaled_, false) && !finite_) skip();
+  return loss * scale_;
+}
+
 LossScaler::Found LossScaler::divide(torch::optim::Optimizer& optimizer) const {
   torch::NoGradGuard no_grad;
   Found found;
@@ -66,9 +71,7 @@ bool LossScaler::step(torch::optim::Optimizer& optimizer, Sharded& shard) {
 bool LossScaler::take(bool finite, const std::function<void()>& step) {
   unscaled_ = false;
   if (!finite) {
-    scale_ *= options_.backoff;
-    good_updates_ = 0;
-    ++skipped_;
+    skip();
     return false;
   }
   step();
@@ -77,6 +80,12 @@ bool LossScaler::take(bool finite, const std::function<void()>& step) {
     good_updates_ = 0;
   }
   return true;
+}
+
+void LossScaler::skip() {
+  scale_ *= options_.backoff;
+  good_updates_ = 0;
+  ++skipped_;
 }
 
 }  // namespace lockstep

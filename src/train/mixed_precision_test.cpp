@@ -89,6 +89,45 @@ TEST(LossScaler, GrowsAfterGoodUpdatesAndUnscalesOnce) {
   EXPECT_EQ(model["a"].item<float>(), -15);
 }
 
+/// Where an update is left out altogether, by a program that asked unscale() first.
+TEST(LossScaler, ARoundWithoutItsStepIsOverWhenTheNextBegins) {
+  Vectors model({"a"}, 1);
+  torch::optim::SGD optimizer(model.parameters(), 1);
+  LossScaler scaler({.scale = 8, .growth_interval = 2});
+  const auto unscaled = [&](double value) {
+    optimizer.zero_grad();
+    scaler.scale(model.loss({"a"}, value)).backward();
+    return scaler.unscale(optimizer);
+  };
+  EXPECT_FALSE(unscaled(INFINITY));
+  EXPECT_TRUE(unscaled(3));
+  EXPECT_EQ(model.gradient("a"), 3);
+  EXPECT_EQ(scaler.scale(), 4);
+  EXPECT_EQ(scaler.skipped(), 1);
+  EXPECT_TRUE(unscaled(5)) << "the one before was finite, and is dropped";
+  EXPECT_EQ(model.gradient("a"), 5);
+  EXPECT_EQ(scaler.scale(), 4);
+  EXPECT_EQ(scaler.skipped(), 1);
+  EXPECT_TRUE(scaler.step(optimizer));
+  EXPECT_EQ(model["a"].item<float>(), -5);
+  EXPECT_EQ(scaler.scale(), 4) << "one good update";
+}
+
+TEST(LossScaler, LossesThatAddUpAreOneRound) {
+  Vectors model({"a"}, 1);
+  torch::optim::SGD optimizer(model.parameters(), 1);
+  LossScaler scaler({.scale = 8});
+  for (const double value : std::vector<double>{INFINITY, 3}) {
+    optimizer.zero_grad();
+    for (int part = 0; part < 2; ++part) scaler.scale(model.loss({"a"}, value)).backward();
+    if (!scaler.unscale(optimizer)) continue;
+    EXPECT_TRUE(scaler.step(optimizer));
+  }
+  EXPECT_EQ(scaler.scale(), 4);
+  EXPECT_EQ(scaler.skipped(), 1);
+  EXPECT_EQ(model["a"].item<float>(), -6);
+}
+
 TEST(LossScaler, TakesSparseGradients) {
   torch::nn::Embedding table(torch::nn::EmbeddingOptions(5, 2).sparse(true));
   torch::optim::SGD optimizer(table->parameters(), 1);

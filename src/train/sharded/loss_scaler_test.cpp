@@ -63,5 +63,28 @@ TEST_P(ScaledStage, AllRanksSkipWhatOverflowedInThePieceOfOne) {
   });
 }
 
+TEST_P(ScaledStage, AllRanksShrinkTheScaleOfARoundWithoutItsStep) {
+  test::on_ranks(2, [](World& world) {
+    Sharded shard(world, {.stage = GetParam()});
+    Column net(shard);
+    shard.attach(net);
+    torch::optim::SGD optimizer(net.parameters(), 1);
+    LossScaler scaler({.scale = 1024});
+    auto weights = torch::ones(kValues);
+    if (world.rank() == 1) weights[kValues - 1] = 150;  // times 1024 or 512 it is beyond float16
+    int updates = 0;
+    for (int round = 0; round < 3; ++round) {
+      optimizer.zero_grad();
+      scaler.scale(net.loss(weights)).backward();
+      if (!scaler.unscale(optimizer, shard)) continue;
+      scaler.step(optimizer, shard);
+      ++updates;
+    }
+    EXPECT_EQ(scaler.scale(), 256);
+    EXPECT_EQ(scaler.skipped(), 2);
+    EXPECT_EQ(updates, 1);
+  });
+}
+
 }  // namespace
 }  // namespace lockstep
