@@ -112,14 +112,14 @@ struct ParameterPiece {
 ///   shard.attach(net);       // the rest: whole on every rank, its gradients and optimizer's state sharded
 ///
 /// A block's parameters are whole while its forward or its backward runs; at other times each is this rank's part of
-/// itself (as FSDP's original parameters are), which the optimizer works on, and saving the block is an Error. So what
-/// a loss uses of a block has to leave through the return value of its forward. Ranks must run the same blocks in the
-/// same order, and reach the same parameters of them: kMismatch otherwise. Blocks may be applied several times, and
-/// nested; a parameter that two blocks share, or a block and what is outside of it, belongs in one that contains both
-/// (kInvalidArgument). Frozen parameters are sharded too, and stay whole until a backward ends. Under activation
-/// checkpointing blocks that are computed once more are whole from there to their gradients: all of those that are
-/// checkpointed together. backward(create_graph = true) is refused (kUnsupported). At other stages wrap() changes
-/// nothing.
+/// itself (as FSDP's original parameters are), which the optimizer works on, and saving or loading the block is an
+/// Error (kInvalidArgument). So what a loss uses of a block has to leave through the return value of its forward. Ranks
+/// must run the same blocks in the same order, and reach the same parameters of them: kMismatch otherwise. Blocks may
+/// be applied several times, and nested; a parameter that two blocks share, or a block and what is outside of it,
+/// belongs in one that contains both (kInvalidArgument). Frozen parameters are sharded too, and stay whole until a
+/// backward ends. Under activation checkpointing blocks that are computed once more are whole from there to their
+/// gradients: all of those that are checkpointed together. backward(create_graph = true) is refused (kUnsupported). At
+/// other stages wrap() changes nothing.
 ///
 /// The module must outlive this object. Not thread-safe; every member that is said to be collective is called by all
 /// ranks at the same place.

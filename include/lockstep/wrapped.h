@@ -54,6 +54,10 @@ class WrappedModule : public torch::nn::Module {
     if (hooks_) hooks_->require_whole();
     torch::nn::Module::save(archive);
   }
+  void load(torch::serialize::InputArchive& archive) override {
+    if (hooks_) hooks_->require_whole();
+    torch::nn::Module::load(archive);
+  }
   const std::shared_ptr<BlockHooks>& hooks() const { return hooks_; }
 
  protected:

@@ -109,7 +109,7 @@ TEST(Blocks, ParametersArePiecesBetweenAndWholeOnRequest) {
   });
 }
 
-TEST(Blocks, SavingAPieceIsRefusedAndTheWholeIsNot) {
+TEST(Blocks, SavingOrLoadingAPieceIsRefusedAndTheWholeIsNot) {
   on_ranks(2, [](World& world) {
     Sharded shard(world);
     auto net = std::make_shared<InBlocks>(shard);
@@ -117,13 +117,17 @@ TEST(Blocks, SavingAPieceIsRefusedAndTheWholeIsNot) {
     std::stringstream stream;
     EXPECT_THAT([&] { torch::save(net, stream); },
                 ThrowsMessage<Error>(HasSubstr("Block 0 (torch::nn::LinearImpl) cannot be saved")));
-    const auto whole = shard.gather();
+    auto whole = std::make_unique<Sharded::Whole>(shard.gather());
     std::stringstream saved;
     torch::save(net, saved);
     auto plain = std::make_shared<Plain>();
     for (auto& parameter : plain->parameters()) parameter.data().zero_();
     torch::load(plain, saved);
     EXPECT_TRUE(torch::equal(plain->parameters()[0], layer(0)->weight));
+    whole.reset();
+    saved.seekg(0);
+    EXPECT_THAT([&] { torch::load(net, saved); },
+                ThrowsMessage<Error>(HasSubstr("Block 0 (torch::nn::LinearImpl) cannot be saved or loaded")));
   });
 }
 
