@@ -37,6 +37,8 @@ struct TensorSlice {
   bool is_copy = false;     ///< another rank lists the same elements, and writes them
   /// For optimizers: the tensor object that one updates, where that is not `data` itself.
   torch::Tensor parameter{};
+  /// Every rank lists a whole tensor of its own here, as running statistics are; rank 0 writes its.
+  bool of_rank_zero = false;
 
   const torch::Tensor& updated() const { return parameter.defined() ? parameter : data; }
 };
@@ -95,10 +97,11 @@ class TrainingState {
   /// Where a program's tensors are now; called at each save and load.
   using Slices = std::function<std::vector<TensorSlice>()>;
 
-  /// Parameters and buffers, the same on all ranks, as DataParallel has them. With Sharded at stage 3, or where its
-  /// gather_as is not kFloat32, name the Sharded too, or hold what its gather() returns while saving and loading; a
-  /// stage 3 that does neither is refused (kInvalidArgument). No part may be called as another is or begin as its name
-  /// does ("model" and "model.ema": kInvalidArgument).
+  /// Parameters, the same on all ranks, as DataParallel has them; and buffers, which may differ (running statistics,
+  /// unless BufferSync makes them equal): rank 0's are saved, and loaded on all ranks. With Sharded at stage 3, or
+  /// where its gather_as is not kFloat32, name the Sharded too, or hold what its gather() returns while saving and
+  /// loading; a stage 3 that does neither is refused (kInvalidArgument). No part may be called as another is or begin
+  /// as its name does ("model" and "model.ema": kInvalidArgument).
   TrainingState& module(const std::string& name, torch::nn::Module& module);
   /// The same of what `sharded` trains, at any stage: each rank writes and reads its own pieces, so that none ever has
   /// the whole. The files are the same, and load as whole tensors too. A save or load throws Error: kInvalidArgument

@@ -208,6 +208,28 @@ TEST_F(Saved, NamesThatCouldNotBeToldApartAreRefused) {
   training.state.tensors("model_ema", [] { return std::vector<TensorSlice>{}; });
 }
 
+TEST_F(Saved, OfBuffersThatDifferHasThoseOfRankZeroWhole) {
+  on_ranks(3, [&](World& world) {
+    torch::nn::BatchNorm1d net(50);
+    const DataParallel replica(world, *net);
+    const auto fill = [&](double value) {
+      const torch::NoGradGuard no_grad;
+      for (const auto& buffer : net->buffers()) buffer.fill_(value);
+    };
+    fill(1 + world.rank());
+    TrainingState state;
+    state.module("model", *net);
+    Checkpoints checkpoints(world, folder_);
+    checkpoints.save(1, state);
+    fill(9);
+    checkpoints.load(state);
+    for (const auto& buffer : net->buffers()) {
+      EXPECT_EQ(buffer.min().item<double>(), 1);
+      EXPECT_EQ(buffer.max().item<double>(), 1);
+    }
+  });
+}
+
 /// Elements of "w" cut over the ranks at odd places, the last rank having none; the rest of the ranks' cuts in `cuts`.
 TensorSlice cut_of(const torch::Tensor& whole, int rank, int ranks) {
   const std::int64_t n = whole.numel(), parts = std::max(ranks - 1, 1);

@@ -62,10 +62,11 @@ void check(const TensorSlice& slice) {
   const std::int64_t elements = elements_of(slice.shape);
   const std::int64_t end = slice.begin + slice.data.numel();
   const bool whole = slice.begin == 0 && end == elements;
-  if (slice.begin >= 0 && end <= elements && (whole || !slice.replicated)) return;
+  const bool whole_everywhere = slice.replicated || slice.of_rank_zero;
+  if (slice.begin >= 0 && end <= elements && (whole || !whole_everywhere)) return;
   throw Error(ErrorCode::kInvalidArgument,
               fmt::format("Tensor '{}' of {} elements was given as elements {} to {} of it{}.", slice.name, elements,
-                          slice.begin, end, slice.replicated ? ", and as replicated, which a part is not" : ""));
+                          slice.begin, end, whole_everywhere ? ", and as what each rank has whole" : ""));
 }
 
 std::string key_of(const Piece& piece) {
@@ -84,7 +85,7 @@ std::vector<Piece> pieces_of(const std::vector<TensorSlice>& slices, int rank, i
     std::int64_t first = 0, last = slice.data.numel();
     if (slice.replicated) std::tie(first, last) = shares.next(slice.data);
     const bool empty = elements_of(slice.shape) == 0 && rank == 0;  // somebody has to say that it is there
-    if ((first == last && !empty) || slice.is_copy) continue;
+    if ((first == last && !empty) || slice.is_copy || (slice.of_rank_zero && rank > 0)) continue;
     pieces.push_back({slice.name, slice.shape, slice.begin + first, flat(slice.data).slice(0, first, last)});
   }
   return pieces;

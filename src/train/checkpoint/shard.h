@@ -17,8 +17,8 @@ struct Piece {
   torch::Tensor data;  ///< one-dimensional, contiguous, on the host
 };
 
-/// What rank `rank` of `ranks` writes of these slices: its own, and its share, equal in bytes, of the replicated ones.
-/// The data is not copied where it lies in order.
+/// What rank `rank` of `ranks` writes of these slices: its own, its share, equal in bytes, of the replicated ones, and
+/// as rank 0 those that are its. The data is not copied where it lies in order.
 std::vector<Piece> pieces_of(const std::vector<TensorSlice>& slices, int rank, int ranks);
 
 /// "shard-00001-of-00004.safetensors".

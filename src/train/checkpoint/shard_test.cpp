@@ -51,10 +51,27 @@ TEST(Pieces, ThatAnotherRankHasTooAreNotWritten) {
   EXPECT_TRUE(pieces_of({{"w", {10}, 4, torch::arange(3), false, /*is_copy=*/true}}, 1, 2).empty());
 }
 
+TEST(Pieces, OfWhatIsRankZerosAreWrittenWholeByIt) {
+  TensorSlice slice{"mean", {7}, 0, torch::arange(7)};
+  slice.of_rank_zero = true;
+  const std::vector<TensorSlice> slices{replicated("a", torch::arange(90)), slice};
+  for (const int ranks : {1, 2, 4}) {
+    for (int rank = 0; rank < ranks; ++rank) {
+      const auto pieces = pieces_of(slices, rank, ranks);
+      ASSERT_EQ(pieces.size(), rank == 0 ? 2u : 1u);
+      EXPECT_NEAR(static_cast<double>(pieces[0].data.numel()), 90.0 / ranks, 1);
+      EXPECT_EQ(pieces.back().data.numel(), rank == 0 ? 7 : pieces[0].data.numel());
+    }
+  }
+}
+
 TEST(Pieces, BeyondTheirTensorAreRefused) {
   EXPECT_THROW(pieces_of({{"w", {10}, 8, torch::arange(3), false}}, 0, 1), Error);
   EXPECT_THROW(pieces_of({{"w", {10}, -1, torch::arange(3), false}}, 0, 1), Error);
   EXPECT_THROW(pieces_of({{"w", {10}, 0, torch::arange(3), true}}, 0, 1), Error) << "replicated, but not whole";
+  TensorSlice part{"w", {10}, 0, torch::arange(3)};
+  part.of_rank_zero = true;
+  EXPECT_THROW(pieces_of({part}, 0, 1), Error);
 }
 
 class Shard : public testing_support::TemporaryFolder {};

@@ -162,6 +162,7 @@ TEST_P(CheckpointOfPieces, HoldsTheTensorsThatOneOfWholesHolds) {
     of_wholes.module("model", net);
     into_pieces.module("model", loaded, other);
     const std::size_t registered = shard.registered_bytes();
+    net.normalisation->running_mean.fill_(1 + world.rank());
     checkpoints.save(1, of_pieces);
     EXPECT_EQ(shard.registered_bytes(), registered);
     {
@@ -173,6 +174,8 @@ TEST_P(CheckpointOfPieces, HoldsTheTensorsThatOneOfWholesHolds) {
     EXPECT_EQ(pieces.names("model."), wholes.names("model."));
     for (const std::string& name : wholes.names("model."))
       EXPECT_TRUE(torch::equal(pieces.read(name), wholes.read(name))) << name;
+    EXPECT_TRUE(torch::equal(pieces.read("model.normalisation.running_mean"), torch::ones(7))) << "rank 0's";
+    net.normalisation->running_mean.fill_(1);
 
     const auto x = torch::sin(torch::arange(20, torch::kFloat32)).view({4, 5});
     for (const std::int64_t iteration : {1, 2}) {

@@ -9,6 +9,7 @@
 #include <set>
 #include <system_error>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "train/checkpoint/optimizer_part.h"
 #include "train/checkpoint/random_part.h"
@@ -28,12 +29,26 @@ void require_whole(const torch::nn::Module& module) {
   for (const auto& child : module.modules(/*include_self=*/false)) require(*child);
 }
 
+std::unordered_set<const void*> buffers_in(const torch::nn::Module& module) {
+  std::unordered_set<const void*> buffers;
+  for (const ModuleTensor& one : buffers_of(module)) buffers.insert(one.tensor.unsafeGetTensorImpl());
+  return buffers;
+}
+
+/// A parameter is the same on all ranks; a buffer, each rank changes by its own samples.
+TensorSlice whole_of(const ModuleTensor& one, const std::unordered_set<const void*>& buffers) {
+  TensorSlice slice{one.name, one.tensor.sizes().vec(), 0, one.tensor};
+  slice.of_rank_zero = !one.trainable && buffers.count(one.tensor.unsafeGetTensorImpl()) > 0;
+  slice.replicated = !slice.of_rank_zero;
+  return slice;
+}
+
 std::vector<TensorSlice> slices_of(const torch::nn::Module& module) {
   require_whole(module);
+  const auto buffers = buffers_in(module);
   std::vector<TensorSlice> slices;
   for (const ModuleTensor& one : tensors_of(module)) {
-    if (one.tied_to.empty() && one.tensor.defined())
-      slices.push_back({one.name, one.tensor.sizes().vec(), 0, one.tensor, /*replicated=*/true});
+    if (one.tied_to.empty() && one.tensor.defined()) slices.push_back(whole_of(one, buffers));
   }
   return slices;
 }
@@ -68,6 +83,7 @@ std::vector<TensorSlice> slices_of(const torch::nn::Module& module, Sharded& sha
   std::unordered_map<const void*, ParameterPiece> pieces;
   for (ParameterPiece& piece : sharded.checkpoint_pieces())
     pieces.emplace(piece.parameter.unsafeGetTensorImpl(), std::move(piece));
+  const auto buffers = buffers_in(module);
   std::vector<TensorSlice> slices;
   for (const ModuleTensor& one : tensors_of(module)) {
     if (!one.tied_to.empty() || !one.tensor.defined()) continue;
@@ -75,7 +91,7 @@ std::vector<TensorSlice> slices_of(const torch::nn::Module& module, Sharded& sha
     if (piece != pieces.end()) {
       slices.push_back(slice_of(piece->second, one.name));
     } else if (!one.trainable) {
-      slices.push_back({one.name, one.tensor.sizes().vec(), 0, one.tensor, /*replicated=*/true});
+      slices.push_back(whole_of(one, buffers));
     } else {
       throw Error(ErrorCode::kInvalidArgument,
                   fmt::format("'{}' is trained, and not by the Sharded that TrainingState::module was given: give it "
