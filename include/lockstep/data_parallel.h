@@ -218,6 +218,9 @@ class DataParallel {
   const SyncReport& report() const;
   /// Parameters that no rank's last synchronised backward reached.
   std::vector<std::string> parameters_without_gradient() const;
+  /// Parameters whose `.grad` is this rank's own: a backward under pause(), or one that threw, added to it, and none
+  /// has synchronised it since. Without those whose gradient is undefined or zero by now. Local.
+  std::vector<std::string> parameters_not_reduced() const;
 
  private:
   std::shared_ptr<detail::Reducer> reducer_;

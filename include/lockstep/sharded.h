@@ -163,12 +163,13 @@ class Sharded {
   Whole gather();
 
   /// optimizer.step() on this rank's pieces, and all ranks' new values. Throws Error (kInvalidArgument) for gradients
-  /// that were accumulated under pause() and never reduced, while gather() is held, and where somebody wrote to
-  /// parameters that stood for what gather_as made of them; (kUnsupported) for LBFGS. Collective.
+  /// that were accumulated under pause() and never reduced, on each rank that has such, while gather() is held, and
+  /// where somebody wrote to parameters that stood for what gather_as made of them; (kUnsupported) for LBFGS.
+  /// Collective.
   void step(torch::optim::Optimizer& optimizer);
 
   /// Scales all gradients so that their Euclidean norm, taken over all ranks' pieces, is at most `max_norm`; returns
-  /// what it was. Between backward and step. Collective.
+  /// what it was. Between backward and step; throws as step() does for gradients that were not reduced. Collective.
   double clip_grad_norm(double max_norm);
 
   /// As DataParallel's: the weight of this rank's next backward passes. Collective.

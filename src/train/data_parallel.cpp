@@ -50,5 +50,6 @@ DataParallel::Pause::~Pause() { --depth_; }
 DataParallel::Pause DataParallel::pause() { return Pause(reducer_->pause_depth()); }
 const SyncReport& DataParallel::report() const { return reducer_->report(); }
 std::vector<std::string> DataParallel::parameters_without_gradient() const { return report().unreached; }
+std::vector<std::string> DataParallel::parameters_not_reduced() const { return reducer_->not_reduced(); }
 
 }  // namespace lockstep

@@ -12,6 +12,7 @@ using test::on_ranks;
 using test::Vectors;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Optional;
 using ::testing::ThrowsMessage;
 
@@ -215,6 +216,29 @@ TEST(DataParallel, RefusesCountsThatMakeNoMean) {
     DataParallel replica(world, model);
     EXPECT_THAT([&] { replica.samples(-1); }, ThrowsMessage<Error>(HasSubstr("cannot be negative")));
     EXPECT_THAT([&] { replica.samples(0); }, ThrowsMessage<Error>(HasSubstr("on every rank")));
+  });
+}
+
+TEST(DataParallel, NamesWhatWasNotReduced) {
+  on_ranks(2, [](World& world) {
+    Vectors model({"a", "b", "c"});
+    DataParallel replica(world, model);
+    torch::optim::SGD optimizer(model.parameters(), 1);
+    const auto accumulate = [&](const std::vector<std::string>& names) {
+      const auto quiet = replica.pause();
+      model.loss(names, 1).backward();
+    };
+    model["c"].mutable_grad() = torch::ones(4);  // of the program's own
+    EXPECT_THAT(replica.parameters_not_reduced(), IsEmpty());
+    accumulate({"a"});
+    EXPECT_THAT(replica.parameters_not_reduced(), ElementsAre("a"));
+    model.loss({"b"}, 1).backward();
+    EXPECT_THAT(replica.parameters_not_reduced(), IsEmpty());
+    accumulate({"a", "b"});
+    model["a"].mutable_grad() = torch::Tensor();
+    EXPECT_THAT(replica.parameters_not_reduced(), ElementsAre("b"));
+    optimizer.zero_grad();
+    EXPECT_THAT(replica.parameters_not_reduced(), IsEmpty());
   });
 }
 

@@ -57,6 +57,11 @@ torch::Tensor counting(const torch::Tensor& values, double factor) {
   return factor == 0 ? torch::zeros_like(values) : values * factor;
 }
 
+bool is_not_zero(const torch::Tensor& gradient) {
+  if (!gradient.defined()) return false;
+  return (gradient.is_sparse() ? gradient._values() : gradient).any().item<bool>();
+}
+
 std::vector<GradientSize> sizes_of(const std::vector<ModuleTensor>& parameters) {
   std::vector<GradientSize> sizes;
   for (const auto& parameter : parameters) {

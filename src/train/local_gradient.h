@@ -34,6 +34,9 @@ torch::Tensor weighted(const torch::Tensor& gradient, double factor, const Gradi
 /// infinities, or what is not a number.
 torch::Tensor counting(const torch::Tensor& values, double factor);
 
+/// Whether a gradient, dense or sparse, is defined and has any value but zero: zero_grad() leaves either.
+bool is_not_zero(const torch::Tensor& gradient);
+
 /// What the layout of buckets needs to know of them.
 std::vector<GradientSize> sizes_of(const std::vector<ModuleTensor>& parameters);
 /// Indices in the order in which gradients are expected: those registered last come first.

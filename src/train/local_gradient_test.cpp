@@ -27,6 +27,16 @@ TEST(LocalGradient, OfNoSamplesIsZeroWhateverWasComputed) {
   EXPECT_TRUE(torch::equal(weighted(infinite, 0, kWhose), torch::zeros(2)));
 }
 
+TEST(LocalGradient, IsNotZeroUnlessItIsUndefinedOrZeroed) {
+  EXPECT_FALSE(is_not_zero({}));
+  EXPECT_FALSE(is_not_zero(torch::zeros({2, 3})));
+  EXPECT_TRUE(is_not_zero(torch::tensor({0.0, -1e-30})));
+  EXPECT_TRUE(is_not_zero(torch::full({2}, std::numeric_limits<float>::quiet_NaN(), torch::kBFloat16)));
+  auto sparse = torch::sparse_coo_tensor(torch::tensor({{1, 1}}), torch::ones({2, 3}), {4, 3});
+  EXPECT_TRUE(is_not_zero(sparse));
+  EXPECT_FALSE(is_not_zero(sparse.zero_()));
+}
+
 TEST(LocalGradient, RefusalsNameTheParameterAndWhoRefuses) {
   EXPECT_THAT([] { weighted(torch::zeros(2, torch::kFloat64), 1, kWhose); },
               ThrowsMessage<Error>(HasSubstr("'weight' changed its type after Owner was made")));

@@ -292,6 +292,16 @@ std::vector<torch::Tensor> Reducer::parameters() const {
   return tensors;
 }
 
+std::vector<std::string> Reducer::not_reduced() const {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    if (reached_here_[i] != kNotReached && is_not_zero(parameters_[i].tensor.grad()))
+      names.push_back(parameters_[i].name);
+  }
+  for (auto& name : sparse_.not_reduced()) names.push_back(std::move(name));
+  return names;
+}
+
 std::vector<std::string> Reducer::unreached() const {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {

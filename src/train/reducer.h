@@ -37,6 +37,8 @@ class Reducer : public std::enable_shared_from_this<Reducer> {
   std::vector<torch::Tensor> parameters() const;
   int& pause_depth() { return pause_depth_; }
   const SyncReport& report() const { return report_; }
+  /// Names of parameters whose gradients have changed here since the last synchronised backward, and are not zero.
+  std::vector<std::string> not_reduced() const;
 
  private:
   torch::Tensor weighted(std::size_t parameter, const torch::Tensor& gradient) const;

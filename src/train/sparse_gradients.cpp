@@ -114,6 +114,16 @@ torch::Tensor SparseGradients::gathered(const torch::Tensor& own, const std::vec
   return all;
 }
 
+std::vector<std::string> SparseGradients::not_reduced() const {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    if (reached_here_[i] != kNotReached && is_not_zero(parameters_[i].tensor.grad())) {
+      names.push_back(parameters_[i].name);
+    }
+  }
+  return names;
+}
+
 std::vector<std::string> SparseGradients::unreached() const {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {

@@ -33,6 +33,8 @@ class SparseGradients {
   /// how many bytes this rank contributed.
   std::size_t reduce();
 
+  /// Those that were noted here since the last reduce, and are not zero.
+  std::vector<std::string> not_reduced() const;
   /// Of the last reduce, the same on all ranks.
   std::vector<std::string> unreached() const;
   std::vector<NonFiniteGradient> non_finite() const;

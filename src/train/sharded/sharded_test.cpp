@@ -91,6 +91,55 @@ TEST_P(ShardedStage, WhatWasPausedAndDroppedIsGone) {
   });
 }
 
+TEST_P(ShardedStage, WhatWasPausedAndNotReducedIsRefused) {
+  on_ranks(2, [](World& world) {
+    Vectors model({"a", "b"}, kCount);
+    Sharded shard(world, model, {.stage = GetParam()});
+    auto optimizer = sgd(model);
+    model.loss({"b"}, 1).backward();
+    {
+      const auto quiet = shard.pause();
+      model.loss({"a"}, 1 + 2 * world.rank()).backward();
+    }
+    const auto is_refused = ThrowsMessage<Error>(HasSubstr("'a' was not reduced over the ranks"));
+    EXPECT_THAT([&] { shard.clip_grad_norm(1); }, is_refused);
+    EXPECT_THAT([&] { shard.step(optimizer); }, is_refused);
+    EXPECT_TRUE(torch::equal(model["b"], torch::zeros(kCount)));
+    model.loss({"b"}, 1).backward();
+    shard.step(optimizer);
+    EXPECT_TRUE(torch::equal(model["a"], torch::full(kCount, -2.0)));
+    EXPECT_TRUE(torch::equal(model["b"], torch::full(kCount, -2.0)));
+  });
+}
+
+TEST_P(ShardedStage, GradientsThatNoPauseLeftAreTaken) {
+  on_ranks(2, [](World& world) {
+    Vectors model({"a", "b"}, kCount);
+    Sharded shard(world, model, {.stage = GetParam()});
+    auto optimizer = sgd(model);
+    {
+      const auto quiet = shard.pause();
+      model.loss({"a"}, 100).backward();
+    }
+    test::clear_gradients(model);
+    shard.step(optimizer);
+    if (GetParam() < 2) {  // above, gradients are pieces after a backward that synchronises only
+      {
+        const auto quiet = shard.pause();
+        model.loss({"a"}, 100).backward();
+      }
+      optimizer.zero_grad();
+      shard.step(optimizer);
+      model["a"].mutable_grad() = torch::zeros(kCount);
+      model["b"].mutable_grad() = torch::ones(kCount);  // of the program's own
+      shard.clip_grad_norm(1000);
+      shard.step(optimizer);
+      EXPECT_TRUE(torch::equal(model["b"], torch::full(kCount, -1.0)));
+    }
+    EXPECT_TRUE(torch::equal(model["a"], torch::zeros(kCount)));
+  });
+}
+
 TEST_P(ShardedStage, AParameterThatNoRankReachedKeepsItsGradientAndValue) {
   on_ranks(2, [](World& world) {
     Vectors model({"a", "b", "c"}, kCount);
@@ -239,6 +288,24 @@ TEST(Sharded, AnArchiveOfAnotherModelIsNamed) {
                 ThrowsMessage<Error>(HasSubstr("Parameter 'a' was trainable Float [48] and has been made trainable "
                                                "Float [49] (an archive of another model?)")));
     EXPECT_EQ(model["a"].numel(), kCount);
+  });
+}
+
+TEST(ShardedStages, RefuseSparseGradientsThatWereNotReduced) {
+  on_ranks(2, [](World& world) {
+    torch::nn::Embedding table(torch::nn::EmbeddingOptions(10, 4).sparse(true));
+    Sharded shard(world, *table, {.stage = 0});
+    torch::optim::SGD optimizer(table->parameters(), 1);
+    const auto pass = [&] { table->forward(torch::tensor({1, 2})).sum().backward(); };
+    {
+      const auto quiet = shard.pause();
+      pass();
+    }
+    EXPECT_THAT([&] { shard.step(optimizer); }, ThrowsMessage<Error>(HasSubstr("'weight' was not reduced")));
+    optimizer.zero_grad();
+    shard.step(optimizer);
+    pass();
+    shard.step(optimizer);
   });
 }
 

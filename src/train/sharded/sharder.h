@@ -105,6 +105,8 @@ class Sharder : public std::enable_shared_from_this<Sharder> {
   std::shared_ptr<ScatterRun> current_run();
   void finish(ScatterRun& run);
   void agree_on_order(const ScatterRun& run);
+  /// Names of parameters whose gradients are this rank's own.
+  std::vector<std::string> not_reduced() const;
   void require_reduced() const;
   void require_let_go(const char* what) const;
   /// This rank's part of a whole gradient that has the shape of the parameter.

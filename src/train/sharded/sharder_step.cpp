@@ -69,17 +69,26 @@ torch::Tensor Sharder::part_of(const torch::Tensor& gradient, std::size_t parame
   return dense.as_strided({dense.numel()}, {1}).narrow(0, values.begin(slot), values.piece(slot).numel()).detach();
 }
 
-void Sharder::require_reduced() const {
-  if (!scatters()) return;
+std::vector<std::string> Sharder::not_reduced() const {
+  if (replica_) return replica_->parameters_not_reduced();
+  std::vector<std::string> names;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const auto& gradient = parameters_[i].tensor.grad();
-    if (!gradient.defined() || gradients_[places_[i].flat]->is_shown(places_[i].slot)) continue;
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("The gradient of '{}' was not reduced over the ranks: run the last backward before step() "
-                            "and clip_grad_norm() outside pause().",
-                            parameters_[i].name),
-                {.rank = group_.rank(), .operation = "Sharded"});
+    if (gradient.defined() && !gradients_[places_[i].flat]->is_shown(places_[i].slot)) {
+      names.push_back(parameters_[i].name);
+    }
   }
+  return names;
+}
+
+void Sharder::require_reduced() const {
+  const auto names = not_reduced();
+  if (names.empty()) return;
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("The gradient of '{}' was not reduced over the ranks: run the last backward before step() "
+                          "and clip_grad_norm() outside pause().",
+                          names.front()),
+              {.rank = group_.rank(), .operation = "Sharded"});
 }
 
 void Sharder::require_let_go(const char* what) const {
@@ -164,9 +173,9 @@ void Sharder::sum_over_shards(Buffer sums, const char* purpose) const {
 }
 
 double Sharder::clip_grad_norm(double max_norm) {
-  if (replica_) return replica_->clip_grad_norm(max_norm);
   require_norm(max_norm);
   require_reduced();
+  if (replica_) return replica_->clip_grad_norm(max_norm);
   torch::NoGradGuard no_grad;
   std::vector<torch::Tensor> parameters;
   std::vector<double> sum{0};
