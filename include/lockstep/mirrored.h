@@ -144,10 +144,14 @@ class Mirrored {
   }
 
   /// `f` in each replica's thread, all at once: for updates that step() does not make (accumulation, clipping, several
-  /// losses). Returns when all have.
+  /// losses). Replicas weigh the same, whatever was before, until `f` says otherwise by replica.parallel.samples().
+  /// Returns when all have.
   void run(const std::function<void(Replica<Model>&)>& f) {
     weighted_for_ = 0;  // f may weigh otherwise
-    run_all(f);
+    run_all([&f](Replica<Model>& replica) {
+      replica.parallel.samples(1);
+      f(replica);
+    });
   }
 
   int size() const { return threads_.count(); }

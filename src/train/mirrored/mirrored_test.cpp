@@ -66,6 +66,26 @@ TEST(Mirrored, WeighsAnewAfterARunThatWeighedOtherwise) {
   EXPECT_TRUE(torch::equal(test::flat_parameters(*plain.model()), test::flat_parameters(*disturbed.model())));
 }
 
+TEST(Mirrored, ARunWeighsReplicasEquallyUntilItIsToldOtherwise) {
+  const Tensors batch{torch::sin(torch::arange(3 * 36, torch::kFloat32)).view({3, 1, 6, 6}), torch::tensor({0, 1, 2})};
+  auto replicas = mirrored(2);
+  std::vector<double> means(2);
+  const auto mean_of_ranks = [&](Replica<Net>& replica) {
+    const int rank = replica.world.rank();
+    means[static_cast<std::size_t>(rank)] = replica.parallel.mean(torch::tensor(3.0 * rank)).item<double>();
+  };
+  replicas.step(batch, loss_of);  // of one sample and two
+  replicas.run(mean_of_ranks);
+  EXPECT_THAT(means, testing::Each(1.5));
+  replicas.run([&](Replica<Net>& replica) {
+    replica.parallel.samples(1 + replica.world.rank());
+    mean_of_ranks(replica);
+  });
+  EXPECT_THAT(means, testing::Each(2));
+  replicas.run(mean_of_ranks);
+  EXPECT_THAT(means, testing::Each(1.5));
+}
+
 TEST_P(MirroredReplicas, EqualRanksWithDataParallelToTheBit) {
   torch::Tensor expected;
   test::on_ranks(GetParam(), [&](World& world) {
