@@ -26,6 +26,10 @@ class LayerwiseOptimizer : public torch::optim::Optimizer {
   SumOverShards sum_norms_by(SumOverShards sum) { return std::exchange(sum_, std::move(sum)); }
 
   torch::Tensor step(LossClosure closure = nullptr) override;
+  /// Both throw Error (kUnsupported): torch's archives have no place for this state, and would hold nothing.
+  /// TrainingState::optimizer of lockstep/checkpoint.h saves and loads it.
+  void save(torch::serialize::OutputArchive& archive) const override;
+  void load(torch::serialize::InputArchive& archive) override;
 
  protected:
   using torch::optim::Optimizer::Optimizer;

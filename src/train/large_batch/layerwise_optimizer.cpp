@@ -47,7 +47,17 @@ LambOptions checked(const LambOptions& options) {
   return options;
 }
 
+[[noreturn]] void refuse_archive(const char* what) {
+  throw Error(ErrorCode::kUnsupported,
+              std::string(what) +
+                  ": archives of torch have no place for the state of Lars and Lamb. Give the "
+                  "optimizer to TrainingState::optimizer, and save or load that by Checkpoints.");
+}
+
 }  // namespace
+
+void LayerwiseOptimizer::save(torch::serialize::OutputArchive&) const { refuse_archive("torch::save"); }
+void LayerwiseOptimizer::load(torch::serialize::InputArchive&) { refuse_archive("torch::load"); }
 
 torch::Tensor LayerwiseOptimizer::step(LossClosure closure) {
   torch::Tensor loss;

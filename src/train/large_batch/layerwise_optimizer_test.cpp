@@ -4,6 +4,7 @@
 #include <lockstep/optim.h>
 
 #include <cmath>
+#include <sstream>
 
 #include "train/test_model.h"
 
@@ -214,6 +215,15 @@ TEST(LayerwiseOptimizer, OptionsThatMakeNoSenseAreRefused) {
   EXPECT_THAT(refusal(making<Lamb>(LambOptions().beta2(-1))), HasSubstr("beta2"));
   EXPECT_THAT(refusal(making<Lamb>(LambOptions().eps(-1))), HasSubstr("eps"));
   EXPECT_THAT(refusal(making<Lamb>(LambOptions().weight_decay(-1))), HasSubstr("weight_decay"));
+}
+
+TEST(LayerwiseOptimizer, TorchsArchivesAreRefused) {
+  Lamb optimizer(parameters(), LambOptions());
+  std::stringstream archive;
+  const auto is_refused = testing::ThrowsMessage<Error>(HasSubstr("TrainingState::optimizer"));
+  EXPECT_THAT([&] { torch::save(optimizer, archive); }, is_refused);
+  torch::save(torch::optim::SGD(parameters(), 1), archive);
+  EXPECT_THAT([&] { torch::load(optimizer, archive); }, is_refused);
 }
 
 /// The small network's change under LAMB with a learning rate schedule and a batch that grows by accumulation.
