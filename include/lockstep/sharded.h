@@ -97,7 +97,8 @@ struct ParameterPiece {
 ///
 /// Optimizers must work element by element (SGD, Adam, AdamW, RMSprop, Adagrad), or be Lars or Lamb of
 /// lockstep/optim.h, whose norms step() then takes of whole parameters, in one all-reduce for all of them; LBFGS is
-/// refused. Optimizers save their state for this rank's pieces only.
+/// refused, and at stages 1 to 3 OneBitAdam, which averages momenta itself. Optimizers save their state for this rank's
+/// pieces only.
 ///
 /// **Stage 3** shards the parameters of blocks too. C++ modules have no forward hooks, so a block says at construction
 /// that it is one:
@@ -164,8 +165,8 @@ class Sharded {
 
   /// optimizer.step() on this rank's pieces, and all ranks' new values. Throws Error (kInvalidArgument) for gradients
   /// that were accumulated under pause() and never reduced, on each rank that has such, while gather() is held, and
-  /// where somebody wrote to parameters that stood for what gather_as made of them; (kUnsupported) for LBFGS.
-  /// Collective.
+  /// where somebody wrote to parameters that stood for what gather_as made of them; (kUnsupported) for LBFGS and
+  /// OneBitAdam. Collective.
   void step(torch::optim::Optimizer& optimizer);
 
   /// Scales all gradients so that their Euclidean norm, taken over all ranks' pieces, is at most `max_norm`; returns

@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <lockstep/one_bit_adam.h>
 #include <lockstep/sharded.h>
 
 #include "train/test_model.h"
@@ -248,6 +249,24 @@ TEST(Sharded, RefusesWhatItCannotDo) {
       model.loss({"a"}, 1).backward();
     }
     EXPECT_THAT([&] { shard.step(optimizer); }, ThrowsMessage<Error>(HasSubstr("'a' was not reduced over the ranks")));
+  });
+}
+
+TEST_P(ShardedStage, TakesOneBitAdamOnlyWhereNothingIsCut) {
+  on_ranks(2, [](World& world) {
+    Vectors model({"a"}, kCount);
+    Sharded shard(world, model, {.stage = GetParam()});
+    OneBitAdam optimizer(world, model.parameters(), torch::optim::AdamOptions(1e-3), {.warmup = 1});
+    const auto update = [&] {
+      model.loss({"a"}, 1).backward();
+      shard.step(optimizer);
+    };
+    if (GetParam() > 0) {
+      EXPECT_THAT(update, ThrowsMessage<Error>(HasSubstr("Sharded does not take OneBitAdam at stages 1 to 3")));
+    } else {
+      update();
+      update();
+    }
   });
 }
 

@@ -108,6 +108,8 @@ class Sharder : public std::enable_shared_from_this<Sharder> {
   /// Names of parameters whose gradients are this rank's own.
   std::vector<std::string> not_reduced() const;
   void require_reduced() const;
+  /// Throws Error (kUnsupported) for an optimizer that cannot work on pieces.
+  void require_takes(const torch::optim::Optimizer& optimizer) const;
   void require_let_go(const char* what) const;
   /// This rank's part of a whole gradient that has the shape of the parameter.
   torch::Tensor part_of(const torch::Tensor& gradient, std::size_t parameter) const;

@@ -1,5 +1,6 @@
 // What stands between a backward and the next forward: clipping, and an optimizer's step on this rank's pieces.
 #include <fmt/format.h>
+#include <lockstep/one_bit_adam.h>
 #include <lockstep/optim.h>
 #include <torch/optim/adagrad.h>
 #include <torch/optim/lbfgs.h>
@@ -99,13 +100,23 @@ void Sharder::require_let_go(const char* what) const {
       {.rank = group_.rank(), .operation = "Sharded"});
 }
 
-void Sharder::step(torch::optim::Optimizer& optimizer) {
-  if (dynamic_cast<torch::optim::LBFGS*>(&optimizer) != nullptr) {
+void Sharder::require_takes(const torch::optim::Optimizer& optimizer) const {
+  if (dynamic_cast<const torch::optim::LBFGS*>(&optimizer) != nullptr) {
     throw Error(
         ErrorCode::kUnsupported,
         "Sharded does not take LBFGS, which looks at all parameters at once: use an optimizer that works element "
         "by element, or DataParallel.");
   }
+  if (options_.stage > 0 && dynamic_cast<const OneBitAdam*>(&optimizer) != nullptr) {
+    throw Error(
+        ErrorCode::kUnsupported,
+        "Sharded does not take OneBitAdam at stages 1 to 3, where ranks hold pieces of different parameters and "
+        "it would average one with another: use it with DataParallel, or Adam here.");
+  }
+}
+
+void Sharder::step(torch::optim::Optimizer& optimizer) {
+  require_takes(optimizer);
   require_attached();
   throw_fault();
   require_let_go("step()");
