@@ -1,9 +1,12 @@
 #pragma once
 
+#include <lockstep/checkpoint.h>
 #include <torch/optim/optimizer.h>
 #include <torch/types.h>
 
 #include <functional>
+#include <memory>
+#include <string>
 #include <vector>
 
 namespace lockstep {
@@ -41,7 +44,10 @@ class [[nodiscard]] Autocast {
 ///   masters.give_values();
 ///
 /// The model's own gradients are cleared by net->zero_grad(), not by the optimizer. Local: on replicas, which are the
-/// same, copies are the same.
+/// same, copies are the same. A checkpoint needs them too, since the model has them rounded:
+///
+///   state.module("model", *net).part(masters.state("masters", *net));
+///   state.optimizer("optimizer", optimizer, masters.slices(*net));
 class MasterWeights {
  public:
   explicit MasterWeights(std::vector<torch::Tensor> parameters);
@@ -52,6 +58,12 @@ class MasterWeights {
   void take_gradients();
   /// Each parameter becomes its copy, rounded.
   void give_values();
+
+  /// What a checkpoint holds of the copies, by the names of their parameters in `module`. Those of which it holds none
+  /// become what it loads into the model. Throws Error (kInvalidArgument) for a parameter that `module` has not.
+  std::unique_ptr<StatePart> state(const std::string& name, const torch::nn::Module& module) const;
+  /// The copies by those names, for TrainingState::optimizer. Errors as of state().
+  TrainingState::Slices slices(const torch::nn::Module& module) const;
 
  private:
   std::vector<torch::Tensor> parameters_;
@@ -101,7 +113,12 @@ class LossScaler {
   /// Updates passed over so far.
   int skipped() const { return skipped_; }
 
+  /// For TrainingState::part(): the scale, the good updates since it changed, and those passed over. A checkpoint that
+  /// holds none of it leaves them as they are. Keeps a reference.
+  std::unique_ptr<StatePart> state(const std::string& name);
+
  private:
+  class State;
   /// What stands in an optimizer's gradients, all of which were divided if they are finite.
   struct Found {
     bool any = false;

@@ -3,12 +3,69 @@
 #include <lockstep/mixed_precision.h>
 #include <lockstep/sharded.h>
 
+#include <charconv>
 #include <cmath>
+#include <system_error>
 #include <utility>
 
 #include "train/non_finite.h"
 
 namespace lockstep {
+
+/// "scaler.scale"
+class LossScaler::State final : public StatePart {
+ public:
+  State(std::string name, LossScaler& scaler) : name_(std::move(name)), scaler_(scaler) {}
+
+  std::string prefix() const override { return name_; }
+  StateContent save(int, int) const override {
+    LossScaler now = scaler_;
+    if (now.unscaled_ && !now.finite_) now.skip();  // as the next loss would have it
+    return {{},
+            {{name_ + ".scale", fmt::format("{}", now.scale_)},
+             {name_ + ".good_updates", std::to_string(now.good_updates_)},
+             {name_ + ".skipped", std::to_string(now.skipped_)}}};
+  }
+
+  std::vector<TensorSlice> targets(const StoredState& stored, int, int) override {
+    loading_ = {scaler_.scale_, scaler_.good_updates_, scaler_.skipped_};
+    if (stored.find_value(name_ + ".scale") == nullptr) return {};
+    loading_ = {number<double>(stored, ".scale"), number<int>(stored, ".good_updates"),
+                number<int>(stored, ".skipped")};
+    return {};
+  }
+
+  void loaded(const StoredState&) override {
+    scaler_.scale_ = loading_.scale;
+    scaler_.good_updates_ = loading_.good_updates;
+    scaler_.skipped_ = loading_.skipped;
+    scaler_.unscaled_ = false;
+  }
+
+ private:
+  struct Loading {
+    double scale = 0;
+    int good_updates = 0;
+    int skipped = 0;
+  };
+
+  template <class Number>
+  Number number(const StoredState& stored, const char* what) const {
+    const std::string& text = stored.value(name_ + what);
+    Number number{};
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);  // whatever the locale
+    if (error != std::errc() || end != text.data() + text.size() || !(number >= 0) ||
+        std::isinf(static_cast<double>(number)))
+      stored.refuse(fmt::format("its '{}{}' is '{}', which no LossScaler has", name_, what, text));
+    return number;
+  }
+
+  std::string name_;
+  LossScaler& scaler_;
+  Loading loading_;
+};
+
+std::unique_ptr<StatePart> LossScaler::state(const std::string& name) { return std::make_unique<State>(name, *this); }
 
 LossScaler::LossScaler(LossScalerOptions options) : options_(options), scale_(options.scale) {
   const bool settles = std::isfinite(options.scale) && options.scale > 0 && options.growth >= 1 &&
