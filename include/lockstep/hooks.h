@@ -31,6 +31,10 @@ struct HookTraffic {
 ///
 /// What a hook gives is the same to the bit on all ranks, if they compute with equally many threads. The lossy ones
 /// compress float32 and send buckets of other types as they are.
+///
+/// No checkpoint holds what hooks remember, so a resumed training is not one that never stopped: it begins without what
+/// error_feedback and deep_gradient_hook had not sent yet, without deep_gradient_hook's velocity and PowerSGD's last
+/// columns, and all that draw by chance begin with their seeds.
 class BucketHook {
  public:
   virtual ~BucketHook() = default;
@@ -112,6 +116,7 @@ struct DeepGradientOptions {
   double fraction = 0.001;  ///< of values that are sent after the warm-up
   std::int64_t warmup = 0;  ///< iterations during which more are sent: 1/4, 1/16, ... in equal parts, as in the paper
   double clip_norm = 0;     ///< of the whole gradient; each rank clips its own to clip_norm / sqrt(p). 0: none
+  std::int64_t done = 0;    ///< iterations made before, where a training is resumed: the warm-up goes on after them
 };
 
 /// Lin et al. 2018, Deep Gradient Compression, whole: each rank keeps a velocity of its own gradients (momentum

@@ -14,7 +14,8 @@ namespace {
 
 class DeepGradient : public SparseHook {
  public:
-  DeepGradient(const Group& group, const DeepGradientOptions& options) : SparseHook(group), options_(options) {}
+  DeepGradient(const Group& group, const DeepGradientOptions& options)
+      : SparseHook(group), options_(options), iteration_(options.done) {}
   std::string name() const override {
     return fmt::format("deep_gradient({}, momentum {})", options_.fraction, options_.momentum);
   }
@@ -78,7 +79,7 @@ class DeepGradient : public SparseHook {
   }
 
   DeepGradientOptions options_;
-  std::int64_t iteration_ = 0;
+  std::int64_t iteration_;
   double squares_ = 0;  // of this iteration's gradients
   std::map<int, Kept> kept_;
 };
@@ -94,6 +95,7 @@ BucketHookPtr deep_gradient_hook(const Group& group, DeepGradientOptions options
   require(options.momentum >= 0 && options.momentum < 1,
           fmt::format("the momentum is {}; it must be 0 or more and below 1.", options.momentum));
   require(options.warmup >= 0, fmt::format("a warm-up of {} iterations; it must be 0 or more.", options.warmup));
+  require(options.done >= 0, fmt::format("{} iterations are done; it must be 0 or more.", options.done));
   require(options.clip_norm >= 0 && std::isfinite(options.clip_norm),
           fmt::format("clip_norm is {}; it must be positive, or 0 for none.", options.clip_norm));
   return std::make_shared<DeepGradient>(group, options);

@@ -125,20 +125,34 @@ TEST(DeepGradientTest, SeesEachPartThatIsLeftOut) {
   }
 }
 
+/// What part of 100,000 values is sent in each iteration.
+std::vector<double> sent_by(BucketHook& hook, int iterations) {
+  std::vector<double> sent;
+  for (int t = 0; t < iterations; ++t) {
+    GradientBucket bucket;
+    bucket.flat = torch::randn({100000});
+    const double before = hook.traffic().sent_bytes;
+    hook.reduce(bucket, nullptr).wait();
+    sent.push_back((hook.traffic().sent_bytes - before) / 8 / 100000);
+  }
+  return sent;
+}
+
 TEST(DeepGradientTest, WarmsUpAsThePaperDoes) {
   test::on_ranks(2, [](World& world) {
-    const auto hook = deep_gradient_hook(world, {.warmup = 10});
-    std::vector<double> sent;
-    for (int t = 0; t < 12; ++t) {
-      GradientBucket bucket;
-      bucket.flat = torch::randn({100000});
-      const double before = hook->traffic().sent_bytes;
-      hook->reduce(bucket, nullptr).wait();
-      sent.push_back((hook->traffic().sent_bytes - before) / 8 / 100000);
-    }
     EXPECT_THAT(
-        sent, ::testing::Pointwise(::testing::DoubleNear(1e-5), {0.25, 0.25, 0.0625, 0.0625, 0.015625, 0.015625,
-                                                                 0.00390625, 0.00390625, 0.001, 0.001, 0.001, 0.001}));
+        sent_by(*deep_gradient_hook(world, {.warmup = 10}), 12),
+        ::testing::Pointwise(::testing::DoubleNear(1e-5), {0.25, 0.25, 0.0625, 0.0625, 0.015625, 0.015625, 0.00390625,
+                                                           0.00390625, 0.001, 0.001, 0.001, 0.001}));
+  });
+}
+
+TEST(DeepGradientTest, GoesOnWithTheWarmUpOfATrainingThatIsResumed) {
+  test::on_ranks(2, [](World& world) {
+    EXPECT_THAT(sent_by(*deep_gradient_hook(world, {.warmup = 10, .done = 5}), 4),
+                ::testing::Pointwise(::testing::DoubleNear(1e-5), {0.015625, 0.00390625, 0.00390625, 0.001}));
+    EXPECT_THAT(sent_by(*deep_gradient_hook(world, {.warmup = 10, .done = 10}), 1),
+                ::testing::Pointwise(::testing::DoubleNear(1e-5), {0.001}));
   });
 }
 
@@ -149,6 +163,7 @@ TEST(DeepGradientTest, RefusesWhatMakesNoSense) {
   EXPECT_THAT([&] { deep_gradient_hook(world, {.momentum = 1}); }, refusal("the momentum is 1"));
   EXPECT_THAT([&] { deep_gradient_hook(world, {.warmup = -1}); }, refusal("a warm-up of -1"));
   EXPECT_THAT([&] { deep_gradient_hook(world, {.clip_norm = -1}); }, refusal("clip_norm is -1"));
+  EXPECT_THAT([&] { deep_gradient_hook(world, {.done = -1}); }, refusal("-1 iterations are done"));
   GradientBucket bucket;
   bucket.flat = torch::ones({8});
   EXPECT_THAT([&] { error_feedback(deep_gradient_hook(world))->reduce(bucket, nullptr).wait(); },
