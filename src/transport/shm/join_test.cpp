@@ -70,7 +70,7 @@ TEST_F(Join, MissingRanksAreNamedToAll) {
 
 /// It hangs up as a process does that ends.
 TEST_F(Join, ARankThatEndsMeanwhileIsNamedToAll) {
-  std::jthread ends([&] { EXPECT_THROW(join_processes(request(2, 4, 1000)), Error); });
+  std::jthread ends([&] { EXPECT_THROW(join_processes(request(2, 4, 3000)), Error); });
   std::vector<JoinRequest> others{request(0, 4), request(1, 4)};
   const auto before = std::chrono::steady_clock::now();
   EXPECT_THAT(errors_of(others), testing::Each(testing::HasSubstr("Rank 2 ended while the group was being formed")));
