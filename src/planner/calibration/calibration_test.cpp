@@ -2,6 +2,7 @@
 
 #include "algorithms/catalog.h"
 #include "base/atomic_file.h"
+#include "planner/calibration/calibration_for_tests.h"
 #include "planner/one_host/tcp_model_for_tests.h"
 
 #include <gmock/gmock.h>
@@ -12,28 +13,8 @@
 
 namespace lockstep {
 
-namespace {
-
-/// Turns are dear and bytes cheap, or the other way round.
-Calibration with(double turn_s, double accessed_s, double fetched_s) {
-  Calibration calibration{
-      .machine = {.processor = "test", .cores = 4, .memory_bytes = 1e9},
-      .shm = {},
-      .memory_bytes_per_second = 1e10,
-      .held_back = {.sizes = {.median = 0.05, .worst = 0.2}, .ranks = {.median = 0.1, .worst = 0.3}},
-      .samples = {
-          {.algorithm = "ring", .ranks = 2, .bytes = 4, .seconds = 1e-6, .other_state_s = 3e-6, .predicted_s = 2e-6}}};
-  calibration.shm.seconds[HostCosts::kSwitch] = turn_s;
-  calibration.shm.seconds[HostCosts::kProgress] = turn_s;
-  calibration.shm.seconds[HostCosts::kByte] = accessed_s;
-  calibration.shm.seconds[HostCosts::kFetchedByte] = fetched_s;
-  return calibration;
-}
-
-}  // namespace
-
 TEST(Calibration, ComesBackFromItsJson) {
-  Calibration written = with(1e-6, 1e-10, 3e-10);
+  Calibration written = calibration_with(1e-6, 1e-10, 3e-10);
   written.selections[4] = Selection::parse("all_reduce: 0-4KiB tree, 4KiB- ring", "four");
   written.tcp.model = tcp_model_for_tests(4);
   written.tcp.held_back.ranks = {.median = 0.1, .worst = 0.4};
@@ -70,7 +51,7 @@ TEST(Calibration, WhatIsNoneIsRefusedWithWhatToDo) {
 }
 
 TEST(Calibration, TcpOnNoCoreIsRefused) {
-  Calibration calibration = with(1e-6, 1e-10, 1e-10);
+  Calibration calibration = calibration_with(1e-6, 1e-10, 1e-10);
   calibration.tcp.model.cores = 0;
   try {
     (void)parse_calibration(to_json(calibration), "file.json");
@@ -85,7 +66,7 @@ TEST(Calibration, IsFoundForItsMachineOnly) {
   const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "lockstep_calibration_test";
   ASSERT_EQ(::setenv("XDG_CACHE_HOME", folder.c_str(), 1), 0);
   EXPECT_EQ(calibration_file(), folder / "lockstep" / "calibration.json");
-  const Calibration calibration = with(1e-6, 1e-10, 1e-10);
+  const Calibration calibration = calibration_with(1e-6, 1e-10, 1e-10);
   EXPECT_FALSE(stored_calibration(calibration.machine).has_value());
   std::filesystem::create_directories(folder / "lockstep");
   write_file_atomically(folder / "lockstep" / "calibration.json", to_json(calibration));
@@ -106,7 +87,7 @@ TEST(Calibration, TellsWhatWasHeldBackInWords) {
 }
 
 TEST(Calibration, AStoredSelectionIsForItsRanksAndTheNextMore) {
-  Calibration calibration = with(1e-6, 1e-10, 1e-10);
+  Calibration calibration = calibration_with(1e-6, 1e-10, 1e-10);
   EXPECT_EQ(stored_selection(calibration, 4), built_in_selection(4)) << "nothing is stored";
   const Selection of_four = Selection::parse("all_reduce: 0- tree", "four");
   calibration.selections[4] = of_four;
