@@ -75,10 +75,13 @@ TEST_F(UnixSocket, WhoHasNoDescriptorLeftIsTold) {
   const auto server = accept_from(listener);
   ASSERT_TRUE(server);
   send_message(*client, "x", 1, {listener.get()});
+  const auto next_client = connect_to(name_, soon_);
   const FileDescriptor next(::dup(listener.get()));  // all below it are taken, and it is the first that may not be
   const testing_support::Limit descriptors(RLIMIT_NOFILE, static_cast<rlim_t>(next.get()));
   EXPECT_THAT([&] { receive_message(*server, 16, soon_); },
               testing::ThrowsMessage<Error>(testing::HasSubstr("no descriptor left")));
+  EXPECT_THAT([&] { accept_from(listener); },
+              testing::ThrowsMessage<Error>(testing::HasSubstr("Accepting a rank's connection failed: Too many open")));
 }
 
 }  // namespace lockstep::shm

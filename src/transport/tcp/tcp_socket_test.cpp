@@ -5,6 +5,7 @@
 #include <lockstep/error.h>
 #include <sys/socket.h>
 
+#include "transport/limit_for_tests.h"
 #include "transport/tcp/deadline_for_tests.h"
 #include "transport/tcp/send_buffer.h"
 
@@ -42,6 +43,17 @@ TEST(TcpSocket, APortThatIsTakenIsSaid) {
     EXPECT_THAT(error.what(), testing::AllOf(testing::HasSubstr(Address::of(listener).to_string()),
                                              testing::HasSubstr("already in use")));
   }
+}
+
+TEST(TcpSocket, WhoHasNoDescriptorLeftIsToldAndDoesNotTryForEver) {
+  if (!testing_support::kDescriptorsCanBeDenied) GTEST_SKIP() << testing_support::kWhyNotDenied;
+  const FileDescriptor listener = listen_on(Address::resolve("127.0.0.1", 0));
+  const FileDescriptor waits =
+      connect_to(Address::of(listener), std::chrono::steady_clock::now() + std::chrono::seconds(5));
+  ASSERT_TRUE(waits);
+  const testing_support::Limit descriptors(RLIMIT_NOFILE, 0);
+  EXPECT_THAT([&] { accept_from(listener); },
+              testing::ThrowsMessage<Error>(testing::HasSubstr("Accepting a rank's connection failed: Too many open")));
 }
 
 TEST(TcpSocket, SaysWhetherAllMoved) {
