@@ -87,13 +87,11 @@ void run(const CalibrateOptions& options) {
   }
   std::error_code error;
   std::filesystem::create_directories(file->parent_path(), error);
+  if (!error) error = obstacle_of_folder(file->parent_path());
   if (error) {
-    throw Error(ErrorCode::kIo, fmt::format("The folder {} for the calibration cannot be made: {}; set XDG_CACHE_HOME.",
-                                            file->parent_path().string(), error.message()));
-  }
-  if (const std::error_code obstacle = obstacle_of_folder(file->parent_path())) {
-    throw Error(ErrorCode::kIo, fmt::format("The calibration cannot be stored in {}: {}; set XDG_CACHE_HOME.",
-                                            file->parent_path().string(), obstacle.message()));
+    throw Error(ErrorCode::kIo,
+                fmt::format("The folder {} for the calibration cannot be made or written to: {}; set XDG_CACHE_HOME.",
+                            file->parent_path().string(), error.message()));
   }
   require_all_cores();
   const bench::Calibrated calibrated = bench::calibrate(plan_of(options));

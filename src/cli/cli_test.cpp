@@ -411,7 +411,7 @@ TEST_F(Cli, CalibrationIsStoredAndUsed) {
   const std::string file = write("file", "", kPlainFile);
   const Result nowhere = lockstep_with({"calibrate", "-n", "2", "--fast"}, {"XDG_CACHE_HOME=" + file});
   EXPECT_EQ(nowhere.code, 1);
-  EXPECT_THAT(nowhere.errors, HasSubstr("cannot be made"));
+  EXPECT_THAT(nowhere.errors, HasSubstr("cannot be made or written to"));
 }
 
 TEST(CliInfo, AsksEachTransportWhetherItWorksHere) {

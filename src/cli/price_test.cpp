@@ -238,6 +238,10 @@ TEST_F(CliPrice, AnswersBadUsageInOneSentence) {
   const std::string topology = write("net.toml", "[[host]]\nranks = 4\n", kPlainFile);
   expect_usage_error({"price", "ring", "-n", "5", "--bytes", "1", "--topology", topology}, "ask for at most 4");
   expect_usage_error({"price", "ring", "--bytes", "1", "--topology", topology, "--alpha", "5us"}, "leave out --alpha");
+  const std::string uneven =
+      write("uneven.toml", "[[host]]\nranks = 101\n[[host]]\nranks = 103\n[[host]]\nranks = 107\n", kPlainFile);
+  EXPECT_THAT(lockstep_with({"price", "hierarchical:ring,ring", "--bytes", "1MiB", "--topology", uneven}).output,
+              HasSubstr("more than 10^18 transfers, too many to simulate"));
   const std::string wrong = write("wrong.toml", "[[host]]\nrank = 4\n", kPlainFile);
   expect_usage_error({"price", "ring", "--bytes", "1", "--topology", wrong}, "line 2: there is no key 'rank' here");
 }

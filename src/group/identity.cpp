@@ -144,8 +144,8 @@ Identity identify(const Lookup& lookup, int parent) {
     identity.local_size_from = said_by(launcher.local_size, lookup(launcher.local_size));
     const auto by_node = lookup(kSlurmTasks);
     // srun may give ranks their numbers as an MPI's launcher does (PMI-2), and nothing but its own words on the node.
-    const bool by_srun = launcher.rank == kSlurmRank || (launcher.is_mpi && !lookup(launcher.local_size));
-    if (by_srun && by_node) {
+    const bool by_srun = by_node && (launcher.rank == kSlurmRank || (launcher.is_mpi && !lookup(launcher.local_size)));
+    if (by_srun) {
       identity.local_size = tasks_on_node(*by_node, reader.number("SLURM_NODEID", 0));
       identity.local_size_from = said_by(kSlurmTasks, by_node);
     }

@@ -11,8 +11,6 @@ namespace lockstep {
 struct TransportChoice {
   TransportKind kind;
   std::string passed_over;  ///< what would have been better, and why it does not work here: " shm: No file may be ..."
-
-  friend bool operator==(const TransportChoice& choice, TransportKind other) { return choice.kind == other; }
 };
 
 /// What moves the bytes of this job, of `transports`, where LOCKSTEP_TRANSPORT is `asked`: the one of that name, or for

@@ -213,8 +213,8 @@ std::string why_none(std::string_view algorithm, const PriceRequest& request, co
   }
   constexpr double kCountable = 1e18;
   const std::string number =
-      transfers < kCountable ? format_count(static_cast<std::uint64_t>(transfers)) : std::string("over 10^18");
-  return fmt::format("about {} transfers, too many to simulate, and no closed form {}", number, why);
+      transfers < kCountable ? "about " + format_count(static_cast<std::uint64_t>(transfers)) : "more than 10^18";
+  return fmt::format("{} transfers, too many to simulate, and no closed form {}", number, why);
 }
 
 }  // namespace

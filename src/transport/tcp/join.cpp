@@ -186,19 +186,21 @@ class Joiner {
     const Deadline patience = deadline_ + std::chrono::seconds(2);
     const FileDescriptor& socket = place(0, Channel::kControl);
     Verdict verdict;
-    const Moved heard = receive_all(socket, &verdict, sizeof verdict, patience);
-    if (heard == Moved::kClosed) {
-      throw Error(ErrorCode::kPeerDied, "Rank 0 ended while the group was being formed.",
-                  {.rank = request_.rank, .peer = 0});
-    }
-    if (heard != Moved::kAll) throw_waited(0, "to let it join");
+    require_heard(receive_all(socket, &verdict, sizeof verdict, patience), "to let it join");
     verdict.require_accepted(request_.rank);
     const std::size_t bytes = addresses_.size() * sizeof(Address::Wire);
     std::uint64_t piece_bytes = 0;
-    if (receive_all(socket, addresses_.data(), bytes, patience) != Moved::kAll ||
-        receive_all(socket, &piece_bytes, sizeof piece_bytes, patience) != Moved::kAll)
-      throw_waited(0, "to introduce the others");
+    require_heard(receive_all(socket, addresses_.data(), bytes, patience), "to introduce the others");
+    require_heard(receive_all(socket, &piece_bytes, sizeof piece_bytes, patience), "to introduce the others");
     host_.piece_bytes = piece_bytes;
+  }
+
+  /// Of rank 0.
+  void require_heard(Moved heard, const char* what) const {
+    if (heard == Moved::kAll) return;
+    if (heard == Moved::kTimeout) throw_waited(0, what);
+    throw Error(ErrorCode::kPeerDied, "Rank 0 ended while the group was being formed.",
+                {.rank = request_.rank, .peer = 0});
   }
 
   [[noreturn]] void throw_waited(int peer, const std::string& what) const {
