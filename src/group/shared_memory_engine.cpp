@@ -3,10 +3,6 @@
 #include "runtime/letter_operation.h"
 #include "runtime/shared_memory_operation.h"
 #include "runtime/staging_ring.h"
-#include "transport/shm/here.h"
-#include "transport/shm/thread_host.h"
-#include "transport/tcp/tcp_transport.h"
-#include "transport/tcp/thread_host.h"
 
 #include <map>
 #include <string>
@@ -87,12 +83,6 @@ class SharedMemoryEngine final : public Engine {
 
 std::unique_ptr<Engine> make_engine(std::unique_ptr<Transport> transport) {
   return std::make_unique<SharedMemoryEngine>(std::move(transport));
-}
-
-std::unique_ptr<Engine> make_lone_engine() {
-  // It shares memory with nobody, so it can do without.
-  if (shm::why_not_here(1)) return make_engine(tcp::create(std::move(tcp::thread_hosts(1).front())));
-  return make_engine(shm::create(std::move(shm::thread_hosts(1).front())));
 }
 
 }  // namespace lockstep::detail
