@@ -46,9 +46,16 @@ function(lockstep_layer_tests)
     set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
     return()
   endif()
+  if(NOT has_libtorch) # lockstep_torch_headers says it where a precompiled header has to agree
+    separate_arguments(flags UNIX_COMMAND "${LOCKSTEP_TEST_FLAGS}")
+    target_compile_options(${target} PRIVATE ${flags})
+  endif()
   set(environment
       "LOCKSTEP_TEST_DATA=${LOCKSTEP_TEST_DATA};LOCKSTEP_BINARY_DIR=${PROJECT_BINARY_DIR};XDG_CACHE_HOME=${PROJECT_BINARY_DIR}/cache-of-tests"
   )
+  if(has_libtorch) # ranks that are threads would wait for each other, spinning, in the one pool of threads of OpenBLAS
+    string(APPEND environment ";OPENBLAS_NUM_THREADS=1")
+  endif()
   # Which processes run them; none: one for each test.
   set(parts "")
   if(tests_TOGETHER)

@@ -48,7 +48,9 @@ BatchPart part_of(const std::vector<torch::Tensor>& batch, int replica, int repl
 }  // namespace detail
 
 struct MirroredOptions {
-  int computing_threads = 1;  ///< libtorch's, in each replica: about the cores over the replicas
+  /// libtorch's, in each replica: about the cores over the replicas. OpenBLAS, where libtorch multiplies by it, has as
+  /// many for all of the process from then on.
+  int computing_threads = 1;
   /// Replica r draws its random numbers (first weights, dropout) as a process does that called
   /// torch::manual_seed(seed + r).
   std::uint64_t seed = 0;

@@ -1,12 +1,17 @@
-// `lockstep lab` as a person uses it, at the smallest settings: real trainings, real pages.
+// `lockstep lab` as a person uses it, at the smallest settings: real trainings, real pages; and what else needs a
+// calibration.
+#include "base/units.h"
 #include "tests/processes/command.h"
 #include "tests/processes/temporary_folder.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <set>
+#include <sstream>
 
 namespace lockstep {
 
@@ -227,6 +232,52 @@ TEST_F(LabCommand, EndsWithAllThatItStarted) {
   EXPECT_EQ(trainings(), 0);
   EXPECT_FALSE(fs::exists(page_));
   EXPECT_TRUE(fs::is_empty(folder_));
+}
+
+/// A training, but one that says what was predicted by the calibration.
+TEST_F(LabCommand, AtStageThreeEachOperationOfATrainingStandsBesideItsPrediction) {
+  const fs::path lines = folder_ / "log.jsonl", out = folder_ / "out";
+  const Result result =
+      run_command({LOCKSTEP_PROGRAM, "train", "sst2", "-n", "2", "--data", write_reviews(), "--out", out, "--batch=4",
+                   "--preset=small", "--stage=3", "--iterations=6", "--log-sync", "--every=1", "--jsonl", lines},
+                  {.environment = environment()});
+  ASSERT_EQ(result.code, 0) << result.errors;
+  std::istringstream printed(result.output), log(read(lines));
+  std::multiset<std::string> seen;
+  int errors = 0;
+  for (std::string line; std::getline(log, line);) {
+    const auto record = json::parse(line);
+    for (const auto& bucket : record.at("buckets")) {
+      std::string said;
+      while (!said.starts_with("  bucket ")) ASSERT_TRUE(std::getline(printed, said)) << bucket;
+      const double bytes = bucket["bytes"], sent = bucket.at("wire_bytes"), predicted = bucket.at("predicted_ms");
+      const double measured = bucket["milliseconds"];
+      const std::string operation = bucket["operation"], block = bucket.value("block", ""), phase = bucket["phase"];
+      EXPECT_EQ(bucket["steps"], 1) << "both halves of two ranks are one message away";
+      EXPECT_NEAR(sent, bytes / 2, 4) << bucket;
+      EXPECT_GT(predicted, 0) << bucket;
+      EXPECT_THAT(said, AllOf(HasSubstr("  " + operation + (block.empty() ? " " : " of " + block + " ")),
+                              HasSubstr("1 step, " + format_bytes(static_cast<std::uint64_t>(sent)) + " sent  "),
+                              HasSubstr(fmt::format("{:.2f} ms ", measured)),
+                              HasSubstr(fmt::format(", predicted {:.2f} ms ", predicted))));
+      if (measured > 0) {  // else there is nothing to compare
+        EXPECT_THAT(said, HasSubstr(fmt::format(" ({:+.1f} %)  ", 100 * ((predicted - measured) / measured))));
+        ++errors;
+      }
+      if (record["iteration"] == 6 && !block.empty()) seen.insert(block + ": " + operation + " in " + phase);
+    }
+  }
+  EXPECT_GT(errors, 0);
+  std::multiset<std::string> expected;
+  for (const std::string block : {"distilbert.transformer.layer.0", "distilbert.transformer.layer.1"}) {
+    for (const char* what : {"all_gather in forward", "all_gather in backward", "reduce_scatter in backward"}) {
+      expected.insert(block + ": " + what);
+    }
+  }
+  EXPECT_EQ(seen, expected);
+  EXPECT_THAT(read(out / "trace.json"),
+              AllOf(HasSubstr("\"predicted\""), HasSubstr("\"measured\""), HasSubstr("\"error\""),
+                    HasSubstr("\"block\":\"distilbert.transformer.layer.0\"")));
 }
 
 }  // namespace lockstep

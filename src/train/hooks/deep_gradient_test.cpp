@@ -16,36 +16,40 @@ using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 using Numbers = std::vector<double>;
 
-constexpr int kCount = 64;  // of each of two buckets
+constexpr int kBucketSize = 64;  // of each of two buckets
 
 /// Of a rank in an iteration: no two are the same in magnitude.
-double gradient(int rank, int iteration, int bucket, int i) {
+double deep_gradient_of(int rank, int iteration, int bucket, int i) {
   return std::sin((i + 1) * (1.7 + rank) + 11 * rank + 5 * bucket + iteration) + 0.3 * std::sin(i);
 }
 
 /// What is done wrong, to see that it shows.
-enum class Fault { kNone, kNoMomentumCorrection, kNoMasking, kNoClipping, kNoWarmup };
+enum class DeepFault { kNone, kNoMomentumCorrection, kNoMasking, kNoClipping, kNoWarmup };
 
 /// Lin et al. 2018, algorithms 1 and 4, of all ranks: the mean that they get in each iteration.
 class Paper {
  public:
-  Paper(int ranks, const DeepGradientOptions& options, Fault fault)
-      : ranks_(ranks), options_(options), fault_(fault), velocity_(ranks, Numbers(2 * kCount)), unsent_(velocity_) {}
+  Paper(int ranks, const DeepGradientOptions& options, DeepFault fault)
+      : ranks_(ranks),
+        options_(options),
+        fault_(fault),
+        velocity_(ranks, Numbers(2 * kBucketSize)),
+        unsent_(velocity_) {}
 
   Numbers iteration(int t) {
-    Numbers mean(2 * kCount);
+    Numbers mean(2 * kBucketSize);
     for (int rank = 0; rank < ranks_; ++rank) {
-      Numbers own(2 * kCount);
-      for (int i = 0; i < 2 * kCount; ++i) own[i] = gradient(rank, t, i / kCount, i % kCount);
+      Numbers own(2 * kBucketSize);
+      for (int i = 0; i < 2 * kBucketSize; ++i) own[i] = deep_gradient_of(rank, t, i / kBucketSize, i % kBucketSize);
       const double norm = std::sqrt(std::inner_product(own.begin(), own.end(), own.begin(), 0.0));
       const double most = options_.clip_norm / std::sqrt(ranks_);
-      const bool clipped = options_.clip_norm > 0 && norm > most && fault_ != Fault::kNoClipping;
+      const bool clipped = options_.clip_norm > 0 && norm > most && fault_ != DeepFault::kNoClipping;
       auto& velocity = velocity_[rank];
       auto& unsent = unsent_[rank];
-      for (int i = 0; i < 2 * kCount; ++i) {
+      for (int i = 0; i < 2 * kBucketSize; ++i) {
         const double g = own[i] * (clipped ? most / norm : 1);
         velocity[i] = options_.momentum * velocity[i] + g;
-        unsent[i] += fault_ == Fault::kNoMomentumCorrection ? g : velocity[i];
+        unsent[i] += fault_ == DeepFault::kNoMomentumCorrection ? g : velocity[i];
       }
       for (int bucket = 0; bucket < 2; ++bucket) send(rank, bucket, t, mean);
     }
@@ -54,34 +58,34 @@ class Paper {
 
  private:
   void send(int rank, int bucket, int t, Numbers& mean) {
-    std::vector<int> places(kCount);
-    std::iota(places.begin(), places.end(), bucket * kCount);
+    std::vector<int> places(kBucketSize);
+    std::iota(places.begin(), places.end(), bucket * kBucketSize);
     auto& unsent = unsent_[rank];
     const auto larger = [&unsent](int a, int b) { return std::abs(unsent[a]) > std::abs(unsent[b]); };
     std::sort(places.begin(), places.end(), larger);
-    places.resize(std::max<std::size_t>(1, std::lround(fraction(t) * kCount)));
+    places.resize(std::max<std::size_t>(1, std::lround(fraction(t) * kBucketSize)));
     for (const int i : places) {
       mean[i] += unsent[i] / ranks_;
       unsent[i] = 0;
-      if (fault_ != Fault::kNoMasking) velocity_[rank][i] = 0;
+      if (fault_ != DeepFault::kNoMasking) velocity_[rank][i] = 0;
     }
   }
   /// Ten iterations of warm-up to 0.02: 1/4, 1/16 and 0.02 for three and a third each.
   double fraction(int t) const {
-    if (options_.warmup == 0 || fault_ == Fault::kNoWarmup) return options_.fraction;
+    if (options_.warmup == 0 || fault_ == DeepFault::kNoWarmup) return options_.fraction;
     return t <= 3 ? 0.25 : t <= 6 ? 0.0625 : options_.fraction;
   }
 
   int ranks_;
   DeepGradientOptions options_;
-  Fault fault_;
+  DeepFault fault_;
   std::vector<Numbers> velocity_;
   std::vector<Numbers> unsent_;
 };
 
 /// The norm of the difference between what the hook gives and the paper, over 12 iterations, over that of what it
 /// gives.
-double difference(int ranks, const DeepGradientOptions& options, Fault fault = Fault::kNone) {
+double difference_from_paper(int ranks, const DeepGradientOptions& options, DeepFault fault = DeepFault::kNone) {
   double result = 0;
   test::on_ranks(ranks, [&](World& world) {
     const auto hook = deep_gradient_hook(world, options);
@@ -94,8 +98,8 @@ double difference(int ranks, const DeepGradientOptions& options, Fault fault = F
       for (int bucket = 0; bucket < 2; ++bucket) {
         buckets[bucket].index = bucket;
         buckets[bucket].parameters = {std::to_string(bucket)};
-        buckets[bucket].flat = torch::empty({kCount});
-        for (int i = 0; i < kCount; ++i) buckets[bucket].flat[i] = gradient(world.rank(), t, bucket, i);
+        buckets[bucket].flat = torch::empty({kBucketSize});
+        for (int i = 0; i < kBucketSize; ++i) buckets[bucket].flat[i] = deep_gradient_of(world.rank(), t, bucket, i);
         pending.push_back(hook->reduce(buckets[bucket], nullptr));
       }
       for (auto& one : pending) one.wait();
@@ -109,19 +113,20 @@ double difference(int ranks, const DeepGradientOptions& options, Fault fault = F
   return result;
 }
 
-constexpr DeepGradientOptions kOptions{.fraction = 0.02, .warmup = 10, .clip_norm = 4};
+constexpr DeepGradientOptions kDeepOptions{.fraction = 0.02, .warmup = 10, .clip_norm = 4};
 
 class DeepGradient : public ::testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Ranks, DeepGradient, ::testing::Values(1, 2, 3, 4));
 
 TEST_P(DeepGradient, IsThePapersAlgorithm) {
-  EXPECT_LE(difference(GetParam(), {.fraction = 0.1}), 1e-5);
-  EXPECT_LE(difference(GetParam(), kOptions), 1e-5);
+  EXPECT_LE(difference_from_paper(GetParam(), {.fraction = 0.1}), 1e-5);
+  EXPECT_LE(difference_from_paper(GetParam(), kDeepOptions), 1e-5);
 }
 
 TEST(DeepGradientTest, SeesEachPartThatIsLeftOut) {
-  for (const auto fault : {Fault::kNoMomentumCorrection, Fault::kNoMasking, Fault::kNoClipping, Fault::kNoWarmup}) {
-    EXPECT_GT(difference(2, kOptions, fault), 0.01) << static_cast<int>(fault);
+  for (const auto fault :
+       {DeepFault::kNoMomentumCorrection, DeepFault::kNoMasking, DeepFault::kNoClipping, DeepFault::kNoWarmup}) {
+    EXPECT_GT(difference_from_paper(2, kDeepOptions, fault), 0.01) << static_cast<int>(fault);
   }
 }
 

@@ -151,16 +151,16 @@ TEST_P(OneBitAdamOn, IsAdamWhileItWarmsUpAndTheSameOnAllRanksAfterwards) {
   EXPECT_TRUE(compressed.bits_equal);
 }
 
-struct Outcome {
+struct AdamOutcome {
   double accuracy = 0;
   HookTraffic traffic;
 };
 
 /// 400 iterations on MNIST; Adam all the way with a warm-up that never ends.
-Outcome digits_learnt(const std::filesystem::path& folder, std::int64_t warmup) {
+AdamOutcome digits_learnt(const std::filesystem::path& folder, std::int64_t warmup) {
   const test::Digits training(folder, "train", 25600);
   const test::Digits held_back(folder, "t10k", 10000);
-  Outcome outcome;
+  AdamOutcome outcome;
   test::on_ranks(2, [&](World& world) {
     auto net = test::digit_net();
     OneBitAdam optimizer(world, net->parameters(), AdamOptions(1e-3), {.warmup = warmup});

@@ -20,28 +20,29 @@ GradientBucket bucket_of(const Group& group) {
   return bucket;
 }
 
-struct Case {
+struct WireCase {
   const char* name;
   std::function<BucketHookPtr(const Group&)> make;
 };
 
-void PrintTo(const Case& of, std::ostream* out) { *out << of.name; }
+void PrintTo(const WireCase& of, std::ostream* out) { *out << of.name; }
 
-class Wire : public ::testing::TestWithParam<Case> {};
+class Wire : public ::testing::TestWithParam<WireCase> {};
 INSTANTIATE_TEST_SUITE_P(
     Hooks, Wire,
-    ::testing::Values(Case{"AllReduce", [](const Group& g) { return all_reduce_hook(g); }},
-                      Case{"Bfloat16", [](const Group& g) { return cast_hook(torch::kBFloat16, all_reduce_hook(g)); }},
-                      Case{"Float16", [](const Group& g) { return cast_hook(torch::kFloat16, all_reduce_hook(g)); }},
-                      Case{"Int8", [](const Group& g) { return int8_hook(g); }},
-                      Case{"Sign", [](const Group& g) { return sign_hook(g); }},
-                      Case{"Qsgd", [](const Group& g) { return qsgd_hook(g, 7, 1); }},
-                      Case{"TopK", [](const Group& g) { return top_k_hook(g, 0.05); }},
-                      Case{"Threshold", [](const Group& g) { return threshold_hook(g, 0.99); }},
-                      Case{"AdaptiveThreshold", [](const Group& g) { return adaptive_threshold_hook(g, 0.05); }},
-                      Case{"DeepGradient", [](const Group& g) { return deep_gradient_hook(g, {.fraction = 0.05}); }},
-                      Case{"RandomK", [](const Group& g) { return random_k_hook(0.1, 7, all_reduce_hook(g)); }},
-                      Case{"PowerSgd", [](const Group& g) { return power_sgd_hook(g, 32, 7); }}),
+    ::testing::Values(
+        WireCase{"AllReduce", [](const Group& g) { return all_reduce_hook(g); }},
+        WireCase{"Bfloat16", [](const Group& g) { return cast_hook(torch::kBFloat16, all_reduce_hook(g)); }},
+        WireCase{"Float16", [](const Group& g) { return cast_hook(torch::kFloat16, all_reduce_hook(g)); }},
+        WireCase{"Int8", [](const Group& g) { return int8_hook(g); }},
+        WireCase{"Sign", [](const Group& g) { return sign_hook(g); }},
+        WireCase{"Qsgd", [](const Group& g) { return qsgd_hook(g, 7, 1); }},
+        WireCase{"TopK", [](const Group& g) { return top_k_hook(g, 0.05); }},
+        WireCase{"Threshold", [](const Group& g) { return threshold_hook(g, 0.99); }},
+        WireCase{"AdaptiveThreshold", [](const Group& g) { return adaptive_threshold_hook(g, 0.05); }},
+        WireCase{"DeepGradient", [](const Group& g) { return deep_gradient_hook(g, {.fraction = 0.05}); }},
+        WireCase{"RandomK", [](const Group& g) { return random_k_hook(0.1, 7, all_reduce_hook(g)); }},
+        WireCase{"PowerSgd", [](const Group& g) { return power_sgd_hook(g, 32, 7); }}),
     [](const auto& test) { return test.param.name; });
 
 /// Of all ranks.

@@ -1,5 +1,6 @@
 #include "train/mirrored/replica_threads.h"
 
+#include "train/mirrored/blas_threads.h"
 #include "train/mirrored/thread_generator.h"
 
 #include <ATen/Parallel.h>
@@ -8,6 +9,7 @@
 namespace lockstep::detail {
 
 ReplicaThreads::ReplicaThreads(int replicas, ReplicaSettings settings) : replicas_(replicas) {
+  set_blas_threads(settings.computing_threads);
   host_ = std::thread([this, settings] {
     std::exception_ptr failure;
     try {

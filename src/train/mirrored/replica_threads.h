@@ -12,7 +12,7 @@
 namespace lockstep::detail {
 
 struct ReplicaSettings {
-  int computing_threads = 1;  ///< of libtorch, in each replica
+  int computing_threads = 1;  ///< of libtorch, in each replica; OpenBLAS's, of the process
   std::uint64_t seed = 0;     ///< of the first replica's generator; the next one's is one more
 };
 
