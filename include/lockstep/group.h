@@ -70,7 +70,8 @@ struct OperationOptions {
   std::string purpose;
   /// kFromEnvironment takes LOCKSTEP_REDUCTION: "fast" (the default) or "canonical". The same on every rank.
   Reduction reduction = Reduction::kFromEnvironment;
-  /// How long to wait for peers; zero takes LOCKSTEP_TIMEOUT (default 10 minutes).
+  /// How long to wait for peers; zero takes LOCKSTEP_TIMEOUT (default 10 minutes). Of a pause in which the whole job
+  /// was suspended an eighth of it counts at most, or a second.
   std::chrono::milliseconds timeout{0};
   /// Filled in, for who wants to know; of one operation each. All of it, once the Pending is complete; not by messages.
   std::shared_ptr<OperationRecord> record = nullptr;

@@ -116,7 +116,7 @@ void LetterOperation::wait_for_peer_until(Time at_most) {
   if (next_ == transport_.size() || transport_.await_briefly(next_, letter_from(next_), room_for(next_))) return;
   show();
   const Progress entering{announcement_.sequence, 0};
-  if (!transport_.wait_for(next_, letter_from(next_), room_for(next_), entering, deadline_.get_or(at_most))) {
+  if (!transport_.wait_for(next_, letter_from(next_), room_for(next_), entering, deadline_.next_look_or(at_most))) {
     if (deadline_.has_passed()) throw_late();
     return;
   }

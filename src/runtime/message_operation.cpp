@@ -196,7 +196,7 @@ void MessageOperation::wait_for_peer_until(Time at_most) {
     return;
   }
   find_needs();
-  const bool in_time = transport_.wait(needs_, deadline_.get_or(at_most));
+  const bool in_time = transport_.wait(needs_, deadline_.next_look_or(at_most));
   if (!in_time && deadline_.has_passed()) throw_late();
   tries_ = 0;
 }

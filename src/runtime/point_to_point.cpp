@@ -109,7 +109,7 @@ void PointToPoint::wait_for(Ticket ticket, Time at_most) {
                                   [&](const Queued& queued) { return queued.number == number_of(ticket); });
   at_lane_ = &lane;
   at_ = &awaited;
-  const bool in_time = streams_.wait(needs_, awaited.deadline.get_or(at_most));
+  const bool in_time = streams_.wait(needs_, awaited.deadline.next_look_or(at_most));
   if (!in_time && awaited.deadline.has_passed()) throw_late();
   tries_ = 0;
 }

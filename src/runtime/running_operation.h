@@ -1,12 +1,12 @@
 #pragma once
 
+#include "runtime/call_deadline.h"
 #include "runtime/plan.h"
 #include "transport/announcement.h"
 
 #include <lockstep/error.h>
 #include <poll.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -20,34 +20,6 @@ struct Call {
   void* output = nullptr;
   std::string purpose;
   std::chrono::milliseconds timeout{0};
-};
-
-/// When a call that begins now must be over. The clock is asked only when somebody has to wait.
-class CallDeadline {
- public:
-  using Clock = std::chrono::steady_clock;
-  void start(std::chrono::milliseconds timeout) {
-    timeout_ = timeout;
-    started_ = false;
-  }
-  /// Counted from the first wait.
-  Clock::time_point get() {
-    if (!started_) end_ = Clock::now() + timeout_;
-    started_ = true;
-    return end_;
-  }
-  Clock::time_point get_or(Clock::time_point earlier) { return std::min(get(), earlier); }
-  bool has_passed() { return Clock::now() >= get(); }
-  /// Whether who waits until then only looks, and should not stay awake for a while first. Asks the clock only if it
-  /// must.
-  static bool is_over(Clock::time_point at_most) {
-    return at_most != Clock::time_point::max() && Clock::now() >= at_most;
-  }
-
- private:
-  std::chrono::milliseconds timeout_{0};
-  Clock::time_point end_;
-  bool started_ = false;
 };
 
 /// One collective under way on one rank, as far as its peers let it. Used again for call after call of the same shape,
@@ -70,7 +42,7 @@ class RunningOperation {
   /// Carries out what its peers are ready for; true once complete. The first after begin announces the operation.
   /// Throws Error.
   bool advance();
-  using Time = std::chrono::steady_clock::time_point;
+  using Time = CallDeadline::Time;
   /// Waits for the peer that the operation stands at, until then at the longest. Throws Error, kTimeout once the
   /// deadline has passed.
   virtual void wait_for_peer_until(Time at_most) = 0;

@@ -237,7 +237,7 @@ void SharedMemoryOperation::wait_for_peer_until(Time at_most) {
   show_that_it_has_come();
   // First for the peer to enter the operation, so that disagreement is seen although the peer will come no further.
   const Progress entering{announcement_.sequence, 0};
-  const CallDeadline::Clock::time_point until = deadline_.get_or(at_most);
+  const CallDeadline::Clock::time_point until = deadline_.next_look_or(at_most);
   bool has_come = true;
   if (target > entering) {
     has_come = transport_.wait_for(peer, entering, until);

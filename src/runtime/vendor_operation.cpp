@@ -57,7 +57,7 @@ void VendorOperation::divide() {
 }
 
 void VendorOperation::wait_for_peer_until(Time at_most) {
-  const Time end = deadline_.get_or(at_most);  // counted from the first wait, the meeting's too
+  const Time end = deadline_.next_look_or(at_most);  // counted from the first wait, the meeting's too
   if (!handed_over_) return meeting_->wait_for_peer_until(at_most);
   if (tries_ < transport_.patience()) {
     ++tries_;

@@ -50,6 +50,29 @@ std::vector<SourceFile> without_tests(std::vector<SourceFile> files) {
 
 TEST(Tree, IncludesPointDown) { EXPECT_THAT(wrong_includes(without_tests(cpp_files({"src"})), arrows()), IsEmpty()); }
 
+/// The folders of a layer as if they were layers, with what they include of each other and nothing else.
+std::vector<SourceFile> folders_of(const std::string& layer) {
+  std::vector<SourceFile> files = without_tests(cpp_files({"src/" + layer}));
+  const std::string own_include = "#include \"" + layer + "/";
+  for (SourceFile& file : files) {
+    file.path.erase(4, layer.size() + 1);
+    for (std::string& line : file.lines) {
+      line = line.starts_with(own_include) ? "#include \"" + line.substr(own_include.size()) : "";
+    }
+  }
+  return files;
+}
+
+TEST(Tree, FoldersOfThePlannerPointDown) {
+  EXPECT_THAT(wrong_includes(folders_of("planner"), {{"network", {}},
+                                                     {"one_host", {"network"}},
+                                                     {"selection", {"one_host"}},
+                                                     {"calibration", {"one_host", "selection"}},
+                                                     {"pricing", {"network", "calibration"}}}),
+              IsEmpty());
+  EXPECT_THAT(wrong_includes(folders_of("planner"), {{"network", {}}}), Not(IsEmpty())) << "it reads them";
+}
+
 TEST(Tree, TorchStaysAboveComm) {
   EXPECT_THAT(
       torch_includes(cpp_files({"src", "include"}), {"train", "lab"},
