@@ -29,11 +29,15 @@ int whole_number(const char* name, const std::string& text) {
 std::chrono::milliseconds environment_duration(const char* name, std::chrono::milliseconds fallback) {
   const auto text = environment(name);
   if (!text) return fallback;
+  std::chrono::milliseconds duration{0};
   try {
-    return std::chrono::duration_cast<std::chrono::milliseconds>(parse_duration(*text));
+    duration = std::chrono::duration_cast<std::chrono::milliseconds>(parse_duration(*text));
   } catch (const Error& error) {
     throw Error(ErrorCode::kInvalidArgument, fmt::format("The environment variable {}: {}", name, error.what()));
   }
+  if (duration.count() > 0) return duration;
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("The environment variable {} is '{}'; it takes a millisecond or more.", name, *text));
 }
 
 }  // namespace lockstep

@@ -26,7 +26,8 @@ inline constexpr const char* kAlgorithmsVariable = "LOCKSTEP_ALGORITHMS";       
 std::optional<std::string> environment(const char* name);
 /// The value `text` of the variable `name` as a whole number. Throws Error (kInvalidArgument) naming both.
 int whole_number(const char* name, const std::string& text);
-/// A duration ("10s"), `fallback` if unset. Throws Error (kInvalidArgument) naming the variable and its value.
+/// A duration ("10s") of a millisecond or more, `fallback` if unset. Throws Error (kInvalidArgument) naming the
+/// variable and its value.
 std::chrono::milliseconds environment_duration(const char* name, std::chrono::milliseconds fallback);
 
 }  // namespace lockstep

@@ -29,8 +29,10 @@ TEST(Environment, DurationsHaveAFallback) {
   EXPECT_EQ(environment_duration("LOCKSTEP_TEST_VARIABLE", std::chrono::seconds(3)).count(), 3000);
   ::setenv("LOCKSTEP_TEST_VARIABLE", "250ms", 1);
   EXPECT_EQ(environment_duration("LOCKSTEP_TEST_VARIABLE", std::chrono::seconds(3)).count(), 250);
-  ::setenv("LOCKSTEP_TEST_VARIABLE", "soon", 1);
-  EXPECT_THROW(environment_duration("LOCKSTEP_TEST_VARIABLE", std::chrono::seconds(3)), Error);
+  for (const char* refused : {"soon", "0s", "500us"}) {
+    ::setenv("LOCKSTEP_TEST_VARIABLE", refused, 1);
+    EXPECT_THROW(environment_duration("LOCKSTEP_TEST_VARIABLE", std::chrono::seconds(3)), Error) << refused;
+  }
 }
 
 }  // namespace lockstep
