@@ -197,6 +197,25 @@ std::vector<std::string> all_algorithms(Collective collective, const std::vector
   return names;
 }
 
+std::map<std::string, std::string> first_alike(const std::vector<std::string>& names, const ScheduleRequest& request) {
+  std::map<std::string, std::string> first;
+  std::vector<std::pair<std::string, Schedule>> seen;
+  for (const std::string& name : names) {
+    if (first.contains(name)) continue;
+    first[name] = name;
+    if (!is_algorithm(name)) continue;
+    Schedule schedule = find_algorithm(name).build(request);
+    schedule.name.clear();
+    const auto same = std::find_if(seen.begin(), seen.end(), [&](const auto& one) { return one.second == schedule; });
+    if (same != seen.end()) {
+      first[name] = same->first;
+    } else {
+      seen.emplace_back(name, std::move(schedule));
+    }
+  }
+  return first;
+}
+
 bool is_algorithm(std::string_view name) {
   return is_composition(name) || std::any_of(algorithms().begin(), algorithms().end(),
                                              [&](const Algorithm& algorithm) { return algorithm.name == name; });

@@ -3,6 +3,7 @@
 #include "schedule/schedule.h"
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -48,6 +49,10 @@ std::vector<std::string_view> algorithms_for(Collective collective);
 /// What "all" stands for: those that do the collective and, for an all_reduce where some ranks share a host and others
 /// do not, compositions: the textbook's, and those that "auto" may be. `hosts` as in ScheduleRequest.
 std::vector<std::string> all_algorithms(Collective collective, const std::vector<int>& hosts);
+
+/// Of each name the first among them that stands for the same schedule: of two ranks a tree is a star. What is no
+/// algorithm of the catalogue (`vendor`, a file) stands for itself alone. Throws as Algorithm::build().
+std::map<std::string, std::string> first_alike(const std::vector<std::string>& names, const ScheduleRequest& request);
 
 /// Whether it is the name of an algorithm, or begins as a composition does.
 bool is_algorithm(std::string_view name);

@@ -54,6 +54,14 @@ TEST(Catalog, EveryScheduleIsReadBackAsItWasWritten) {
   });
 }
 
+TEST(Catalog, TellsWhichNamesStandForTheSameSchedule) {
+  const ScheduleRequest of_two{.ranks = 2};
+  const std::map<std::string, std::string> first = first_alike({"tree", "ring", "star", "vendor", "tree"}, of_two);
+  EXPECT_THAT(first, testing::UnorderedElementsAre(testing::Pair("tree", "tree"), testing::Pair("star", "tree"),
+                                                   testing::Pair("ring", "ring"), testing::Pair("vendor", "vendor")));
+  EXPECT_EQ(first_alike({"tree", "star"}, {.ranks = 4}).at("star"), "star");
+}
+
 TEST(Catalog, AnUnknownNameIsAnsweredWithTheNearest) {
   try {
     find_algorithm("rign");

@@ -32,6 +32,7 @@ constexpr double kMostIterations = 20'000;
 /// One algorithm in the running.
 struct Candidate {
   std::string ran;
+  std::string schedule{};  ///< as Row's
   bool picked;
   bool from_file;
   std::unique_ptr<Subject> subject;
@@ -132,12 +133,18 @@ std::vector<Candidate> make_candidates(const World& world, const Options& option
   const std::string file = options.schedule.empty() ? "" : world.load_schedule(options.schedule);
   if (!file.empty()) names.push_back(file);
   candidates.reserve(names.size());
+  std::vector<std::string> of_the_catalogue;
   for (const std::string& name : names) {
     candidates.push_back({.ran = algorithm_for(world, options, bytes, name),
                           .picked = name == "auto",
                           .from_file = name == file,
                           .subject = std::make_unique<GroupSubject>(world, options.collective, options.op, name)});
+    if (name != file) of_the_catalogue.push_back(candidates.back().ran);
   }
+  const auto first =
+      first_alike(of_the_catalogue, {.collective = options.collective, .ranks = world.size(), .hosts = world.hosts()});
+  for (Candidate& candidate : candidates)
+    candidate.schedule = candidate.from_file ? candidate.ran : first.at(candidate.ran);
   return candidates;
 }
 
@@ -170,6 +177,7 @@ Row make_row(const World& world, const Options& options, const Shape& shape, con
   Row row{.bytes = shape.bytes(),
           .count = shape.count,
           .algorithm = candidate.ran,
+          .schedule = candidate.schedule,
           .picked = candidate.picked,
           .from_file = candidate.from_file,
           .median_us = median(seconds) * 1e6,

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -46,6 +47,14 @@ std::string placement(const std::vector<int>& hosts) {
   return ranks.size() < 2 ? "" : fmt::format(" on {} hosts ({})", ranks.size(), fmt::join(ranks, ", "));
 }
 
+/// The row of the same size and schedule, under its own name.
+const Row* same_schedule_as(const std::vector<Row>& rows, const Row& one, bool Row::*mark) {
+  for (const Row& row : rows) {
+    if (!(row.*mark) && row.bytes == one.bytes && row.schedule == one.schedule) return &row;
+  }
+  return nullptr;
+}
+
 std::vector<Regret> regrets_of(bool Row::*mark, const std::vector<Row>& rows) {
   std::vector<Regret> result;
   for (const Row& one : rows) {
@@ -57,9 +66,13 @@ std::vector<Regret> regrets_of(bool Row::*mark, const std::vector<Row>& rows) {
       const auto here = [&](const Row& row) { return every_second(row.round_median_us, half); };
       const auto elsewhere = [&](const Row& row) { return every_second(row.round_median_us, 1 - half); };
       const Row* const chosen = best_beside(rows, one, mark, [&](const Row& row) { return median(here(row)); });
+      if (chosen->schedule == one.schedule) continue;
       share += (median_ratio(elsewhere(one), elsewhere(*chosen)) - 1) / 2;
     }
-    result.push_back({one.bytes, one.algorithm, best->algorithm, share});
+    const Row* const same = same_schedule_as(rows, one, mark);
+    const auto again =
+        same == nullptr ? std::nullopt : std::optional(median_ratio(one.round_median_us, same->round_median_us) - 1);
+    result.push_back({one.bytes, one.algorithm, best->algorithm, share, again});
   }
   return result;
 }
@@ -80,10 +93,28 @@ std::string regrets_text(const std::vector<Regret>& all, std::string_view who) {
                             sum * 100 / static_cast<double>(all.size()), worst * 100);
 }
 
+/// What two rows of the same schedule differ by; nothing where there are none.
+std::string noise_text(const std::vector<Regret>& all) {
+  double sum = 0;
+  double most = 0;
+  int count = 0;
+  for (const Regret& regret : all) {
+    if (!regret.again) continue;
+    sum += *regret.again;
+    most = std::max(most, std::abs(*regret.again));
+    ++count;
+  }
+  if (count == 0) return "";
+  return fmt::format(
+      "# noise: beside the rows of the same schedules auto's took {:+.1f} % on average, {:.1f} % at most\n",
+      sum * 100 / count, most * 100);
+}
+
 nlohmann::ordered_json json_of(const std::vector<Regret>& all, const char* who) {
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
   for (const Regret& regret : all) {
     json.push_back({{"bytes", regret.bytes}, {who, regret.picked}, {"best", regret.best}, {"share", regret.share}});
+    if (regret.again) json.back()["again"] = *regret.again;
   }
   return json;
 }
@@ -113,7 +144,8 @@ std::string table_row(const Row& row, const Options& options) {
 }
 
 std::string table_end(const Result& result) {
-  std::string text = regrets_text(regrets(result.rows), "auto");
+  const std::vector<Regret> of_auto = regrets(result.rows);
+  std::string text = regrets_text(of_auto, "auto") + noise_text(of_auto);
   text += regrets_text(file_regrets(result.rows), "the file");
   text += fmt::format("# over the whole run {} moved {:.1f} GB/s of memory traffic\n",
                       result.world_size == 1 ? "a copy" : "copies", result.limit_gb_per_s);

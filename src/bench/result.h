@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@ struct Row {
   std::size_t bytes = 0;  ///< of a rank's whole buffer
   std::size_t count = 0;
   std::string algorithm;   ///< that ran
+  std::string schedule;    ///< the first algorithm of its size that runs the same one; itself, of a file
   bool picked = false;     ///< "auto" was asked for
   bool from_file = false;  ///< the schedule that a file gave
   double median_us = 0;    ///< of an operation, the slowest rank's, over iterations
@@ -44,12 +46,14 @@ struct Result {
 
 /// How much longer than the best algorithm "auto" took at one size. The best of many is partly the luckiest: so it is
 /// chosen by half of the rounds and compared in the other half, both ways round; and a machine that others share is
-/// slower in some rounds: so the two are compared round by round, and the median of these ratios counts.
+/// slower in some rounds: so the two are compared round by round, and the median of these ratios counts. Who took the
+/// best one lost nothing: by what its two rows differ is told apart, as noise.
 struct Regret {
   std::size_t bytes;
   std::string picked;
   std::string best;
-  double share;  ///< 0.1: 10 % longer; below 0 where noise favoured it
+  double share;                 ///< 0.1: 10 % longer; below 0 where noise favoured it
+  std::optional<double> again;  ///< the same beside the row of its own schedule, where there is one
 };
 /// A line for each size at which both "auto" and others were measured.
 std::vector<Regret> regrets(const std::vector<Row>& rows);

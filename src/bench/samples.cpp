@@ -133,11 +133,27 @@ struct Measuring {
     return parts;
   }
 
-  Point point;
+  Point point;                    ///< the first of those that it stands for
   Round agreed;                   ///< as soon as there are seconds
   std::vector<double> seconds;    ///< by round
   std::vector<double> distances;  ///< of cores from each other, by round
 };
+
+/// All that is to be measured, by what tells points apart. Those whose schedules differ in their names alone are one.
+using Key = std::tuple<Collective, std::string, int, std::size_t, MemoryKind>;
+Key key_of(const Point& point) { return {point.collective, point.algorithm, point.ranks, point.bytes, point.memory}; }
+using AllMeasuring = std::map<Key, Measuring>;
+
+/// Of each point the one that is measured in its place: of those with the same schedule the first.
+std::vector<Point> stand_ins_for(std::vector<Point> points) {
+  std::map<std::pair<Collective, int>, std::vector<std::string>> names;
+  for (const Point& point : points) names[{point.collective, point.ranks}].push_back(point.algorithm);
+  std::map<std::pair<Collective, int>, std::map<std::string, std::string>> first;
+  for (const auto& [of, all] : names) first[of] = first_alike(all, {.collective = of.first, .ranks = of.second});
+  for (Point& point : points) point.algorithm = first.at({point.collective, point.ranks}).at(point.algorithm);
+  return points;
+}
+
 /// What is compared, measured side by side: by size, and of that by ranks.
 using MeasuringRound = std::map<std::size_t, std::map<int, std::vector<Measuring*>>>;
 
@@ -169,9 +185,9 @@ void measure_on(World& world, double seconds_a_round, CrossingProbe& probe, cons
   }
 }
 
-double usual_distance(const std::vector<Measuring>& measured) {
+double usual_distance(const AllMeasuring& measured) {
   std::vector<double> distances;
-  for (const Measuring& one : measured) distances.insert(distances.end(), one.distances.begin(), one.distances.end());
+  for (const auto& [key, one] : measured) distances.insert(distances.end(), one.distances.begin(), one.distances.end());
   return median(distances);
 }
 
@@ -216,10 +232,12 @@ std::vector<Point> points_at(const std::vector<Collective>& collectives, const s
 }
 
 std::vector<Sample> take_samples(const Sampling& sampling, const std::vector<Point>& points) {
-  std::vector<Measuring> measured(points.begin(), points.end());
+  const std::vector<Point> stand_ins = stand_ins_for(points);
+  AllMeasuring measured;
+  for (const Point& point : stand_ins) measured.try_emplace(key_of(point), point);
   const auto measure = [&](const auto& is_wanted) {
     MeasuringRound round;
-    for (Measuring& one : measured) {
+    for (auto& [key, one] : measured) {
       if (is_wanted(one)) round[one.point.bytes][one.point.ranks].push_back(&one);
     }
     measure_round(sampling, round);
@@ -231,8 +249,9 @@ std::vector<Sample> take_samples(const Sampling& sampling, const std::vector<Poi
   }
   std::vector<Sample> samples;
   std::map<std::tuple<Collective, std::string, int>, std::shared_ptr<const HostJob>> jobs;
-  for (const Measuring& one : measured) {
-    const Point& point = one.point;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const Point& point = points[i];
+    const Measuring& one = measured.at(key_of(stand_ins[i]));
     auto& job = jobs[{point.collective, point.algorithm, point.ranks}];
     if (!job) {
       job = std::make_shared<HostJob>(

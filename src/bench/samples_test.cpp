@@ -33,6 +33,14 @@ TEST(Samples, MoreRoundsEnd) {
   EXPECT_THAT(take_samples(sampling, points).at(0).seconds, Gt(0));
 }
 
+TEST(Samples, WhatDiffersInItsNameAloneIsMeasuredOnce) {
+  const std::vector<Point> points{{Collective::kAllReduce, "star", 2, 1024}, {Collective::kAllReduce, "tree", 2, 1024}};
+  const auto samples = take_samples({.rounds = 1, .seconds_a_round = 1e-5}, points);
+  ASSERT_THAT(samples, SizeIs(2));
+  EXPECT_EQ(samples[0].seconds, samples[1].seconds);
+  EXPECT_EQ(samples[1].algorithm, "tree");
+}
+
 TEST(Samples, EachPointIsMeasuredOverEitherMedium) {
   std::vector<Point> points{{Collective::kAllReduce, "ring", 3, 4096}, {Collective::kAllGather, "direct", 4, 4}};
   for (const Collective collective : {Collective::kReduce, Collective::kScatter, Collective::kAllToAll}) {

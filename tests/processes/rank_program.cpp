@@ -54,6 +54,16 @@ void freeze(World& world) {
   }
 }
 
+/// The last rank is stopped, and does what the others do once it is continued.
+void pause_then_sum(World& world) {
+  if (world.rank() == world.size() - 1) {
+    fmt::print("paused\n");
+    std::fflush(stdout);
+    std::raise(SIGSTOP);
+  }
+  sum(world);
+}
+
 /// The last rank ends without a word to its group, as a crash in a library's exit() would.
 void vanish(World& world) {
   if (world.rank() == world.size() - 1) std::_Exit(7);
@@ -87,9 +97,9 @@ void hosts(World& world) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::map<std::string, void (*)(World&)> acts{{"sum", sum},          {"die", die},           {"freeze", freeze},
-                                                     {"vanish", vanish},    {"disagree", disagree}, {"hosts", hosts},
-                                                     {"fork", fork_a_child}};
+  const std::map<std::string, void (*)(World&)> acts{
+      {"sum", sum},           {"die", die},     {"freeze", freeze},     {"vanish", vanish},
+      {"disagree", disagree}, {"hosts", hosts}, {"fork", fork_a_child}, {"pause", pause_then_sum}};
   try {
     World world = World::from_env();
     acts.at(argc > 1 ? argv[1] : "")(world);

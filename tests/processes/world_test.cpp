@@ -9,10 +9,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace lockstep {
@@ -41,6 +43,9 @@ class Ranks {
     return codes;
   }
   int wait(int rank) { return ranks_[static_cast<std::size_t>(rank)]->wait(); }
+  void send(int signal) const {
+    for (const auto& rank : ranks_) rank->send(signal);
+  }
   std::string output(int rank) const { return ranks_[static_cast<std::size_t>(rank)]->output(); }
 
  private:
@@ -82,6 +87,17 @@ std::unique_ptr<Command> sum_with_small_files(std::vector<std::string> environme
                                    options);
 }
 
+/// All are suspended for longer than the timeout, while one waits for the other.
+void expect_to_go_on_after_a_suspension(Ranks ranks) {
+  ASSERT_TRUE(testing_support::eventually([&] { return ranks.output(1).find("paused") != std::string::npos; }));
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  ranks.send(SIGSTOP);
+  std::this_thread::sleep_for(std::chrono::seconds(4));
+  ranks.send(SIGCONT);
+  EXPECT_THAT(ranks.wait(), testing::Each(0));
+  for (int rank = 0; rank < 2; ++rank) EXPECT_THAT(ranks.output(rank), HasSubstr("of 2: 101 101"));
+}
+
 }  // namespace
 
 TEST(Processes, SumInRegisteredAndPlainMemory) {
@@ -99,6 +115,10 @@ TEST(Processes, AForkedChildThatEndsDisturbsNobody) {
 TEST(Processes, ManyMoreThanCores) {
   Ranks ranks(9, "sum", job_of("many"));
   EXPECT_THAT(ranks.wait(), testing::Each(0));
+}
+
+TEST(Processes, GoOnAfterASuspensionLongerThanTheTimeout) {
+  expect_to_go_on_after_a_suspension({2, "pause", job_of("pause"), {"LOCKSTEP_TIMEOUT=3s"}});
 }
 
 /// The promise is one second; the runtime looks around every 20 ms.
@@ -225,6 +245,12 @@ TEST_F(OverTcp, ADeadPeerIsNamedOnEverySurvivorWithinASecond) {
                                           HasSubstr("gradients of layer1")));
     EXPECT_LT(static_cast<double>(time_after("noticed ", ranks.output(rank)) - died) / 1000, 1000);
   }
+}
+
+TEST_F(OverTcp, GoOnAfterASuspensionLongerThanTheTimeout) {
+  std::vector<std::string> environment = over_tcp();
+  environment.emplace_back("LOCKSTEP_TIMEOUT=3s");
+  expect_to_go_on_after_a_suspension({2, "pause", job_of("tcp-pause"), environment});
 }
 
 TEST_F(OverTcp, APeerThatVanishesIsNamed) {
