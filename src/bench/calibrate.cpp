@@ -8,6 +8,7 @@
 #include "planner/calibration/residual_curve.h"
 #include "schedule/promise.h"
 
+#include <fmt/format.h>
 #include <lockstep/error.h>
 #include <lockstep/world.h>
 
@@ -15,6 +16,7 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -92,7 +94,19 @@ struct Numbers {
   std::set<int> held_back;
 };
 
-Measured measure_all(const Sampling& sampling, bool fast, int most) {
+/// Takes samples and tells of each round.
+std::vector<Sample> measure(const CalibrationPlan& plan, Sampling sampling, std::string_view what,
+                            const std::vector<Point>& points) {
+  if (plan.tell) {
+    sampling.begins_round = [&](int round) {
+      plan.tell(fmt::format("{}: {}, round {} of at most {}", to_string(sampling.medium), what, round + 1,
+                            sampling.rounds + sampling.more_rounds));
+    };
+  }
+  return take_samples(sampling, points);
+}
+
+Measured measure_all(const CalibrationPlan& plan, const Sampling& sampling, int most) {
   const Numbers numbers(most);
   const std::vector<std::size_t> held_back = held_back_sizes();
   std::vector<std::size_t> sizes = known_sizes();
@@ -107,7 +121,7 @@ Measured measure_all(const Sampling& sampling, bool fast, int most) {
   for (const int ranks : numbers.held_back) append(points, points_at(fitted_collectives(), sizes, ranks));
   Measured measured;
   // In turn, so that what comes and goes on the machine does not tell those that are held back from the others.
-  for (const Sample& sample : take_samples(sampling, points)) {
+  for (const Sample& sample : measure(plan, sampling, "what predictions are made from", points)) {
     const bool is_known = std::find(held_back.begin(), held_back.end(), sample.bytes) == held_back.end();
     auto& group = !numbers.known.contains(sample.ranks) ? measured.other_ranks
                   : is_known                            ? measured.known
@@ -115,8 +129,8 @@ Measured measure_all(const Sampling& sampling, bool fast, int most) {
     group.push_back(sample);
   }
   Sampling of_others = sampling;
-  if (fast) of_others.rounds = 1;
-  measured.other_collectives = take_samples(of_others, others);
+  if (plan.fast) of_others.rounds = 1;
+  measured.other_collectives = measure(plan, of_others, "other collectives", others);
   return measured;
 }
 
@@ -161,9 +175,10 @@ double memory_traffic(int cores) {
 
 Calibration::Tcp calibrate_tcp(const CalibrationPlan& plan, int cores) {
   // A round over loopback takes long: large buffers move at a few GB/s.
-  const Sampling sampling = plan.fast ? Sampling{.medium = Medium::kTcp, .rounds = 1, .seconds_a_round = 1e-3}
-                                      : Sampling{.medium = Medium::kTcp, .rounds = 5, .more_rounds = 6};
-  Measured measured = measure_all(sampling, plan.fast, std::min(plan.ranks, kMostRanksOverTcp));
+  const Sampling sampling = plan.fast
+                                ? Sampling{.medium = Medium::kTcp, .rounds = 1, .seconds_a_round = 1e-3}
+                                : Sampling{.medium = Medium::kTcp, .rounds = 5, .passes_of_small = 4, .more_rounds = 6};
+  Measured measured = measure_all(plan, sampling, std::min(plan.ranks, kMostRanksOverTcp));
   Calibration::Tcp tcp{.model = fit_tcp(measured.known, cores), .held_back = {}, .samples = {}};
   predict(measured,
           [&](const Sample& sample) { return tcp.model.predict(TcpJob(sample.job->schedule), sample.bytes); });
@@ -176,8 +191,9 @@ Calibration::Tcp calibrate_tcp(const CalibrationPlan& plan, int cores) {
 
 Calibrated calibrate(const CalibrationPlan& plan) {
   const Machine machine = this_machine();
-  const Sampling sampling = plan.fast ? Sampling{.seconds_a_round = 1e-3} : Sampling{.more_rounds = 6};
-  Measured measured = measure_all(sampling, plan.fast, plan.ranks);
+  const Sampling sampling =
+      plan.fast ? Sampling{.seconds_a_round = 1e-3} : Sampling{.passes_of_small = 3, .more_rounds = 6};
+  Measured measured = measure_all(plan, sampling, plan.ranks);
   Calibration calibration{.machine = machine,
                           .shm = fit(measured.known, machine),
                           .memory_bytes_per_second = memory_traffic(machine.cores),

@@ -2,13 +2,15 @@
 
 #include "planner/calibration/calibration.h"
 
+#include <functional>
 #include <string>
 
 namespace lockstep::bench {
 
 struct CalibrationPlan {
-  int ranks = 2;      ///< the most to measure, at least 2
-  bool fast = false;  ///< briefly: less exact
+  int ranks = 2;                                           ///< the most to measure, at least 2
+  bool fast = false;                                       ///< briefly: less exact
+  std::function<void(const std::string& line)> tell = {};  ///< told what is being measured, every now and then
 };
 
 /// Over TCP no more ranks than these are measured: on one host they only share its cores.

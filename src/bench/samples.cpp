@@ -26,6 +26,9 @@ namespace lockstep::bench {
 
 namespace {
 
+/// A round over all buffers of at most so many bytes takes less than one over a single larger size.
+constexpr std::size_t kSmallBytes = std::size_t{8} << 20;
+
 Shape shape_of(const Point& point, const World& world) {
   const DataType dtype = DataType::kFloat32;
   return {.collective = point.collective,
@@ -201,11 +204,8 @@ void measure_round(const Sampling& sampling, const MeasuringRound& round) {
   }
 }
 
-/// The lower quartile; 0 of none.
-double usual(const std::vector<double>& seconds) {
-  constexpr double kQuarter = 0.25;
-  return seconds.empty() ? 0 : percentile(seconds, kQuarter);
-}
+/// The median; 0 of none.
+double usual(const std::vector<double>& seconds) { return seconds.empty() ? 0 : median(seconds); }
 
 }  // namespace
 
@@ -242,10 +242,23 @@ std::vector<Sample> take_samples(const Sampling& sampling, const std::vector<Poi
     }
     measure_round(sampling, round);
   };
-  for (int round = 0; round < sampling.rounds; ++round) measure([](const Measuring&) { return true; });
+  int rounds = 0;
+  const auto begin_round = [&] {
+    if (sampling.begins_round) sampling.begins_round(rounds);
+    ++rounds;
+  };
+  while (rounds < sampling.rounds) {
+    begin_round();
+    for (int pass = 1; pass < sampling.passes_of_small; ++pass)
+      measure([](const Measuring& one) { return one.point.bytes <= kSmallBytes; });
+    measure([](const Measuring&) { return true; });
+  }
   const double distance = usual_distance(measured);
-  for (int round = 0; round < sampling.more_rounds; ++round) {
-    measure([&](const Measuring& one) { return !agree(one.parted_by(distance).alike); });
+  const auto is_unclear = [&](const Measuring& one) { return !agree(one.parted_by(distance).alike); };
+  while (rounds < sampling.rounds + sampling.more_rounds &&
+         std::any_of(measured.begin(), measured.end(), [&](const auto& one) { return is_unclear(one.second); })) {
+    begin_round();
+    measure(is_unclear);
   }
   std::vector<Sample> samples;
   std::map<std::tuple<Collective, std::string, int>, std::shared_ptr<const HostJob>> jobs;

@@ -6,6 +6,7 @@
 #include <lockstep/types.h>
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -29,18 +30,19 @@ std::vector<Point> points_at(const std::vector<Collective>& collectives, const s
 struct Sampling {
   Medium medium = Medium::kSharedMemory;  ///< or kTcp
   int rounds = 7;                         ///< over all points
+  int passes_of_small = 1;                ///< in each round, over those of at most 8 MiB, where they cost little
   int more_rounds = 0;                    ///< at most, of a point of which too little is known by then
-  double seconds_a_round = 5e-3;          ///< for each point, but at least three iterations
+  double seconds_a_round = 2e-3;          ///< for each point, but at least three iterations
+  std::function<void(int round)> begins_round = {};  ///< told of each, from 0
 };
 
 /// Measures points on threads, each bound to a core as the launcher binds processes, that share memory or talk over
 /// loopback as processes do; schedules that differ in their names alone once. Operations follow each other in batches,
 /// as in `lockstep bench`; an iteration's time is the slowest rank's, a round's the median of its iterations, a point's
-/// the lower quartile of the rounds: what other programs add comes and goes within minutes, and so does an order of
-/// ranks on their cores that happens to be a lucky one. All that is measured of one size follows each other, so that
-/// what comes and goes is no difference between algorithms and numbers of ranks. Rounds count in which cores were as
-/// far from each other (CrossingProbe) as in most of them; where those are few, or every second one says something else
-/// than the others, more follow.
+/// the median of the rounds: what other programs add comes and goes within seconds. All that is measured of one size
+/// follows each other, so that what comes and goes is no difference between algorithms and numbers of ranks. Rounds
+/// count in which cores were as far from each other (CrossingProbe) as in most of them; where those are few, or every
+/// second one says something else than the others, more follow.
 std::vector<Sample> take_samples(const Sampling& sampling, const std::vector<Point>& points);
 
 /// Binds this thread as the launcher binds the processes of a job.

@@ -11,6 +11,7 @@
 #include <lockstep/error.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -39,7 +40,8 @@ bench::CalibrationPlan plan_of(const CalibrateOptions& options) {
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("Calibration takes 2 to {} ranks; -n says {}.", kMostCalibratedRanks, most));
   }
-  return {.ranks = most, .fast = options.fast};
+  return {
+      .ranks = most, .fast = options.fast, .tell = [](const std::string& line) { fmt::print(stderr, "{}\n", line); }};
 }
 
 std::string describe_errors(std::string_view transport, const std::vector<Sample>& samples, const HeldBack& held_back) {
@@ -112,7 +114,7 @@ void add_calibrate(Program& program) {
       ->add_option("-n,--ranks", options->ranks,
                    "The most ranks to measure (default: the cores, at least 4 and at most 64)")
       ->type_name("N");
-  command->add_flag("--fast", options->fast, "Measure briefly: less exact");
+  command->add_flag("--fast", options->fast, "Measure for a few minutes instead of twenty: less exact");
   command->callback([options] { run(*options); });
 }
 

@@ -390,6 +390,8 @@ TEST_F(Cli, CalibrationIsStoredAndUsed) {
   EXPECT_THAT(result.output,
               AllOf(HasSubstr("GB/s of memory traffic"), HasSubstr("auto on 2 ranks over shm: all_reduce: 0-"),
                     HasSubstr("\ntcp, "), HasSubstr("auto on 2 ranks over tcp: all_reduce: 0-")));
+  EXPECT_THAT(result.errors, AllOf(HasSubstr("shm: what predictions are made from, round 7 of at most 7\n"),
+                                   HasSubstr("tcp: other collectives, round 1 of at most 1\n")));
   EXPECT_TRUE(std::filesystem::exists(folder_ / "lockstep" / "calibration.json"));
   // What was measured is used; predictions are if they were good of what it had not seen, which a short run on a busy
   // machine may not be, and never passed over in silence.

@@ -15,7 +15,7 @@ namespace lockstep {
 
 namespace {
 
-constexpr int kVersion = 11;
+constexpr int kVersion = 12;
 
 nlohmann::json json_of(const std::vector<Sample>& samples) {
   nlohmann::json json = nlohmann::json::array();

@@ -16,6 +16,7 @@ struct TcpCost {
   enum Cost : std::size_t {
     kOperation,
     kMessage,   ///< a call that sends something
+    kWake,      ///< again, of one that wakes a rank of another core, which sleeps since it shares that core
     kArrival,   ///< a call that receives something
     kVain,      ///< a call that finds nothing
     kSwitch,    ///< a core goes on to another of its ranks
