@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <memory>
 #include <tuple>
@@ -194,7 +195,13 @@ double usual_distance(const AllMeasuring& measured) {
   return median(distances);
 }
 
-void measure_round(const Sampling& sampling, const MeasuringRound& round) {
+/// One round over those that are wanted.
+void measure_round(const Sampling& sampling, AllMeasuring& measured,
+                   const std::function<bool(const Measuring&)>& is_wanted) {
+  MeasuringRound round;
+  for (auto& [key, one] : measured) {
+    if (is_wanted(one)) round[one.point.bytes][one.point.ranks].push_back(&one);
+  }
   for (const auto& [bytes, by_ranks] : round) {
     for (const auto& one : by_ranks) {
       CrossingProbe probe;
@@ -202,6 +209,29 @@ void measure_round(const Sampling& sampling, const MeasuringRound& round) {
       detail::run_threads_uncalibrated(one.first, sampling.medium, measure);
     }
   }
+}
+
+/// All rounds; gives how far cores were from each other in most of them.
+double measure_all_rounds(const Sampling& sampling, AllMeasuring& measured) {
+  int rounds = 0;
+  const auto begin_round = [&] {
+    if (sampling.begins_round) sampling.begins_round(rounds);
+    ++rounds;
+  };
+  while (rounds < sampling.rounds) {
+    begin_round();
+    for (int pass = 1; pass < sampling.passes_of_small; ++pass)
+      measure_round(sampling, measured, [](const Measuring& one) { return one.point.bytes <= kSmallBytes; });
+    measure_round(sampling, measured, [](const Measuring&) { return true; });
+  }
+  const double distance = usual_distance(measured);
+  const auto is_unclear = [&](const Measuring& one) { return !agree(one.parted_by(distance).alike); };
+  while (rounds < sampling.rounds + sampling.more_rounds &&
+         std::any_of(measured.begin(), measured.end(), [&](const auto& one) { return is_unclear(one.second); })) {
+    begin_round();
+    measure_round(sampling, measured, is_unclear);
+  }
+  return distance;
 }
 
 /// The median; 0 of none.
@@ -235,31 +265,7 @@ std::vector<Sample> take_samples(const Sampling& sampling, const std::vector<Poi
   const std::vector<Point> stand_ins = stand_ins_for(points);
   AllMeasuring measured;
   for (const Point& point : stand_ins) measured.try_emplace(key_of(point), point);
-  const auto measure = [&](const auto& is_wanted) {
-    MeasuringRound round;
-    for (auto& [key, one] : measured) {
-      if (is_wanted(one)) round[one.point.bytes][one.point.ranks].push_back(&one);
-    }
-    measure_round(sampling, round);
-  };
-  int rounds = 0;
-  const auto begin_round = [&] {
-    if (sampling.begins_round) sampling.begins_round(rounds);
-    ++rounds;
-  };
-  while (rounds < sampling.rounds) {
-    begin_round();
-    for (int pass = 1; pass < sampling.passes_of_small; ++pass)
-      measure([](const Measuring& one) { return one.point.bytes <= kSmallBytes; });
-    measure([](const Measuring&) { return true; });
-  }
-  const double distance = usual_distance(measured);
-  const auto is_unclear = [&](const Measuring& one) { return !agree(one.parted_by(distance).alike); };
-  while (rounds < sampling.rounds + sampling.more_rounds &&
-         std::any_of(measured.begin(), measured.end(), [&](const auto& one) { return is_unclear(one.second); })) {
-    begin_round();
-    measure(is_unclear);
-  }
+  const double distance = measure_all_rounds(sampling, measured);
   std::vector<Sample> samples;
   std::map<std::tuple<Collective, std::string, int>, std::shared_ptr<const HostJob>> jobs;
   for (std::size_t i = 0; i < points.size(); ++i) {

@@ -29,8 +29,13 @@ TEST(Samples, PointsAreEveryAlgorithmAtEverySize) {
 /// Whether rounds agree depends on the machine; that all that may be asked for end, does not.
 TEST(Samples, MoreRoundsEnd) {
   const std::vector<Point> points{{Collective::kAllReduce, "direct", 2, 1024}};
-  const Sampling sampling{.rounds = 1, .more_rounds = 3, .seconds_a_round = 1e-5};
+  int rounds = 0;
+  const Sampling sampling{
+      .rounds = 1, .passes_of_small = 2, .more_rounds = 3, .seconds_a_round = 1e-5, .begins_round = [&](int round) {
+        EXPECT_EQ(round, rounds++);
+      }};
   EXPECT_THAT(take_samples(sampling, points).at(0).seconds, Gt(0));
+  EXPECT_THAT(rounds, testing::AllOf(testing::Ge(1), testing::Le(4)));
 }
 
 TEST(Samples, WhatDiffersInItsNameAloneIsMeasuredOnce) {
