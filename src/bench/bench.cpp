@@ -32,9 +32,9 @@ constexpr double kMostIterations = 20'000;
 /// One algorithm in the running.
 struct Candidate {
   std::string ran;
-  std::string schedule{};  ///< as Row's
   bool picked;
   bool from_file;
+  bool as_auto = false;  ///< as Row's
   std::unique_ptr<Subject> subject;
   std::size_t batch = 1;
   std::size_t iterations = 0;
@@ -127,24 +127,38 @@ std::vector<std::string> names_to_run(const Options& options, const World& world
   return names;
 }
 
+/// Each rank compares its own part of the schedules: those of many ranks are long.
+void note_who_runs_as_auto(const World& world, const Options& options, std::vector<Candidate>& candidates) {
+  const auto picked =
+      std::find_if(candidates.begin(), candidates.end(), [](const Candidate& one) { return one.picked; });
+  if (picked == candidates.end()) return;
+  std::vector<std::string> names{picked->ran};
+  for (const Candidate& one : candidates) {
+    if (!one.from_file) names.push_back(one.ran);
+  }
+  const auto first = first_alike(
+      names,
+      {.collective = options.collective, .ranks = world.size(), .only_rank = world.rank(), .hosts = world.hosts()});
+  std::vector<double> differs;
+  differs.reserve(candidates.size());
+  for (const Candidate& one : candidates) differs.push_back(one.from_file || first.at(one.ran) != picked->ran ? 1 : 0);
+  differs = slowest(world, std::move(differs));
+  for (std::size_t i = 0; i < candidates.size(); ++i) candidates[i].as_auto = differs[i] == 0;
+}
+
 std::vector<Candidate> make_candidates(const World& world, const Options& options, std::size_t bytes) {
   std::vector<Candidate> candidates;
   std::vector<std::string> names = names_to_run(options, world, bytes);
   const std::string file = options.schedule.empty() ? "" : world.load_schedule(options.schedule);
   if (!file.empty()) names.push_back(file);
   candidates.reserve(names.size());
-  std::vector<std::string> of_the_catalogue;
   for (const std::string& name : names) {
     candidates.push_back({.ran = algorithm_for(world, options, bytes, name),
                           .picked = name == "auto",
                           .from_file = name == file,
                           .subject = std::make_unique<GroupSubject>(world, options.collective, options.op, name)});
-    if (name != file) of_the_catalogue.push_back(candidates.back().ran);
   }
-  const auto first =
-      first_alike(of_the_catalogue, {.collective = options.collective, .ranks = world.size(), .hosts = world.hosts()});
-  for (Candidate& candidate : candidates)
-    candidate.schedule = candidate.from_file ? candidate.ran : first.at(candidate.ran);
+  note_who_runs_as_auto(world, options, candidates);
   return candidates;
 }
 
@@ -177,9 +191,9 @@ Row make_row(const World& world, const Options& options, const Shape& shape, con
   Row row{.bytes = shape.bytes(),
           .count = shape.count,
           .algorithm = candidate.ran,
-          .schedule = candidate.schedule,
           .picked = candidate.picked,
           .from_file = candidate.from_file,
+          .as_auto = candidate.as_auto,
           .median_us = median(seconds) * 1e6,
           .p99_us = percentile(seconds, 0.99) * 1e6,
           .wrong = sum(world, candidate.wrong),

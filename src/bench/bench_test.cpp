@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 #include <lockstep/error.h>
 
+#include <map>
+
 namespace lockstep::bench {
 
 namespace {
@@ -98,7 +100,13 @@ TEST(Bench, AllMeasuresEachAlgorithmAndAuto) {
   std::vector<std::string> names;
   for (const Row& row : result.rows) names.push_back(row.algorithm);
   EXPECT_THAT(names, testing::IsSupersetOf({"direct", "ring", "tree"}));
-  EXPECT_EQ(regrets(result.rows).size(), 1U);
+  ASSERT_EQ(regrets(result.rows).size(), 1U);
+  EXPECT_TRUE(regrets(result.rows)[0].again.has_value()) << "auto's schedule has a row of its own";
+  std::map<std::string, bool> as_auto;
+  for (const Row& row : result.rows) as_auto.emplace(row.algorithm, row.as_auto);
+  EXPECT_TRUE(as_auto.at(result.rows.back().algorithm));
+  EXPECT_EQ(as_auto.at("star"), as_auto.at("tree")) << "of two ranks they are the same";
+  EXPECT_FALSE(as_auto.at("ring") && as_auto.at("naive"));
   EXPECT_TRUE(result.rows.back().picked);
 }
 

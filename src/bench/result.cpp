@@ -47,12 +47,14 @@ std::string placement(const std::vector<int>& hosts) {
   return ranks.size() < 2 ? "" : fmt::format(" on {} hosts ({})", ranks.size(), fmt::join(ranks, ", "));
 }
 
-/// The row of the same size and schedule, under its own name.
-const Row* same_schedule_as(const std::vector<Row>& rows, const Row& one, bool Row::*mark) {
+bool run_the_same(const Row& a, const Row& b) { return a.as_auto && b.as_auto && a.bytes == b.bytes; }
+
+/// By how much "auto" took longer than the row of the same schedule, under its own name.
+std::optional<double> taken_again(const std::vector<Row>& rows, const Row& one) {
   for (const Row& row : rows) {
-    if (!(row.*mark) && row.bytes == one.bytes && row.schedule == one.schedule) return &row;
+    if (!row.picked && run_the_same(row, one)) return median_ratio(one.round_median_us, row.round_median_us) - 1;
   }
-  return nullptr;
+  return std::nullopt;
 }
 
 std::vector<Regret> regrets_of(bool Row::*mark, const std::vector<Row>& rows) {
@@ -66,13 +68,10 @@ std::vector<Regret> regrets_of(bool Row::*mark, const std::vector<Row>& rows) {
       const auto here = [&](const Row& row) { return every_second(row.round_median_us, half); };
       const auto elsewhere = [&](const Row& row) { return every_second(row.round_median_us, 1 - half); };
       const Row* const chosen = best_beside(rows, one, mark, [&](const Row& row) { return median(here(row)); });
-      if (chosen->schedule == one.schedule) continue;
+      if (run_the_same(*chosen, one)) continue;
       share += (median_ratio(elsewhere(one), elsewhere(*chosen)) - 1) / 2;
     }
-    const Row* const same = same_schedule_as(rows, one, mark);
-    const auto again =
-        same == nullptr ? std::nullopt : std::optional(median_ratio(one.round_median_us, same->round_median_us) - 1);
-    result.push_back({one.bytes, one.algorithm, best->algorithm, share, again});
+    result.push_back({one.bytes, one.algorithm, best->algorithm, share, taken_again(rows, one)});
   }
   return result;
 }

@@ -15,9 +15,9 @@ struct Row {
   std::size_t bytes = 0;  ///< of a rank's whole buffer
   std::size_t count = 0;
   std::string algorithm;   ///< that ran
-  std::string schedule;    ///< the first algorithm of its size that runs the same one; itself, of a file
   bool picked = false;     ///< "auto" was asked for
   bool from_file = false;  ///< the schedule that a file gave
+  bool as_auto = false;    ///< by whatever name, it runs the schedule that "auto" took
   double median_us = 0;    ///< of an operation, the slowest rank's, over iterations
   double p99_us = 0;
   double algbw_gb_per_s = 0;  ///< bytes over the median
@@ -53,7 +53,7 @@ struct Regret {
   std::string picked;
   std::string best;
   double share;                 ///< 0.1: 10 % longer; below 0 where noise favoured it
-  std::optional<double> again;  ///< the same beside the row of its own schedule, where there is one
+  std::optional<double> again;  ///< of "auto": the same beside the other row of its schedule, where there is one
 };
 /// A line for each size at which both "auto" and others were measured.
 std::vector<Regret> regrets(const std::vector<Row>& rows);

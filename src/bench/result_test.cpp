@@ -12,7 +12,6 @@ Row row(std::size_t bytes, const std::string& algorithm, double median_us, bool 
   return {.bytes = bytes,
           .count = bytes / 4,
           .algorithm = algorithm,
-          .schedule = algorithm,
           .picked = picked,
           .median_us = median_us,
           .round_median_us = {median_us, median_us, median_us, median_us}};
@@ -22,6 +21,7 @@ Result example() {
   Result result{.world_size = 4, .transport = "shm", .limit_gb_per_s = 50};
   result.rows = {row(1024, "ring", 8), row(1024, "direct", 4), row(1024, "tree", 5, true),
                  row(4096, "ring", 6), row(4096, "direct", 8), row(4096, "direct", 8, true)};
+  result.rows[2].as_auto = result.rows[4].as_auto = result.rows[5].as_auto = true;
   result.options.algorithm = "all";
   return result;
 }
@@ -74,12 +74,12 @@ TEST(Result, SlowRoundsAreNoRegret) {
 /// Rows of one schedule, whatever it is called there, differ by noise.
 TEST(Result, WhoTookTheBestLostNothing) {
   std::vector<Row> rows{row(4, "star", 10), row(4, "ring", 15), row(4, "tree", 12, true)};
-  rows.back().schedule = "star";
+  rows[0].as_auto = rows[2].as_auto = true;
   const Regret regret = regrets(rows).at(0);
   EXPECT_EQ(regret.best, "star");
   EXPECT_EQ(regret.share, 0);
   EXPECT_NEAR(regret.again.value(), 0.2, 1e-9);
-  rows[0].schedule = "another";
+  rows[0].as_auto = false;
   EXPECT_NEAR(regrets(rows).at(0).share, 0.2, 1e-9);
   EXPECT_FALSE(regrets(rows).at(0).again.has_value());
 }

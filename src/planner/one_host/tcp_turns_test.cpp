@@ -99,7 +99,7 @@ TEST(TcpTurns, RanksOfACoreTakeTurns) {
   EXPECT_GE(run(schedule_of("naive", 2), seconds, {.cores = 1})[TcpCost::kSwitch], 1);
 }
 
-/// Two ranks stay awake on cores of their own; of four on two cores those sleep that wait for the other core.
+/// Ranks stay awake on cores of their own; of four on two cores those sleep that wait for the other core.
 TEST(TcpTurns, AMessageWakesWhoSharesAnotherCore) {
   const TcpCosts seconds = by_hand(1e-6, 0);
   const Schedule star = schedule_of("star", 4);
