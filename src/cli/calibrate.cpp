@@ -3,6 +3,7 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/numbers.h"
+#include "cli/schedule_argument.h"
 #include "planner/calibration/in_force.h"
 #include "report/writable.h"
 #include "topology/cpus.h"
