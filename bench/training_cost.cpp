@@ -260,7 +260,14 @@ int main(int argc, char** argv) {
   app.add_option("--mode", options.mode, "Which copies to train")
       ->check(CLI::IsMember({"both", "alone", "wrapped", "stages"}));
   app.add_flag("--communication", options.communication, "Also time the buckets' all-reduces by themselves");
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& help) {
+    return app.exit(help);
+  } catch (const CLI::ParseError& error) {
+    std::cerr << "training_cost: " << error.what() << "." << std::endl;
+    return 2;  // as `lockstep` for wrong usage; CLI11's own number says which of its errors it was
+  }
   const auto world = lockstep::World::from_env();
   at::set_num_threads(1);
   const nlohmann::json result = Measurement(world, options).run();

@@ -126,12 +126,13 @@ struct LearningRate {
   double minimum = 0;
   std::int64_t warmup = 0;  ///< iterations, of which the first has peak / (warmup + 1)
   Decay decay = Decay::kNone;
-  std::int64_t end = 0;                    ///< cosine, polynomial: iterations until the decay is done, warm-up included
+  /// Cosine, polynomial: iterations until the decay is done, warm-up included; at least 1.
+  std::int64_t end = 0;
   double power = 1;                        ///< polynomial
   std::vector<std::int64_t> milestones{};  ///< step: the iterations after which the rate falls, ascending
   double factor = 0.1;                     ///< step
 
-  /// For iteration 1, 2, ...
+  /// For iteration 1, 2, ... Throws Error (kInvalidArgument) for a decay that needs an `end` and has none.
   double at(std::int64_t iteration) const;
 };
 
@@ -142,7 +143,7 @@ void set_learning_rate(torch::optim::Optimizer& optimizer, double rate);
 /// proportion (Goyal et al.: Accurate, Large Minibatch SGD, arXiv:1706.02677; for SGD, with a warm-up) ...
 double scaled_linearly(double rate, std::int64_t base_batch, std::int64_t global_batch);
 /// ... or to the square root of it, which keeps the variance of an update (Krizhevsky, arXiv:1404.5997; for Adam and
-/// LAMB).
+/// LAMB). Both throw Error (kInvalidArgument) for a batch of less than one sample.
 double scaled_by_square_root(double rate, std::int64_t base_batch, std::int64_t global_batch);
 
 /// Large batches from small ones: how many of the loader's global batches an update is made of, growing linearly from

@@ -12,9 +12,12 @@ namespace lockstep {
 /// longest of them. Targets with a dimension (a label a token) are padded likewise with `target_value`, which is the
 /// label that torch's cross entropy ignores; scalar ones are stacked.
 ///
-///   auto loader = lockstep::make_loader(dataset.map(lockstep::Pad()), world, {.global_batch = 64, .lengths =
-///   lengths}); for (auto& batch : loader->epoch()) { ... net->forward(batch.data,
-///   lockstep::padding_mask(batch.lengths)) ... }
+///   auto loader = lockstep::make_loader(dataset.map(lockstep::Pad()), world,
+///                                       {.global_batch = 64, .lengths = lengths});
+///   for (auto& batch : loader->epoch()) {
+///     auto output = net->forward(batch.data, lockstep::padding_mask(batch.lengths));
+///     ...
+///   }
 class Pad
     : public torch::data::transforms::BatchTransform<std::vector<torch::data::Example<>>, torch::data::Example<>> {
  public:
@@ -27,8 +30,9 @@ class Pad
   double target_value_;
 };
 
-/// Of shape [samples, longest], true where there is padding: what torch::nn::MultiheadAttention takes as its
-/// key_padding_mask. `lengths` are those of a Batch.
+/// Of type bool and shape [samples, longest], true where there is padding: what torch::nn::MultiheadAttention takes as
+/// its key_padding_mask. `lengths` are those of a Batch: of an integer type and shape [samples], one or more of them.
+/// Throws Error (kInvalidArgument) for others, and for none, which is what a loader gives that was not told `lengths`.
 torch::Tensor padding_mask(const torch::Tensor& lengths);
 
 }  // namespace lockstep

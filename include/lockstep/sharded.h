@@ -105,8 +105,8 @@ struct ParameterPiece {
 ///
 ///   struct Net : torch::nn::Module {
 ///     explicit Net(lockstep::Sharded& shard) {
-///       for (int i = 0; i < 12; ++i) layers->push_back(shard.wrap(Layer(options)));   // its whole values exist here
-///       only
+///       for (int i = 0; i < 12; ++i)
+///         layers->push_back(shard.wrap(Layer(options)));  // its whole values exist here only
 ///       ...
 ///   lockstep::Sharded shard(world, {.stage = 3});
 ///   Net net(shard);

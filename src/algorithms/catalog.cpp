@@ -123,7 +123,7 @@ std::vector<Algorithm> of_changing_partners() {
        "partners at distance 1, 2, 4 exchange all they have; log2 n steps",
        {kAllReduce, kAllGather, kBarrier},
        algorithm::recursive_doubling,
-       "for small buffers on many ranks, best of all on a power of two: the least steps, in each of which the whole "
+       "for small buffers on many ranks, best of all on a power of two: few steps, in each of which the whole "
        "buffer is sent"},
       {"halving_doubling",
        "Rabenseifner's: halves are exchanged and summed, then doubled; 2 log2 n steps",
@@ -138,7 +138,7 @@ std::vector<Algorithm> of_changing_partners() {
        "for middle buffers on a power of two of hosts in racks that share uplinks: as halving_doubling, with less that "
        "crosses them at a time"},
       {"circulant",
-       "Traeff's: least steps and least bytes for any n; 2 ceil(log2 n) steps",
+       "Traeff's: the least bytes, in few steps for any n; 2 ceil(log2 n) steps",
        {kAllReduce, kReduceScatter, kAllGather, kBroadcast, kBarrier},
        algorithm::circulant,
        "on a flat network of any number of ranks: as few steps as a tree and as few bytes as a ring"},
@@ -166,15 +166,22 @@ bool Algorithm::supports(Collective collective) const {
   return std::find(collectives.begin(), collectives.end(), collective) != collectives.end();
 }
 
+void Algorithm::require_support(Collective collective) const {
+  if (supports(collective)) return;
+  std::vector<std::string_view> done;
+  for (const Collective one : collectives) done.push_back(to_string(one));
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("The algorithm '{}' does no {}, but {}; these do: {}.", name, to_string(collective),
+                          fmt::join(done, ", "), fmt::join(algorithms_for(collective), ", ")));
+}
+
 Schedule Algorithm::build(const ScheduleRequest& request) const {
   if (!request.hosts.empty() && request.hosts.size() != static_cast<std::size_t>(request.ranks)) {
     throw Error(ErrorCode::kInvalidArgument, fmt::format("The hosts of {} ranks are given, of {} that there are.",
                                                          request.hosts.size(), request.ranks));
   }
-  if (supports(request.collective)) return write(request);
-  throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("The algorithm '{}' does no {}; these do: {}.", name, to_string(request.collective),
-                          fmt::join(algorithms_for(request.collective), ", ")));
+  require_support(request.collective);
+  return write(request);
 }
 
 std::vector<std::string_view> algorithms_for(Collective collective) {

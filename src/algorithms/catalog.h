@@ -34,8 +34,10 @@ struct Algorithm {
   std::string use;  ///< when to choose it: completes "Use it ...", as the guide does
 
   bool supports(Collective collective) const;
-  /// Throws Error (kInvalidArgument) if the algorithm does not do this collective, naming those that do, if there is no
-  /// such rank or root, or if there are not as many hosts as ranks.
+  /// Throws Error (kInvalidArgument) if it does not do this collective, naming what it does and those that do.
+  void require_support(Collective collective) const;
+  /// Throws as require_support(), and Error (kInvalidArgument) if there is no such rank or root, or if there are not as
+  /// many hosts as ranks.
   Schedule build(const ScheduleRequest& request) const;
 };
 

@@ -4,9 +4,9 @@ namespace lockstep::algorithm {
 
 /// Recursive halving, then doubling (Rabenseifner's algorithm): partners at distance 1, 2, 4, ... exchange halves of
 /// what is left to sum, until each has 1 / n of the buffer summed; then the distances shrink and the finished parts
-/// double. 2 log2 n steps and 2 (n - 1) / n of the buffer sent, both the least possible, for powers of two; else the
-/// ranks beyond hand their buffers in first and get the result last. The nearest are paired first, as in a binary tree,
-/// so the sums of a power of two are canonical.
+/// double. For powers of two 2 (n - 1) / n of the buffer sent, the least there is, in 2 log2 n steps; else the ranks
+/// beyond hand their buffers in first and get the result last. The nearest are paired first, as in a binary tree, so
+/// the sums of a power of two are canonical.
 ///
 /// Source: Rabenseifner, "Optimization of Collective Reduction Operations", ICCS 2004, LNCS 3036.
 // Cost, of powers of two and of others:

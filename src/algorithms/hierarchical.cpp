@@ -158,8 +158,8 @@ class Levels {
 /// host, with 1 / L of the buffer a rank, of L on a host, if the local algorithm leaves 1 / L of the buffer with each.
 /// Hosts need not have as many ranks as each other, nor neighbours in rank.
 ///
-/// Source: Jia et al., "Highly Scalable Deep Learning Training System with Mixed-Precision: Training ImageNet in Four
-/// Minutes", arXiv:1807.11205, 2018 (hierarchical all-reduce); here for any two algorithms.
+/// Source: Cho, Finkler, Kung, Hunter, "BlueConnect: Decomposing All-Reduce for Deep Learning on Heterogeneous Network
+/// Hierarchy", SysML 2019 (reduce-scatter within, all-reduce between, all-gather within); here for any two algorithms.
 // Cost: that of LOCAL within a host of L ranks, on its links, plus that of GLOBAL between the hosts for bytes / L.
 Schedule hierarchical(const ScheduleRequest& request, const Algorithm& local, const Algorithm& global) {
   const std::string name = fmt::format("hierarchical:{},{}", local.name, global.name);

@@ -31,7 +31,7 @@ void all_gather(ScheduleBuilder& s, int ranks) {
 }  // namespace
 
 /// Recursive doubling: partners at distance 1, 2, 4, ... exchange what they have and both sum it, so that after
-/// log2 n steps everybody has the sum of all: the fewest steps there can be, in each of which the whole buffer moves.
+/// log2 n steps everybody has the sum of all: the fewest with one partner a step, each of which moves the whole buffer.
 /// For other than powers of two, the ranks beyond hand their buffers in first and get the result last: two steps more.
 /// In an all_gather the chunks at hand double instead.
 ///

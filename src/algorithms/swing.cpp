@@ -4,7 +4,7 @@ namespace lockstep::algorithm {
 
 /// Swing: recursive halving, then doubling, with partners at distance 1, -1, 3, -5, 11, ... around a ring of the ranks,
 /// even ranks one way and odd ones the other. The steps and bytes are those of halving_doubling, but the way is
-/// shorter: at most a third of the ring instead of half, so that less of the sum meets on a link that several ranks
+/// shorter: about a third of the ring instead of half, so that less of the sum meets on a link that several ranks
 /// share. Ranks beyond a power of two stand behind a neighbour, as in halving_doubling.
 ///
 /// Source: De Sensi, Bonato, Saam, Hoefler, "Swing: Short-cutting Rings for Higher Bandwidth Allreduce", NSDI 2024.

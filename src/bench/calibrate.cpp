@@ -32,9 +32,13 @@ std::vector<std::size_t> sizes_from(std::size_t first, std::size_t factor) {
 }
 
 /// Predictions are made from these; those that are held back lie between two of them, as most buffers do.
-std::vector<std::size_t> known_sizes() {
+std::vector<std::size_t> known_sizes(Medium medium) {
   std::vector<std::size_t> sizes = sizes_from(256, 2);
   sizes.insert(sizes.begin(), {4, 64});
+  if (medium != Medium::kSharedMemory) return sizes;
+  // Where the buffers of all ranks grow out of a shared cache, times go up in leaps.
+  for (std::size_t bytes = std::size_t{2} << 20; bytes <= std::size_t{16} << 20; bytes *= 2)
+    sizes.insert(sizes.end(), {bytes / 4 * 5, bytes / 4 * 7});
   return sizes;
 }
 std::vector<std::size_t> held_back_sizes() { return sizes_from(3 << 7, 4); }
@@ -109,7 +113,7 @@ std::vector<Sample> measure(const CalibrationPlan& plan, Sampling sampling, std:
 Measured measure_all(const CalibrationPlan& plan, const Sampling& sampling, int most) {
   const Numbers numbers(most);
   const std::vector<std::size_t> held_back = held_back_sizes();
-  std::vector<std::size_t> sizes = known_sizes();
+  std::vector<std::size_t> sizes = known_sizes(sampling.medium);
   append(sizes, held_back);
   std::sort(sizes.begin(), sizes.end());
   std::vector<Point> points;

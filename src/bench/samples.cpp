@@ -5,6 +5,7 @@
 #include "bench/crossing_probe.h"
 #include "bench/group_subject.h"
 #include "bench/memory.h"
+#include "bench/readings.h"
 #include "bench/rounds.h"
 #include "bench/statistics.h"
 #include "bench/workload.h"
@@ -16,7 +17,6 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <functional>
 #include <map>
@@ -106,41 +106,14 @@ Round agreed_round(const World& world, GroupSubject& subject, Zeros& zeros, doub
   return {.iterations = static_cast<std::size_t>(std::clamp(wanted, kFewest, kMost)), .batch = batch};
 }
 
-/// Whether there are enough of them, and those with even numbers and with odd ones tell the same time of a point.
-bool agree(const std::vector<double>& seconds) {
-  constexpr double kSame = 1.05;
-  constexpr std::size_t kFewest = 3;
-  if (seconds.size() < kFewest) return false;
-  std::array<std::vector<double>, 2> halves;
-  for (std::size_t round = 0; round < seconds.size(); ++round) halves[round % 2].push_back(seconds[round]);
-  const double even = median(halves[0]);
-  const double odd = median(halves[1]);
-  return std::max(even, odd) <= kSame * std::min(even, odd);
-}
-
 /// A point while it is measured.
 struct Measuring {
   explicit Measuring(const Point& of) : point(of) {}
 
-  struct Parts {
-    std::vector<double> alike;
-    std::vector<double> others;
-  };
-  /// The rounds in which cores were about so far from each other, and the others.
-  Parts parted_by(double distance) const {
-    constexpr double kAlike = 1.5;
-    Parts parts;
-    for (std::size_t round = 0; round < seconds.size(); ++round) {
-      const auto [less, more] = std::minmax(distance, distances[round]);
-      (more <= kAlike * less ? parts.alike : parts.others).push_back(seconds[round]);
-    }
-    return parts;
-  }
-
-  Point point;                    ///< the first of those that it stands for
-  Round agreed;                   ///< as soon as there are seconds
-  std::vector<double> seconds;    ///< by round
-  std::vector<double> distances;  ///< of cores from each other, by round
+  Point point;   ///< the first of those that it stands for
+  Round agreed;  ///< as soon as there are readings
+  std::vector<Reading> readings;
+  Finding finding;
 };
 
 /// All that is to be measured, by what tells points apart. Those whose schedules differ in their names alone are one.
@@ -168,8 +141,14 @@ std::vector<Point> points_of(const std::vector<Measuring*>& all) {
   return points;
 }
 
+/// Rounds, counted from 0, and how long each takes for a point.
+struct Turn {
+  int round = 0;
+  double seconds = 0;
+};
+
 /// A round on one rank of a job; what it finds is the same on all ranks, of which the first writes it down.
-void measure_on(World& world, double seconds_a_round, CrossingProbe& probe, const std::vector<Measuring*>& all) {
+void measure_on(World& world, const Turn& turn, CrossingProbe& probe, const std::vector<Measuring*>& all) {
   bind_thread(world.rank(), world.size());
   const bool is_first = world.rank() == 0;
   const bool probes = is_first || world.rank() + 1 == world.size();
@@ -179,24 +158,38 @@ void measure_on(World& world, double seconds_a_round, CrossingProbe& probe, cons
     GroupSubject subject(world, point.collective, ReduceOp::kSum, point.algorithm, Reduction::kFast);
     Zeros zeros(room.of(point.memory), shape_of(point, world));
     (void)median_of_slowest(world, subject, zeros, {});  // plans are made
-    const Round round = one->seconds.empty() ? agreed_round(world, subject, zeros, seconds_a_round) : one->agreed;
+    const Round round = one->readings.empty() ? agreed_round(world, subject, zeros, turn.seconds) : one->agreed;
     const double seconds = median_of_slowest(world, subject, zeros, round);
     const double distance = probes ? probe.measure(is_first) : 0;
     if (!is_first) continue;  // after a reduction of all: nobody reads it any more
     one->agreed = round;
-    one->seconds.push_back(seconds);
-    one->distances.push_back(distance);
+    one->readings.push_back({turn.round, seconds, distance});
   }
 }
 
 double usual_distance(const AllMeasuring& measured) {
   std::vector<double> distances;
-  for (const auto& [key, one] : measured) distances.insert(distances.end(), one.distances.begin(), one.distances.end());
+  for (const auto& [key, one] : measured) {
+    for (const Reading& reading : one.readings) distances.push_back(reading.distance);
+  }
   return median(distances);
 }
 
+/// What is made of all that was read; points of one size were measured beside each other.
+void find(AllMeasuring& measured, double distance) {
+  std::map<std::size_t, std::vector<Measuring*>> by_size;
+  for (auto& [key, one] : measured) by_size[one.point.bytes].push_back(&one);
+  for (const auto& [bytes, all] : by_size) {
+    std::vector<std::vector<Reading>> readings;
+    readings.reserve(all.size());
+    for (const Measuring* one : all) readings.push_back(one->readings);
+    const std::vector<Finding> findings = findings_of(readings, distance);
+    for (std::size_t i = 0; i < all.size(); ++i) all[i]->finding = findings[i];
+  }
+}
+
 /// One round over those that are wanted.
-void measure_round(const Sampling& sampling, AllMeasuring& measured,
+void measure_round(Medium medium, const Turn& turn, AllMeasuring& measured,
                    const std::function<bool(const Measuring&)>& is_wanted) {
   MeasuringRound round;
   for (auto& [key, one] : measured) {
@@ -205,15 +198,19 @@ void measure_round(const Sampling& sampling, AllMeasuring& measured,
   for (const auto& [bytes, by_ranks] : round) {
     for (const auto& one : by_ranks) {
       CrossingProbe probe;
-      const auto measure = [&](World& world) { measure_on(world, sampling.seconds_a_round, probe, one.second); };
-      detail::run_threads_uncalibrated(one.first, sampling.medium, measure);
+      const auto measure = [&](World& world) { measure_on(world, turn, probe, one.second); };
+      detail::run_threads_uncalibrated(one.first, medium, measure);
     }
   }
 }
 
-/// All rounds; gives how far cores were from each other in most of them.
-double measure_all_rounds(const Sampling& sampling, AllMeasuring& measured) {
+void measure_all_rounds(const Sampling& sampling, AllMeasuring& measured) {
   int rounds = 0;
+  Turn turn{.seconds = sampling.seconds_a_round};
+  const auto measure = [&](const std::function<bool(const Measuring&)>& is_wanted) {
+    measure_round(sampling.medium, turn, measured, is_wanted);
+    ++turn.round;
+  };
   const auto begin_round = [&] {
     if (sampling.begins_round) sampling.begins_round(rounds);
     ++rounds;
@@ -221,21 +218,19 @@ double measure_all_rounds(const Sampling& sampling, AllMeasuring& measured) {
   while (rounds < sampling.rounds) {
     begin_round();
     for (int pass = 1; pass < sampling.passes_of_small; ++pass)
-      measure_round(sampling, measured, [](const Measuring& one) { return one.point.bytes <= kSmallBytes; });
-    measure_round(sampling, measured, [](const Measuring&) { return true; });
+      measure([](const Measuring& one) { return one.point.bytes <= kSmallBytes; });
+    measure([](const Measuring&) { return true; });
   }
   const double distance = usual_distance(measured);
-  const auto is_unclear = [&](const Measuring& one) { return !agree(one.parted_by(distance).alike); };
+  find(measured, distance);
+  const auto is_unclear = [](const Measuring& one) { return !one.finding.is_clear; };
   while (rounds < sampling.rounds + sampling.more_rounds &&
          std::any_of(measured.begin(), measured.end(), [&](const auto& one) { return is_unclear(one.second); })) {
     begin_round();
-    measure_round(sampling, measured, is_unclear);
+    measure(is_unclear);
+    find(measured, distance);
   }
-  return distance;
 }
-
-/// The median; 0 of none.
-double usual(const std::vector<double>& seconds) { return seconds.empty() ? 0 : median(seconds); }
 
 }  // namespace
 
@@ -265,7 +260,7 @@ std::vector<Sample> take_samples(const Sampling& sampling, const std::vector<Poi
   const std::vector<Point> stand_ins = stand_ins_for(points);
   AllMeasuring measured;
   for (const Point& point : stand_ins) measured.try_emplace(key_of(point), point);
-  const double distance = measure_all_rounds(sampling, measured);
+  measure_all_rounds(sampling, measured);
   std::vector<Sample> samples;
   std::map<std::tuple<Collective, std::string, int>, std::shared_ptr<const HostJob>> jobs;
   for (std::size_t i = 0; i < points.size(); ++i) {
@@ -276,14 +271,13 @@ std::vector<Sample> take_samples(const Sampling& sampling, const std::vector<Poi
       job = std::make_shared<HostJob>(
           find_algorithm(point.algorithm).build({.collective = point.collective, .ranks = point.ranks}));
     }
-    const auto [alike, others] = one.parted_by(distance);
     samples.push_back({.collective = point.collective,
                        .algorithm = point.algorithm,
                        .ranks = point.ranks,
                        .bytes = static_cast<double>(point.bytes),
                        .memory = point.memory,
-                       .seconds = usual(alike.empty() ? one.seconds : alike),
-                       .other_state_s = usual(others),
+                       .seconds = one.finding.seconds,
+                       .other_state_s = one.finding.other_state_s,
                        .job = job});
   }
   return samples;

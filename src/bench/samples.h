@@ -39,10 +39,9 @@ struct Sampling {
 /// Measures points on threads, each bound to a core as the launcher binds processes, that share memory or talk over
 /// loopback as processes do; schedules that differ in their names alone once. Operations follow each other in batches,
 /// as in `lockstep bench`; an iteration's time is the slowest rank's, a round's the median of its iterations, a point's
-/// the median of the rounds: what other programs add comes and goes within seconds. All that is measured of one size
-/// follows each other, so that what comes and goes is no difference between algorithms and numbers of ranks. Rounds
-/// count in which cores were as far from each other (CrossingProbe) as in most of them; where those are few, or every
-/// second one says something else than the others, more follow.
+/// what its rounds are found to say (readings.h): what other programs add comes and goes within seconds. All that is
+/// measured of one size follows each other, so that what comes and goes is no difference between algorithms and numbers
+/// of ranks. Where too few rounds say the same of a point, more follow.
 std::vector<Sample> take_samples(const Sampling& sampling, const std::vector<Point>& points);
 
 /// Binds this thread as the launcher binds the processes of a job.

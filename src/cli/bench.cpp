@@ -88,10 +88,10 @@ ReduceOp parse_operator(const BenchOptions& typed, Collective collective) {
                     {ReduceOp::kSum, ReduceOp::kMean, ReduceOp::kMin, ReduceOp::kMax, ReduceOp::kProduct});
 }
 
-std::string parse_algorithm(const BenchOptions& typed) {
+std::string parse_algorithm(const BenchOptions& typed, Collective collective) {
   if (typed.algorithm.empty()) return typed.schedule.empty() ? "auto" : "";
   const bool is_word = typed.algorithm == "auto" || typed.algorithm == "all" || typed.algorithm == kVendor;
-  if (!is_word) (void)find_algorithm(typed.algorithm);
+  if (!is_word) find_algorithm(typed.algorithm).require_support(collective);
   return typed.algorithm;
 }
 
@@ -104,8 +104,10 @@ struct FromFile {
 /// It must be one for the collective, at rank 0 where it has a root, and proved.
 FromFile read_schedule(const std::string& file, Collective collective) {
   if (file.empty()) return {};
-  if (!std::filesystem::exists(file)) refuse(fmt::format("--schedule: there is no file '{}'.", file));
-  if (!std::filesystem::is_regular_file(file)) refuse(fmt::format("--schedule: '{}' is not a file.", file));
+  std::error_code ignored;  // what cannot be looked at is no file either
+  const auto status = std::filesystem::status(file, ignored);
+  if (!std::filesystem::exists(status)) refuse(fmt::format("--schedule: there is no file '{}'.", file));
+  if (!std::filesystem::is_regular_file(status)) refuse(fmt::format("--schedule: '{}' is not a file.", file));
   std::string text = read_file(file, kMostTextBytes + 1);
   const Schedule schedule = parse_schedule(text, file);
   if (schedule.collective != collective) {
@@ -157,7 +159,7 @@ Wanted parse(const BenchOptions& typed) {
   options.factor = parse_factor(typed.factor);
   options.cold = typed.cold;
   options.min_time = parse_duration(typed.min_time);
-  options.algorithm = parse_algorithm(typed);
+  options.algorithm = parse_algorithm(typed, options.collective);
   FromFile schedule = read_schedule(typed.schedule, options.collective);
   const int ranks = parse_wanted_ranks(typed, schedule);
   options.schedule = std::move(schedule.text);

@@ -46,6 +46,11 @@ std::string info() {
   }
   fmt::format_to(out, "  {:<19} {}\n", "hierarchical:A,B",
                  "any two of these that do an all_reduce: A within hosts, B between");
+  if (const auto one = environment(kAlgorithmVariable); one && one != "auto") {
+    if (one != kVendor) (void)find_algorithm(*one);
+    fmt::format_to(out, "\n{}: '{}' runs in place of what follows, in the collectives that it does\n",
+                   kAlgorithmVariable, *one);
+  }
   const int ranks = std::max(2, available_cpus().cores);
   for (const auto& [medium, name] : {std::pair(Medium::kSharedMemory, "shm"), std::pair(Medium::kTcp, "tcp")}) {
     const auto [selection, source] = selection_in_force(ranks, medium);

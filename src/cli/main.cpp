@@ -2,11 +2,13 @@
 #include "cli/command.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <lockstep/error.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,22 +34,32 @@ std::vector<std::string> option_names(const CLI::App& command) {
   return names;
 }
 
+/// That a command which takes one of several was given none, or another word; empty where that is not what is wrong.
+/// `words`: what was typed after it.
+std::string missing_command(const CLI::App& command, std::span<const std::string> words) {
+  if (command.get_require_subcommand_min() == 0 || (!words.empty() && words.front().starts_with("-"))) return {};
+  std::vector<std::string> names;
+  for (const CLI::App* one : command.get_subcommands(nullptr)) names.push_back(one->get_name());
+  if (!words.empty())
+    return fmt::format("There is no command '{}'. {}", words.front(), nearest_of(words.front(), names));
+  return fmt::format("`{}` takes one of: {}.", command.get_display_name(), fmt::join(names, ", "));
+}
+
 /// What is wrong, in one sentence, with the nearest right word where a word is wrong. CLI11 says the rest.
 std::string explain(const Program& program, const CLI::ParseError& error, const std::vector<std::string>& words) {
-  const auto chosen = program.app.get_subcommands();
-  if (chosen.empty() && !words.empty() && words.front()[0] != '-') {
-    std::vector<std::string> names;
-    for (const CLI::App* command : program.app.get_subcommands(nullptr)) names.push_back(command->get_name());
-    return fmt::format("There is no command '{}'. {}", words.front(), nearest_of(words.front(), names));
-  }
-  const CLI::App& command = chosen.empty() ? program.app : *chosen.front();
-  const std::vector<std::string> names = option_names(command);
+  const CLI::App* command = &program.app;
+  std::size_t depth = 0;
+  for (auto chosen = command->get_subcommands(); !chosen.empty(); chosen = command->get_subcommands(), ++depth)
+    command = chosen.front();
+  const std::string missing = missing_command(*command, std::span(words).subspan(std::min(depth, words.size())));
+  if (!missing.empty()) return missing;
+  const std::vector<std::string> names = option_names(*command);
   for (const std::string& word : words) {
     const std::string name = word.substr(0, word.find('='));
     const bool is_known = std::find(names.begin(), names.end(), name) != names.end();
-    const bool may_be_unknown = chosen.empty() || dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
+    const bool may_be_unknown = depth == 0 || dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
     if (!may_be_unknown || is_known || !name.starts_with("--")) continue;
-    return fmt::format("`{}` has no option {}. {}", command.get_display_name(), name, nearest_of(name, names));
+    return fmt::format("`{}` has no option {}. {}", command->get_display_name(), name, nearest_of(name, names));
   }
   const std::string text = error.what();
   return text.empty() || text.back() == '.' ? text : text + ".";
@@ -60,6 +72,19 @@ int usage_error(const Program& program, const CLI::ParseError& error) {
     fmt::print(stderr, "lockstep: {}\n", explain(program, error, program.words));
   }
   return kUsageError;
+}
+
+/// An empty value is a variable of the shell that is not set, not an option that was left out.
+void refuse_empty_values(CLI::App& app) {
+  const auto is_given = [](const std::string& value) -> std::string {
+    return value.empty() ? "it was given an empty value; give it another, or leave it out" : "";
+  };
+  for (CLI::App* command : app.get_subcommands(nullptr)) {
+    for (CLI::Option* option : command->get_options()) {
+      if (option->nonpositional() && option->get_items_expected_min() > 0) option->check(is_given);
+    }
+    refuse_empty_values(*command);
+  }
 }
 
 }  // namespace
@@ -78,6 +103,7 @@ int main(int argc, char** argv) {
   add_calibrate(program);
   add_info(program);
   add_bench(program);
+  refuse_empty_values(program.app);
   try {
     program.app.parse(argc, argv);
   } catch (const CLI::Success& help) {

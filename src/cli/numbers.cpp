@@ -19,7 +19,8 @@ std::optional<int> parse_between(const std::string& text, int least, int most) {
 
 int parse_ranks(const std::string& text) {
   if (const auto ranks = parse_between(text, 1, std::numeric_limits<int>::max())) return *ranks;
-  refuse(fmt::format("-n takes a number of ranks, a whole number from 1 up; '{}' is not one.", text));
+  refuse(fmt::format("-n takes a number of ranks, a whole number from 1 to {}; '{}' is not one.",
+                     std::numeric_limits<int>::max(), text));
 }
 
 int parse_local_size(const std::string& text, int most) {

@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/numbers.h"
 #include "cli/schedule_argument.h"
+#include "planner/calibration/in_force.h"
 #include "planner/pricing/price_plot.h"
 #include "planner/pricing/price_report.h"
 #include "schedule/proof.h"
@@ -13,8 +14,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <system_error>
 #include <utility>
 
 namespace lockstep::cli {
@@ -50,15 +53,14 @@ PricedNetwork calibrated_network(const std::string& transport) {
   if (transport != "shm" && transport != "tcp") {
     refuse(fmt::format("There is no calibration of '{}'. {}", transport, suggestion(transport, {"shm", "tcp"})));
   }
-  auto stored = stored_calibration(this_machine());
-  if (!stored) {
-    refuse(
-        "--calibrated prices by what was measured on this machine, and nothing is stored; measure it with: lockstep "
-        "calibrate");
+  JobCalibration stored = job_calibration();
+  if (!stored.calibration) {
+    refuse("--calibrated prices by what was measured on this machine, and " +
+           (stored.fault.empty() ? "nothing is stored; measure it with: lockstep calibrate" : stored.fault));
   }
   return {.flat = {},
           .description = {},
-          .calibration = std::make_shared<const Calibration>(*std::move(stored)),
+          .calibration = std::move(stored.calibration),
           .medium = transport == "tcp" ? Medium::kTcp : Medium::kSharedMemory};
 }
 
@@ -83,7 +85,8 @@ PricedNetwork network_of(const PriceOptions& options) {
   if (is_flat || !options.local_size.empty()) {
     refuse("--topology FILE describes the network; leave out --alpha, --bandwidth, --gamma and --local-size.");
   }
-  if (!std::filesystem::is_regular_file(options.topology)) {
+  std::error_code ignored;  // what cannot be looked at is no file either
+  if (!std::filesystem::is_regular_file(options.topology, ignored)) {
     refuse(fmt::format("There is no file '{}' with a topology.", options.topology));
   }
   return {.flat = {}, .description = parse_network(read_file(options.topology), options.topology)};
@@ -130,13 +133,16 @@ PriceRequest request_of(const PriceOptions& options, const PricedNetwork& networ
 std::vector<std::string> chosen_algorithms(const std::vector<std::string>& what, const PriceRequest& request,
                                            const PricedNetwork& network) {
   std::vector<std::string> names;
+  const auto add = [&names](std::string name) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
+  };
   for (const std::string& word : what) {
     if (word == "all") {
       for (std::string& name : all_algorithms(request.collective, network.hosts_of(request.ranks))) {
-        names.push_back(std::move(name));
+        add(std::move(name));
       }
     } else {
-      names.emplace_back(find_algorithm(word).name);
+      add(find_algorithm(word).name);
     }
   }
   return names;
@@ -156,7 +162,15 @@ PriceReport report_on_file(const PriceOptions& options) {
     refuse(fmt::format("'{}' is a schedule for {} ranks, not {}; leave out -n.", options.what.front(), schedule.ranks,
                        request.ranks));
   }
-  Price price = price_schedule(in_segments(schedule, options.segments), request.bytes, network);
+  const Schedule whole = in_segments(schedule, options.segments);
+  if (transfers_of(whole) > static_cast<std::int64_t>(request.most_transfers)) {
+    refuse(fmt::format("'{}' in {} has {} transfers, and at most {} are {}.", options.what.front(),
+                       counted(static_cast<std::uint64_t>(request.segments), "segment"),
+                       format_count(static_cast<std::uint64_t>(transfers_of(whole))),
+                       format_count(static_cast<std::uint64_t>(request.most_transfers)),
+                       network.calibration ? "priced by a calibration" : "simulated"));
+  }
+  Price price = price_schedule(whole, request.bytes, network);
   return {request, std::move(network), {std::move(price)}, {}};
 }
 
@@ -219,7 +233,8 @@ void price(const PriceOptions& options) {
   if (!options.over.empty() && options.format != "svg") refuse("--over is for a picture; add --format svg.");
   if (options.links && options.format == "svg") refuse("--links is no part of a picture; leave out one of the two.");
   const std::string& first = options.what.front();
-  const bool is_file = first != "all" && !is_algorithm(first) && std::filesystem::exists(first);
+  std::error_code ignored;  // what cannot be looked at is no file, and no algorithm either
+  const bool is_file = first != "all" && !is_algorithm(first) && std::filesystem::exists(first, ignored);
   if (is_file && options.what.size() > 1) refuse("A schedule from a file is priced alone.");
   require_writable(options.output);
   const PriceReport report = is_file ? report_on_file(options) : report_on_algorithms(options);

@@ -242,6 +242,14 @@ TEST_F(CliPrice, AnswersBadUsageInOneSentence) {
       write("uneven.toml", "[[host]]\nranks = 101\n[[host]]\nranks = 103\n[[host]]\nranks = 107\n", kPlainFile);
   EXPECT_THAT(lockstep_with({"price", "hierarchical:ring,ring", "--bytes", "1MiB", "--topology", uneven}).output,
               HasSubstr("more than 10^18 transfers, too many to simulate"));
+  const std::string loop = folder_ / "loop";
+  std::filesystem::create_symlink(loop, loop);
+  expect_usage_error({"price", loop, "-n", "4", "--bytes", "1"}, "There is no algorithm '" + loop + "'");
+  expect_usage_error({"price", "ring", "--bytes", "1", "--topology", loop}, "no file '" + loop + "' with a topology");
+  const std::string naive = folder_ / "naive";
+  ASSERT_EQ(lockstep_with({"show", "naive", "-n", "16", "--format", "schedule", "-o", naive}).code, 0);
+  expect_usage_error({"price", naive, "--bytes", "1MiB", "--segments", "20000"},
+                     "in 20000 segments has 4,800,000 transfers, and at most 4,000,000 are simulated.");
   const std::string wrong = write("wrong.toml", "[[host]]\nrank = 4\n", kPlainFile);
   expect_usage_error({"price", "ring", "--bytes", "1", "--topology", wrong}, "line 2: there is no key 'rank' here");
 }

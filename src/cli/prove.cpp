@@ -38,13 +38,11 @@ std::string admitted(const Schedule& schedule, const std::vector<int>& hosts) {
 }
 
 std::string report(const Schedule& schedule, const Proof& proof, const std::vector<int>& hosts) {
-  std::size_t transfers = 0;
-  for (const Step& step : schedule.steps) transfers += step.size();
   std::string text =
       fmt::format("Proved: {} for {} on {}: {}, {}, {}.\n", schedule.name, to_string(schedule.collective),
                   counted(static_cast<std::size_t>(schedule.ranks), "rank"),
                   counted(static_cast<std::size_t>(schedule.chunks), "chunk"), counted(schedule.steps.size(), "step"),
-                  counted(transfers, "transfer"));
+                  counted(static_cast<std::uint64_t>(transfers_of(schedule)), "transfer"));
   if (!proof.orders.empty()) text += "Order of summation, the same on every rank:\n";
   for (const SumOrder& order : proof.orders) {
     text += fmt::format("  chunk{} {}: {}\n", order.chunks.size() == 1 ? "" : "s", fmt::join(order.chunks, ", "),

@@ -53,6 +53,7 @@ int parse_root(const std::string& text, int ranks) {
 }  // namespace
 
 void ScheduleArgument::add_to(CLI::App& command) {
+  command_ = command.get_name();
   command.add_option("schedule", what_, "An algorithm (`lockstep info` lists them) or a file with a schedule")
       ->type_name("ALGORITHM|FILE");
   command.add_option("-n,--ranks", ranks_, "Ranks of the schedule (a file says its own)")->type_name("N");
@@ -82,13 +83,14 @@ std::vector<int> ScheduleArgument::hosts(int ranks) const {
 }
 
 Schedule ScheduleArgument::load() const {
-  if (what_.empty()) refuse("An algorithm or a file with a schedule is needed, as in: lockstep show ring -n 4");
+  if (what_.empty())
+    refuse(fmt::format("An algorithm or a file with a schedule is needed, as in: lockstep {} ring -n 4", command_));
   return in_segments(is_algorithm(what_) ? build() : load_file(), segments_);
 }
 
 Schedule ScheduleArgument::build() const {
   if (ranks_.empty()) {
-    refuse(fmt::format("The algorithm '{0}' needs a number of ranks, as in: lockstep show {0} -n 4", what_));
+    refuse(fmt::format("The algorithm '{0}' needs a number of ranks, as in: lockstep {1} {0} -n 4", what_, command_));
   }
   ScheduleRequest request{.ranks = parse_ranks(ranks_)};
   if (request.ranks > kMostRanks) {
@@ -105,8 +107,8 @@ Schedule ScheduleArgument::build() const {
   request.hosts = hosts(request.ranks);
   const Algorithm algorithm = find_algorithm(what_);
   if (algorithm.name.find(':') != std::string::npos && request.hosts.empty()) {
-    refuse(fmt::format("'{}' needs to know which ranks share a host, as in: lockstep show {} -n 8 --local-size 4",
-                       what_, what_));
+    refuse(fmt::format("'{0}' needs to know which ranks share a host, as in: lockstep {1} {0} -n 8 --local-size 4",
+                       what_, command_));
   }
   return algorithm.build(request);
 }
@@ -118,9 +120,7 @@ int parse_segments(const std::string& text) {
 
 Schedule in_segments(const Schedule& schedule, const std::string& segments) {
   const int number = parse_segments(segments);
-  std::int64_t transfers = 0;
-  for (const Step& step : schedule.steps) transfers += static_cast<std::int64_t>(step.size());
-  if (transfers * number > kMostTransfers) {
+  if (transfers_of(schedule) * number > kMostTransfers) {
     refuse(
         fmt::format("--segments {}: more than {} transfers are neither shown nor proved.", segments, kMostTransfers));
   }

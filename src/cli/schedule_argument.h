@@ -28,6 +28,7 @@ class ScheduleArgument {
   Schedule load_file() const;
   Schedule build() const;
 
+  std::string command_;  ///< to which it was added
   std::string what_;
   std::string ranks_;
   std::string collective_;

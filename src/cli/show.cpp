@@ -40,6 +40,7 @@ void add_show(Program& program) {
                       "text (default), svg (a picture), json, or schedule: the form that `show` and `prove` read");
   command->add_option("-o,--output", options->output, "Write to a file instead")->type_name("FILE");
   command->callback([&program, options] {
+    require_writable(options->output);
     const Schedule schedule = options->schedule.load();
     write_output(options->output, drawn(schedule, options->format));
     // A schedule that would not run is drawn all the same, so that one sees why.

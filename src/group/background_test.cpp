@@ -7,6 +7,7 @@
 #include <array>
 #include <chrono>
 #include <future>
+#include <thread>
 #include <vector>
 
 namespace lockstep {
@@ -51,6 +52,40 @@ TEST(Background, AnOperationIsCompletedThoughItsCallerComputes) {
         EXPECT_TRUE(sum.done());
         EXPECT_TRUE(world.progress());
       });
+}
+
+/// What rank 0 asks about and completes so is followed by an operation that waits for another peer. More than once,
+/// since the thread may happen to be awake.
+TEST(Background, TheNextOperationMovesOnThoughItsCallerOnlyAskedAboutTheOneBefore) {
+  constexpr std::size_t kFew = std::size_t{4} << 20;
+  for (int round = 0; round < 6; ++round) {
+    std::promise<void> asked;
+    std::promise<void> got;
+    const std::shared_future<void> has_asked = asked.get_future().share();
+    const std::shared_future<void> has_got = got.get_future().share();
+    const OperationOptions ring{.algorithm = "ring", .timeout = seconds(60), .in_background = true};
+    const OperationOptions tree{.algorithm = "tree", .timeout = seconds(60), .in_background = true};
+    detail::run_threads_over_tcp(3, [&](World& world) {
+      std::vector<float> summed(kFew, 1);
+      std::vector<float> spread(kMany, static_cast<float>(world.rank()));
+      Pending sum = world.all_reduce(buffer_of(summed), ReduceOp::kSum, ring);
+      if (world.rank() != 0) {
+        sum.wait();
+        has_asked.wait();
+        try {
+          world.broadcast(buffer_of(spread), 1, tree).wait();
+        } catch (const Error& error) {
+          ADD_FAILURE() << error.what();
+        }
+        if (world.rank() == 1) got.set_value();
+        return;
+      }
+      const Pending spreading = world.broadcast(buffer_of(spread), 1, tree);
+      while (!sum.done()) std::this_thread::yield();
+      asked.set_value();
+      has_got.wait();  // rank 0 is what both wait for, and computes
+    });
+  }
 }
 
 TEST(Background, WithoutItThePeerWaitsInVain) {

@@ -183,9 +183,9 @@ void GroupState::look_for_trouble() {
 /// A thread is of use where it can sleep until there is something to do, which takes sockets.
 void GroupState::move_in_background() {
   if (!thread_) {
-    std::vector<pollfd> sockets;
-    add_awaited_sockets(sockets);
-    if (sockets.empty()) return;
+    add_awaited_sockets(watched_);
+    if (watched_.empty()) return;
+    for (auto* const sockets : {&watched_, &awaited_}) sockets->reserve(static_cast<std::size_t>(identity_.size));
     thread_ =
         std::make_unique<ProgressThread>([this](std::vector<pollfd>& awaited) { return background_step(awaited); },
                                          /*most_sockets=*/static_cast<std::size_t>(identity_.size));
@@ -201,13 +201,25 @@ void GroupState::add_awaited_sockets(std::vector<pollfd>& sockets) {
   }
 }
 
+void GroupState::tell_thread() {
+  if (!thread_ || queue_.empty()) return;
+  awaited_.clear();
+  add_awaited_sockets(awaited_);
+  const auto is_same = [](const pollfd& a, const pollfd& b) { return a.fd == b.fd && a.events == b.events; };
+  if (std::equal(awaited_.begin(), awaited_.end(), watched_.begin(), watched_.end(), is_same)) return;
+  std::swap(watched_, awaited_);
+  thread_->wake();
+}
+
 std::chrono::microseconds GroupState::background_step(std::vector<pollfd>& sockets) noexcept {
   const std::unique_lock lock(mutex_);
+  watched_.clear();
   if (error_) return {};
   try {
-    move_all();
+    move_all_that_goes();
     if (queue_.empty()) return {};
-    add_awaited_sockets(sockets);
+    add_awaited_sockets(watched_);
+    sockets.insert(sockets.end(), watched_.begin(), watched_.end());
     return rest_during(*queue_.front().operation);
   } catch (...) {
     // Whoever comes into the group next is told.
@@ -217,6 +229,12 @@ std::chrono::microseconds GroupState::background_step(std::vector<pollfd>& socke
 }
 
 bool GroupState::move_all() {
+  const bool nothing_is_left = move_all_that_goes();
+  tell_thread();
+  return nothing_is_left;
+}
+
+bool GroupState::move_all_that_goes() {
   throw_if_failed();
   const bool operations_are_done = advance_operations();
   return advance_messages() && operations_are_done;

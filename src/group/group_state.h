@@ -68,8 +68,11 @@ class GroupState final : public Awaited, public std::enable_shared_from_this<Gro
   /// Held by whoever is in the group, once it has a thread of its own.
   std::unique_lock<std::mutex> alone();
   bool move_all();
+  bool move_all_that_goes();
   void move_in_background();
   void add_awaited_sockets(std::vector<pollfd>& sockets);
+  /// Wakes the thread where what is under way has come to wait for other sockets than those that it sleeps on.
+  void tell_thread();
   std::chrono::microseconds background_step(std::vector<pollfd>& sockets) noexcept;
   /// Operations complete in the order they were asked for.
   bool is_complete(std::uint64_t sequence) const { return sequence <= completed_; }
@@ -106,6 +109,8 @@ class GroupState final : public Awaited, public std::enable_shared_from_this<Gro
   std::chrono::milliseconds default_timeout_;
   Reduction default_reduction_;
   std::mutex mutex_;
+  std::vector<pollfd> watched_;  ///< what the thread sleeps on
+  std::vector<pollfd> awaited_;  ///< kept from one look to the next
   /// From the first operation on that wants one; last, since it uses all of the above.
   std::unique_ptr<ProgressThread> thread_;
 };

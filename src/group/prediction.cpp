@@ -15,7 +15,7 @@ namespace lockstep {
 namespace {
 
 /// Of more, simulating one takes longer than a tenth of a second.
-constexpr double kMostPricedTransfers = 20'000;
+constexpr std::int64_t kMostPricedTransfers = 20'000;
 
 /// What a group's predictions are made of, kept from one to the next.
 struct Predictions {
@@ -23,12 +23,6 @@ struct Predictions {
   double touched_between = 0;  ///< as in HostOperation
   std::map<std::pair<std::string, Collective>, CalibratedTiming> timings;
 };
-
-double transfers_of(const Schedule& schedule) {
-  std::size_t transfers = 0;
-  for (const Step& step : schedule.steps) transfers += step.size();
-  return static_cast<double>(transfers);
-}
 
 /// By the link that was given.
 std::optional<double> seconds_by_link(const Link& link, const Schedule& schedule, double bytes) {

@@ -22,8 +22,8 @@ class ProgressThread {
   /// look after them. Does its own locking and throws nothing.
   using Step = std::function<std::chrono::microseconds(std::vector<pollfd>& sockets)>;
 
-  /// Asleep until the first wake(). Steps that add no more than `most_sockets` find room for them. Throws Error
-  /// (kTransport).
+  /// Steps once, and then sleeps until wake() or a socket. Steps that add no more than `most_sockets` find room for
+  /// them. Throws Error (kTransport).
   ProgressThread(Step step, std::size_t most_sockets);
   ~ProgressThread();
   ProgressThread(const ProgressThread&) = delete;

@@ -16,7 +16,7 @@ namespace lockstep::lab {
 inline void add_bucket_flag(CLI::App& app, std::size_t& first_bucket_bytes, std::size_t& bucket_bytes) {
   const auto check = [](const std::string& text) -> std::string {
     try {
-      return parse_bytes(text) > 0 ? "" : "--bucket-bytes is a size of at least one byte, as 4MiB.";
+      return parse_bytes(text) > 0 ? "" : "a size of at least one byte, as 4MiB.";
     } catch (const Error& error) {
       return error.what();
     }

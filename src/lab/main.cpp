@@ -7,6 +7,7 @@
 #include "lab/text/options.h"
 #include "lab/text/run.h"
 #include "lab/together.h"
+#include "lab/usage.h"
 
 #include <fmt/format.h>
 #include <lockstep/error.h>
@@ -101,7 +102,10 @@ int main(int argc, char** argv) {
   } catch (const CLI::Success& help) {
     return app.exit(help);
   } catch (const CLI::ParseError& error) {
-    const Error usage(ErrorCode::kInvalidArgument, error.what());
+    const auto chosen = app.get_subcommands();
+    const std::string typed = chosen.empty() ? "lockstep train" : "lockstep train " + chosen.front()->get_name();
+    const Error usage(ErrorCode::kInvalidArgument,
+                      lab::usage_sentence(chosen.empty() ? app : *chosen.front(), error, typed));
     return run([&](const World& world) { lab::together(world, [&] { throw usage; }); });
   }
   const std::string name = app.get_subcommands().front()->get_name();

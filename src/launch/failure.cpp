@@ -6,11 +6,15 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <map>
 
 namespace lockstep {
 
 namespace {
+
+/// What the C++ library puts before the text of an exception that nobody caught.
+constexpr std::string_view kWhat = "what():";
 
 std::string seconds(std::chrono::duration<double> duration) {
   if (duration.count() < 10) return fmt::format("{:.1f} s", duration.count());
@@ -40,6 +44,31 @@ std::string hint(const RankOutcome& rank) {
   return "";
 }
 
+std::string_view without_indent(std::string_view line) {
+  return line.substr(std::min(line.size(), line.find_first_not_of(" \t\r")));
+}
+
+/// Of lines that say something the last one; of those of an uncaught exception the one that says what it was, which a
+/// stack or the rest of its text follows. Empty without any.
+std::string last_word(const std::vector<std::string>& lines) {
+  std::string_view word;
+  for (const std::string& line : lines) {
+    const std::string_view text = without_indent(line);
+    if (says_something(line) && !word.starts_with(kWhat)) word = text;
+    if (text.starts_with(kWhat)) word = text;
+  }
+  return std::string(word);
+}
+
+/// Without blank lines, and without the frames of a stack where there is anything else.
+std::vector<std::string> telling(std::vector<std::string> lines) {
+  std::erase_if(lines, [](const std::string& line) { return without_indent(line).empty(); });
+  if (std::any_of(lines.begin(), lines.end(), says_something)) {
+    std::erase_if(lines, [](const std::string& line) { return !says_something(line); });
+  }
+  return lines;
+}
+
 std::string what_became_of(const RankOutcome& rank, const RankOutcome& first, const FailureContext& context) {
   if (rank.stop == RankOutcome::Stop::kKilled) {
     return fmt::format("did not end within {} of SIGTERM: killed", seconds(context.grace));
@@ -48,7 +77,7 @@ std::string what_became_of(const RankOutcome& rank, const RankOutcome& first, co
   if (!rank.failed()) return "had finished";
   std::string text = fmt::format("{}, {:.2f} s later", how_it_ended(rank),
                                  std::chrono::duration<double>(rank.ended - first.ended).count());
-  if (!rank.last_lines.empty()) text += fmt::format(": {}", rank.last_lines.back());
+  if (const std::string word = last_word(rank.last_lines); !word.empty()) text += ": " + word;
   return text;
 }
 
@@ -109,6 +138,11 @@ std::string row(const char* name, const std::vector<std::string>& lines, bool co
 
 }  // namespace
 
+bool says_something(std::string_view line) {
+  const std::string_view text = without_indent(line);
+  return !text.empty() && !text.starts_with("frame #");
+}
+
 std::string describe_failure(const JobOutcome& job, const FailureContext& context) {
   const auto first = first_failure(job);
   if (!first) return "";
@@ -119,8 +153,8 @@ std::string describe_failure(const JobOutcome& job, const FailureContext& contex
                                  seconds(outcome.ended - job.started), colour ? "\x1b[0m" : "");
   if (const std::string likely = hint(outcome); !likely.empty()) text += row("why", {likely}, colour);
   text += row("program", {quoted(context.command)}, colour);
-  const bool silent = outcome.last_lines.empty();
-  text += row("last lines", silent ? std::vector<std::string>{"(none)"} : outcome.last_lines, colour);
+  const std::vector<std::string> lines = telling(outcome.last_lines);
+  text += row("last lines", lines.empty() ? std::vector<std::string>{"(none)"} : lines, colour);
   text += row("others", describe_others(job, *first, context), colour);
   if (context.log_dir) text += row("log", {(*context.log_dir / fmt::format("rank{}.log", *first)).string()}, colour);
   return text;

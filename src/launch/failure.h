@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace lockstep {
@@ -17,6 +18,10 @@ struct FailureContext {
   std::optional<std::filesystem::path> log_dir;
   bool colour = false;
 };
+
+/// Is there anything for people in this line of a rank's? Not in a blank one, nor in the frames of a stack, with which
+/// libtorch ends the text of an exception, and which are more than are kept of a rank's lines.
+bool says_something(std::string_view line);
 
 /// One screen: who failed first and how, what may be behind it, its last lines, what became of the others, where to
 /// read more. Empty if no rank failed by itself.

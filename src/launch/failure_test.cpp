@@ -45,6 +45,36 @@ TEST(Failure, TheWholeScreen) {
       "  log        logs/rank1.log\n");
 }
 
+/// libtorch's text of an exception ends in the frames of a stack and a blank line.
+TEST(Failure, AnUncaughtExceptionIsShownByWhatItSays) {
+  const std::vector<std::string> lines = {"terminate called after throwing an instance of 'c10::Error'",
+                                          "  what():  The size of tensor a (3) must match the size of tensor b (4)",
+                                          "Exception raised from infer_size_impl (most recent call first):",
+                                          "frame #0: c10::Error::Error(...) + 0x57 (0x7f1b in libc10.so)",
+                                          "frame #1: <unknown function> + 0x1d9 (0x55e1 in ./train)",
+                                          "",
+                                          "  "};
+  const JobOutcome job{
+      .ranks = {{.signal = SIGABRT, .ended = after(1000), .last_lines = lines},
+                {.signal = SIGABRT, .ended = after(1040), .last_lines = lines},
+                {.code = 1, .ended = after(1050), .last_lines = {"read 3 files", "frame #2: main", ""}},
+                {.code = 2, .ended = after(1060), .last_lines = {"", "\t"}}},
+      .started = after(0)};
+  EXPECT_THAT(
+      describe_failure(job, {}),
+      HasSubstr("  last lines terminate called after throwing an instance of 'c10::Error'\n"
+                "               what():  The size of tensor a (3) must match the size of tensor b (4)\n"
+                "             Exception raised from infer_size_impl (most recent call first):\n"
+                "  others     rank 1 was ended by SIGABRT (Aborted), 0.04 s later: what():  The size of tensor a "
+                "(3) must match the size of tensor b (4)\n"
+                "             rank 2 exited with code 1, 0.05 s later: read 3 files\n"
+                "             rank 3 exited with code 2, 0.06 s later\n"));
+  EXPECT_THAT(describe_failure({.ranks = {job.ranks[3]}}, {}), HasSubstr("  last lines (none)\n"));
+  EXPECT_THAT(describe_failure({.ranks = {{.code = 1, .last_lines = {"frame #8: main", ""}}}}, {}),
+              HasSubstr("  last lines frame #8: main\n"))
+      << "more than nothing";
+}
+
 TEST(Failure, OneRankAlone) {
   EXPECT_EQ(describe_failure({.ranks = {{.code = 3, .ended = after(100)}}}, {.command = {"./train"}}),
             "\nlockstep: rank 0 exited with code 3, 0.1 s after the start.\n"

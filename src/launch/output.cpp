@@ -1,5 +1,7 @@
 #include "launch/output.h"
 
+#include "launch/failure.h"
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <lockstep/error.h>
@@ -158,7 +160,7 @@ LineSplitter::Sink Output::sink(int rank, Stream stream, std::string& text) {
       const auto now = Clock::now();
       if (now - from.last_update[index(stream)] < kUpdateInterval) return;
       from.last_update[index(stream)] = now;
-    } else {
+    } else if (says_something(line)) {
       from.last_lines.emplace_back(line.substr(0, kLongestLastLine));
       if (from.last_lines.size() > kLastLines) from.last_lines.pop_front();
     }

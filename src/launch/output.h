@@ -61,7 +61,8 @@ class Output {
   /// Erases what is left of a bar whose rank could not do it any more.
   void clear_bar();
 
-  /// The last lines that the rank printed, oldest first, each cut to a few hundred characters.
+  /// The last lines of the rank that says_something (launch/failure.h), oldest first, each cut to a few hundred
+  /// characters.
   std::vector<std::string> last_lines(int rank) const;
 
  private:

@@ -97,6 +97,19 @@ TEST(Output, KeepsAFewLastLinesAndOfEachItsBeginning) {
   EXPECT_LT(last.back().size(), 1000U);
 }
 
+/// A stack has more frames than lines are kept, and what it is of stands before it.
+TEST(Output, KeepsNoFramesOfAStackAmongTheLastLines) {
+  const Screen err;
+  Output output({.ranks = 1, .descriptors = {1, err.descriptor()}});
+  output.add(0, Stream::kErrors, "  what():  wrong sizes\n");
+  for (int frame = 0; frame < 30; ++frame) {
+    output.add(0, Stream::kErrors, "frame #" + std::to_string(frame) + ": <unknown function>\n");
+  }
+  output.add(0, Stream::kErrors, "\n");
+  EXPECT_THAT(output.last_lines(0), ElementsAre("  what():  wrong sizes"));
+  EXPECT_THAT(err.text(), testing::HasSubstr("frame #29")) << "which is shown all the same";
+}
+
 TEST(Output, ALogOnAFullDiskIsGivenUpWithASentence) {
   const FileDescriptor full(::open("/dev/full", O_WRONLY | O_CLOEXEC));
   if (!full) GTEST_SKIP() << "/dev/full is not there";

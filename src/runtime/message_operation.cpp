@@ -6,6 +6,8 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstring>
 #include <span>
 
 namespace lockstep {
@@ -16,6 +18,9 @@ std::size_t index(int value) { return static_cast<std::size_t>(value); }
 
 /// A contribution is combined once so much of it is there, or all: little pieces are not worth a call.
 constexpr std::size_t kWorthwhileBytes = std::size_t{32} << 10;
+
+/// After so long without anything that it waits for, a rank says to its peers what it is in.
+constexpr std::chrono::milliseconds kPatience{1000};
 
 /// A slice of a chunk is no smaller, or what each transfer costs beside its bytes would be more than pieces gain.
 constexpr std::size_t kLeastSliceBytes = std::size_t{64} << 10;
@@ -92,6 +97,8 @@ void MessageOperation::enter() {
   for (IncomingStream& stream : incoming_) stream.begin(announcement_);
   open_reduction_ = 0;
   tries_ = 0;
+  tells_at_ = Time::max();
+  has_told_ = false;
 }
 
 bool MessageOperation::go_on() {
@@ -196,9 +203,34 @@ void MessageOperation::wait_for_peer_until(Time at_most) {
     return;
   }
   find_needs();
-  const bool in_time = transport_.wait(needs_, deadline_.next_look_or(at_most));
+  if (tells_at_ == Time::max()) tells_at_ = CallDeadline::Clock::now() + std::min(kPatience, call().timeout / 4);
+  const Time at_latest = has_told_ ? at_most : std::min(at_most, tells_at_);
+  const bool in_time = transport_.wait(needs_, deadline_.next_look_or(at_latest));
+  compare_with_what_was_told();
   if (!in_time && deadline_.has_passed()) throw_late();
+  if (!in_time && !has_told_ && CallDeadline::is_over(tells_at_)) tell_the_awaited();
   tries_ = 0;
+}
+
+/// An announcement goes where bytes go: who only waits for each other, as the root of a gather and that of a broadcast
+/// do, would never hear of it.
+void MessageOperation::tell_the_awaited() {
+  has_told_ = true;
+  static_assert(sizeof announcement_ <= MessageTransport::kMostToldBytes);
+  for (const MessageTransport::Need& need : needs_)
+    transport_.tell(need.peer, std::as_bytes(std::span(&announcement_, 1)));
+}
+
+void MessageOperation::compare_with_what_was_told() const {
+  for (int peer = 0; peer < transport_.size(); ++peer) {
+    if (peer == plan_->rank) continue;
+    const std::span<const std::byte> told = transport_.told_by(peer);
+    Announcement theirs;
+    if (told.size() != sizeof theirs) continue;
+    std::memcpy(&theirs, told.data(), sizeof theirs);
+    theirs.algorithm.back() = '\0';
+    if (theirs.sequence == announcement_.sequence) require_agreement({plan_->rank, announcement_}, {peer, theirs});
+  }
 }
 
 void MessageOperation::add_awaited_sockets(std::vector<pollfd>& sockets) {

@@ -54,6 +54,8 @@ class MessageOperation final : public RunningOperation {
   void combine_piece(int move, std::size_t begin, std::size_t end);
   bool complete() const;
   void find_needs();
+  void tell_the_awaited();
+  void compare_with_what_was_told() const;
   void record_moves() const;
   [[noreturn]] void throw_late();
 
@@ -71,7 +73,9 @@ class MessageOperation final : public RunningOperation {
   std::vector<int> reductions_;     ///< moves that combine something
   std::size_t open_reduction_ = 0;  ///< all before it are done
   int tries_ = 0;                   ///< in vain, since something moved
-  std::vector<std::byte> token_;    ///< what a barrier moves
+  Time tells_at_ = Time::max();     ///< its peers what it waits for them in; known from the first wait on
+  bool has_told_ = false;
+  std::vector<std::byte> token_;  ///< what a barrier moves
   std::vector<const void*> operands_;
   std::vector<MessageTransport::Need> needs_;
 };

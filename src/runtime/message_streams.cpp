@@ -195,7 +195,7 @@ void IncomingStream::note_received(std::size_t bytes, MessageProgress& progress)
     bytes -= of_announcement;
     if (announced_ < sizeof theirs_) return;
     theirs_.algorithm.back() = '\0';
-    check_agreement();
+    require_agreement({plan_->rank, own_}, {peer_, theirs_});
   }
   while (bytes > 0) {
     const Arrival& arrival = arrivals_[at_];
@@ -209,16 +209,17 @@ void IncomingStream::note_received(std::size_t bytes, MessageProgress& progress)
   }
 }
 
-void IncomingStream::check_agreement() const {
-  if (theirs_.sequence == own_.sequence && theirs_.fingerprint == own_.fingerprint) return;
-  const bool own_first = plan_->rank < peer_;
-  const Announcement& first = own_first ? own_ : theirs_;
-  const Announcement& second = own_first ? theirs_ : own_;
-  throw Error(ErrorCode::kMismatch,
-              fmt::format("the ranks disagree about what it is (rank {}: {}, its #{}; rank {}: {}, its #{})",
-                          std::min(plan_->rank, peer_), first.describe(), first.sequence, std::max(plan_->rank, peer_),
-                          second.describe(), second.sequence),
-              {.rank = plan_->rank});
+void require_agreement(const RankAnnouncement& own, const RankAnnouncement& theirs) {
+  const auto& [own_rank, ours] = own;
+  const auto& [peer, other] = theirs;
+  if (other.sequence == ours.sequence && other.fingerprint == ours.fingerprint) return;
+  const auto& [first_rank, first] = own_rank < peer ? own : theirs;
+  const auto& [second_rank, second] = own_rank < peer ? theirs : own;
+  throw Error(
+      ErrorCode::kMismatch,
+      fmt::format("the ranks disagree about what it is (rank {}: {}, its #{}; rank {}: {}, its #{})", first_rank,
+                  first.describe(), first.sequence, second_rank, second.describe(), second.sequence),
+      {.rank = own_rank});
 }
 
 std::size_t IncomingStream::arrived_for(int move) const {

@@ -14,6 +14,14 @@ namespace lockstep {
 /// In one call of the system: little enough that sending and receiving take turns.
 inline constexpr std::size_t kMessageBytesAtOnce = std::size_t{1} << 20;
 
+/// A rank, and what it is about to do.
+struct RankAnnouncement {
+  int rank = 0;
+  const Announcement& announced;
+};
+/// Throws Error (kMismatch), with both in words, if that is not the same.
+void require_agreement(const RankAnnouncement& own, const RankAnnouncement& theirs);
+
 /// Where a chunk lies during one call.
 struct ChunkPlace {
   std::byte* input = nullptr;  ///< what it holds at the start; only read, unless it is the output too
@@ -111,7 +119,6 @@ class IncomingStream {
   void add_spans_for(const Arrival& arrival, std::size_t from, ReceiveBuffer& buffer, const MessageProgress& progress);
   std::size_t buffer_freed(const MessageProgress& progress);
   void note_received(std::size_t bytes, MessageProgress& progress);
-  void check_agreement() const;
 
   const MessagePlan* plan_;
   int peer_;

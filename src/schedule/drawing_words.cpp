@@ -57,12 +57,11 @@ std::string explanation_of_sums(int ranks) {
 std::string_view word_of(TransferKind kind) { return kind == TransferKind::kCopy ? "copy" : "reduce"; }
 
 std::string summary_of(const Schedule& schedule) {
-  std::size_t transfers = 0;
-  for (const Step& step : schedule.steps) transfers += step.size();
   return fmt::format("{} on {}{}, {}, {}, {}", to_string(schedule.collective),
                      counted(static_cast<std::size_t>(schedule.ranks), "rank"), root_of(schedule),
                      counted(static_cast<std::size_t>(schedule.chunks), "chunk"),
-                     counted(schedule.steps.size(), "step"), counted(transfers, "transfer"));
+                     counted(schedule.steps.size(), "step"),
+                     counted(static_cast<std::uint64_t>(transfers_of(schedule)), "transfer"));
 }
 
 void require_in_range(const Schedule& schedule) {

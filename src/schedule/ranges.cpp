@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -21,9 +22,9 @@ std::optional<Refusal> check_shape(const Schedule& schedule) {
   if (ranks < 1 || ranks > kMostRanks) {
     return refuse(fmt::format("a schedule has 1 to {} ranks, not {}", kMostRanks, ranks));
   }
-  if (chunks < 1 || chunks > kMostChunks || static_cast<std::int64_t>(chunks) * ranks > kMostRanksTimesChunks) {
-    return refuse(
-        fmt::format("{} chunks are not between 1 and {}, or too many for {} ranks", chunks, kMostChunks, ranks));
+  const std::int64_t most_chunks = std::min<std::int64_t>(kMostChunks, kMostRanksTimesChunks / ranks);
+  if (chunks < 1 || chunks > most_chunks) {
+    return refuse(fmt::format("a schedule of {} ranks has 1 to {} chunks, not {}", ranks, most_chunks, chunks));
   }
   if (const int blocks = blocks_of(collective, ranks); chunks % blocks != 0) {
     return refuse(fmt::format("{} needs a multiple of {} chunks, one block a {}, not {}", to_string(collective), blocks,
@@ -38,8 +39,9 @@ std::optional<Refusal> check_shape(const Schedule& schedule) {
 
 std::optional<Refusal> check_step_count(const Schedule& schedule) {
   const auto steps = static_cast<std::int64_t>(schedule.steps.size());
-  if (steps <= kMostSteps && steps * schedule.ranks <= kMostRanksTimesSteps) return std::nullopt;
-  return refuse(fmt::format("{} steps are more than {}, or too many for {} ranks", steps, kMostSteps, schedule.ranks));
+  const std::int64_t most_steps = std::min<std::int64_t>(kMostSteps, kMostRanksTimesSteps / schedule.ranks);
+  if (steps <= most_steps) return std::nullopt;
+  return refuse(fmt::format("a schedule of {} ranks has at most {} steps, not {}", schedule.ranks, most_steps, steps));
 }
 
 std::optional<Refusal> check_transfer(const Schedule& schedule, int step, const Transfer& transfer) {

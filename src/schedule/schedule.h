@@ -49,6 +49,13 @@ struct Schedule {
   friend bool operator==(const Schedule&, const Schedule&) = default;
 };
 
+/// In all steps.
+inline std::int64_t transfers_of(const Schedule& schedule) {
+  std::int64_t transfers = 0;
+  for (const Step& step : schedule.steps) transfers += static_cast<std::int64_t>(step.size());
+  return transfers;
+}
+
 /// The rank to which a chunk of a reduce_scatter, all_gather, gather or scatter belongs; in an all_to_all the one that
 /// sends it.
 inline int owner_of(const Schedule& schedule, int chunk) {

@@ -92,10 +92,11 @@ TEST(Text, SaysWhichLineIsWrongAndHow) {
 
 TEST(Text, HugeCountsAreRefusedBeforeAnythingIsAllocated) {
   EXPECT_THAT(refusal(with("ranks 2", "ranks 2147483647")), HasSubstr("1 to 1024 ranks"));
-  EXPECT_THAT(refusal(with("chunks 1", "chunks 2147483647")), HasSubstr("chunks are not between"));
+  EXPECT_THAT(refusal(with("chunks 1", "chunks 2147483647")),
+              HasSubstr("a schedule of 2 ranks has 1 to 65536 chunks, not 2147483647"));
   std::string steps = "lockstep-schedule 1\nname long\ncollective barrier\nranks 2\nchunks 1\nroot 0\n";
   for (int i = 0; i < 70000; ++i) steps += "step\n";
-  EXPECT_THAT(refusal(steps), HasSubstr("65537 steps are more than 65536"));
+  EXPECT_THAT(refusal(steps), HasSubstr("a schedule of 2 ranks has at most 65536 steps, not 65537"));
 }
 
 TEST(Text, ATextCutShortAnywhereIsRefused) {

@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
+#include <string_view>
 
 namespace lockstep {
 
@@ -154,6 +156,7 @@ class Reader {
         if (!value || *value < 0 || *value >= kMostNetworkRanks) fail(rank, "a rank is a whole number from 0 up");
         host.ranks.push_back(static_cast<int>(*value));
       }
+      if (!table.contains("name")) host.name += std::to_string(network_.hosts.size());
       next_rank_ += static_cast<int>(host.ranks.size());
       has_list_ = true;
       return network_.hosts.push_back(std::move(host));
@@ -188,7 +191,13 @@ class Reader {
   /// Every rank from 0 up is on exactly one host.
   void check_ranks() {
     network_.ranks = next_rank_;
+    if (next_rank_ == 0) fail(*root_.get("host"), "no host has a rank; write how many each has, as in: ranks = 4");
     if (has_list_ && has_number_) fail(root_, "either every host lists its ranks or none does");
+    std::set<std::string_view> names;
+    for (const HostDescription& host : network_.hosts) {
+      if (!names.insert(host.name).second)
+        fail(*root_.get("host"), fmt::format("there are two hosts '{}'; names differ", host.name));
+    }
     std::vector<bool> placed(static_cast<std::size_t>(next_rank_));
     for (const HostDescription& host : network_.hosts) {
       for (const int rank : host.ranks) {

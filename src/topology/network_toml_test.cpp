@@ -59,6 +59,8 @@ TEST(NetworkToml, RanksMayBeListed) {
   const NetworkDescription network = parse_network("[[host]]\nranks = [0, 2]\n[[host]]\nranks = [3, 1]\n", "listed");
   EXPECT_EQ(network.ranks, 4);
   EXPECT_THAT(network.hosts[1].ranks, testing::ElementsAre(3, 1));
+  EXPECT_EQ(network.hosts[0].name, "host0");
+  EXPECT_EQ(network.hosts[1].name, "host1");
 }
 
 TEST(NetworkToml, EachMistakeHasItsLineAndWhatToWrite) {
@@ -87,6 +89,9 @@ TEST(NetworkToml, EachMistakeHasItsLineAndWhatToWrite) {
   expect_refused("[[host]]\nranks = 2\n[[host]]\nranks = [2]\n", "either every host lists its ranks or none does");
   expect_refused("[[host]]\ncount = 2\nranks = [0, 1]\n", "a list of ranks is for one host");
   expect_refused("[[host]]\nranks = [-1]\n", "a rank is a whole number from 0 up");
+  expect_refused("[[host]]\nranks = []\n", "line 1: no host has a rank; write how many each has, as in: ranks = 4");
+  expect_refused("[[host]]\nname = \"a\"\n[[host]]\nname = \"a\"\n", "line 1: there are two hosts 'a'; names differ");
+  expect_refused("[[host]]\nname = \"a1\"\n[[host]]\nname = \"a\"\ncount = 2\n", "there are two hosts 'a1'");
 }
 
 }  // namespace lockstep

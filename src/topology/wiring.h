@@ -46,7 +46,7 @@ class Wiring {
 
   const NetworkDescription& network() const { return network_; }
   const std::vector<Resource>& resources() const { return resources_; }
-  /// "node1: card 0 out", for people.
+  /// "node1: out of card 0", for people.
   std::string name_of(int resource) const;
 
  private:

@@ -41,6 +41,19 @@ torch::data::Example<> Pad::apply_batch(std::vector<torch::data::Example<>> exam
 }
 
 torch::Tensor padding_mask(const torch::Tensor& lengths) {
+  if (!lengths.defined()) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "padding_mask was given no lengths: a batch has them where its loader has, so make that with "
+                "LoaderOptions::lengths, the length of each sample of the dataset.");
+  }
+  if (lengths.dim() != 1 || lengths.numel() == 0 ||
+      !c10::isIntegralType(lengths.scalar_type(), /*includeBool=*/false)) {
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("padding_mask was given lengths of type {} and shape {}: it takes one whole number for each "
+                    "sample, and at least one, as the lengths of a Batch are.",
+                    c10::toString(lengths.scalar_type()), text(lengths.sizes())));
+  }
   const auto positions = torch::arange(lengths.max().item<std::int64_t>(), lengths.options());
   return positions.unsqueeze(0) >= lengths.unsqueeze(1);
 }

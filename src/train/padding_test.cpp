@@ -47,5 +47,23 @@ TEST(PaddingMask, IsTrueWherePaddingIs) {
   EXPECT_TRUE(torch::equal(mask.to(torch::kInt64), tensor({0, 0, 0, 0, 1, 1}).reshape({2, 3})));
 }
 
+TEST(PaddingMask, RefusesWhatAreNoLengths) {
+  const auto refusal = [](const torch::Tensor& lengths) {
+    try {
+      padding_mask(lengths);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+      return std::string(error.what());
+    }
+    return std::string("no Error");
+  };
+  EXPECT_THAT(refusal({}), HasSubstr("padding_mask was given no lengths")) << "as of a loader without any";
+  EXPECT_THAT(refusal({}), HasSubstr("LoaderOptions::lengths"));
+  EXPECT_THAT(refusal(torch::ones({2, 3}, torch::kInt64)), HasSubstr("of type Long and shape [2, 3]"));
+  EXPECT_THAT(refusal(torch::ones({2})), HasSubstr("of type Float and shape [2]"));
+  EXPECT_THAT(refusal(torch::ones({2}, torch::kBool)), HasSubstr("of type Bool and shape [2]"));
+  EXPECT_THAT(refusal(tensor({})), HasSubstr("of type Long and shape [0]"));
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,12 @@ class MessageTransport : public ByteStreams {
   /// The peers that are there but do not wait for anybody in this group: those for whose sake others wait. Asks them,
   /// and gives them a quarter of a second to answer. Throws what one that failed meanwhile says.
   virtual std::vector<int> idle_peers() = 0;
+
+  /// Tells a peer something of this rank, of at most kMostToldBytes, which that knows once it waits itself; and what a
+  /// peer told this rank last, nothing if it never did. For what is rare, beside the data. Never of a rank itself.
+  virtual void tell(int peer, std::span<const std::byte> what) = 0;
+  virtual std::span<const std::byte> told_by(int peer) = 0;
+  static constexpr std::size_t kMostToldBytes = 512;
 
   /// Tells the peers that this rank can go no further, and why. Whoever waits, for anyone, throws the same.
   virtual void fail(const Error& error) noexcept = 0;

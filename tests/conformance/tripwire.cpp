@@ -112,6 +112,8 @@ class WatchedMessageTransport final : public MessageTransport {
   bool takes(Device device) const override { return inner_->takes(device); }
   RegisteredMemory allocate(std::size_t bytes) override { return inner_->allocate(bytes); }
   std::vector<int> idle_peers() override { return inner_->idle_peers(); }
+  void tell(int peer, std::span<const std::byte> what) override { inner_->tell(peer, what); }
+  std::span<const std::byte> told_by(int peer) override { return inner_->told_by(peer); }
   ByteStreams& messages() override { return messages_; }
   std::uint64_t bytes_sent() const override { return inner_->bytes_sent(); }
   void fail(const Error& error) noexcept override { inner_->fail(error); }

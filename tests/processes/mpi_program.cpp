@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 #include <lockstep/comm.h>
 #include <mpi.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <map>
@@ -224,6 +225,13 @@ void beside(int level) {
 void beside_serialized() { beside(MPI_THREAD_SERIALIZED); }
 void beside_single() { beside(MPI_THREAD_SINGLE); }
 
+/// Starts MPI, and nothing else, for far longer than the others wait.
+void stay_away() {
+  MPI_Init(nullptr, nullptr);
+  ::sleep(60);
+  fmt::print("stayed away\n");
+}
+
 /// The last rank leaves before the others' second operation.
 void leave() {
   World world = World::from_env();
@@ -260,6 +268,7 @@ int main(int argc, char** argv) {
                                                {"parts", parts},
                                                {"beside_serialized", beside_serialized},
                                                {"beside_single", beside_single},
+                                               {"stay_away", stay_away},
                                                {"leave", leave},
                                                {"end", end},
                                                {"raise", raise_error}};

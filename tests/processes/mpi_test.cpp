@@ -141,6 +141,27 @@ TEST_F(Mpi, AStoppedRankIsNamedAtTheDeadline) {
   EXPECT_THAT(command->output(), AllOf(HasSubstr("peer 2"), HasSubstr("all_reduce #3"), HasSubstr("waited 0.5 s")));
 }
 
+TEST_F(Mpi, TwoThatOnlyWaitForEachOtherDisagree) {
+  const auto command = run(2, {LOCKSTEP_RANK_PROGRAM, "cross"});
+  EXPECT_EQ(command->wait(), 3);
+  EXPECT_THAT(command->output(), AllOf(HasSubstr("the ranks disagree about what it is (rank 0: gather of 2 float32"),
+                                       HasSubstr("rank 1: broadcast of 2 float32")));
+}
+
+TEST_F(Mpi, AForkedChildThatEndsDisturbsNobody) {
+  const auto command = run(2, {LOCKSTEP_RANK_PROGRAM, "fork"});
+  EXPECT_EQ(command->wait(), 0) << command->errors();
+  EXPECT_THAT(command->output(), AllOf(HasSubstr("registered: 2\n"), HasSubstr("rank 0 of 2: 101 101")));
+}
+
+TEST_F(Mpi, ARankThatWaitedInVainForTheStartEnds) {
+  const auto command = run(1, {LOCKSTEP_RANK_PROGRAM, "sum", ":", "-n", "1", LOCKSTEP_MPI_PROGRAM, "stay_away"},
+                           {"LOCKSTEP_TRANSPORT=mpi", "LOCKSTEP_JOIN_TIMEOUT=1s"});
+  EXPECT_NE(command->wait(), 0);
+  EXPECT_THAT(command->output(), HasSubstr("not all ranks of MPI_COMM_WORLD came to the start of Lockstep"));
+  EXPECT_THAT(command->output(), testing::Not(HasSubstr("stayed away")));
+}
+
 TEST_F(Mpi, ARankThatDiesTakesTheJobDown) {
   const auto command = run(3, {LOCKSTEP_RANK_PROGRAM, "die"});
   EXPECT_NE(command->wait(), 0);

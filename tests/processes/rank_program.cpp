@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -70,14 +71,30 @@ void vanish(World& world) {
   world.barrier().wait();
 }
 
-/// The last rank forks a child, which returns from main as its parent will.
+/// The last rank forks a child, which returns from main as its parent will, and gives back its copy of what both hold.
 void fork_a_child(World& world) {
+  constexpr std::size_t kCount = 1000;
+  const lockstep::RegisteredMemory memory = world.allocate(kCount * sizeof(float));
+  auto* const values = static_cast<float*>(memory.data());
+  std::fill_n(values, kCount, 1.0F);
   if (world.rank() == world.size() - 1) {
     const pid_t child = ::fork();
     if (child == 0) return;
     ::waitpid(child, nullptr, 0);
   }
+  world.all_reduce(buffer_of(values, kCount)).wait();
+  fmt::print("registered: {}\n", values[kCount - 1]);
   sum(world);
+}
+
+/// The first rank wants what the others have, and they what it has: all wait, and nobody sends.
+void cross(World& world) {
+  std::vector<float> values(static_cast<std::size_t>(world.size()));
+  if (world.rank() == 0) {
+    world.gather(buffer_of(values), 0).wait();
+  } else {
+    world.broadcast(buffer_of(values), 0).wait();
+  }
 }
 
 /// Ranks bring different sizes.
@@ -98,8 +115,8 @@ void hosts(World& world) {
 
 int main(int argc, char** argv) {
   const std::map<std::string, void (*)(World&)> acts{
-      {"sum", sum},           {"die", die},     {"freeze", freeze},     {"vanish", vanish},
-      {"disagree", disagree}, {"hosts", hosts}, {"fork", fork_a_child}, {"pause", pause_then_sum}};
+      {"sum", sum},     {"die", die},           {"freeze", freeze},        {"vanish", vanish}, {"disagree", disagree},
+      {"hosts", hosts}, {"fork", fork_a_child}, {"pause", pause_then_sum}, {"cross", cross}};
   try {
     World world = World::from_env();
     acts.at(argc > 1 ? argv[1] : "")(world);

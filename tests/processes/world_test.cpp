@@ -98,6 +98,15 @@ void expect_to_go_on_after_a_suspension(Ranks ranks) {
   for (int rank = 0; rank < 2; ++rank) EXPECT_THAT(ranks.output(rank), HasSubstr("of 2: 101 101"));
 }
 
+/// Rank 0 gathers, rank 1 waits for what rank 0 is to broadcast.
+void expect_to_disagree_crosswise(Ranks ranks) {
+  EXPECT_THAT(ranks.wait(), testing::Each(3));
+  for (int rank = 0; rank < 2; ++rank) {
+    EXPECT_THAT(ranks.output(rank),
+                AllOf(HasSubstr("rank 0: gather of 2 float32"), HasSubstr("rank 1: broadcast of 2")));
+  }
+}
+
 }  // namespace
 
 TEST(Processes, SumInRegisteredAndPlainMemory) {
@@ -109,7 +118,7 @@ TEST(Processes, SumInRegisteredAndPlainMemory) {
 TEST(Processes, AForkedChildThatEndsDisturbsNobody) {
   Ranks ranks(2, "fork", job_of("fork"));
   EXPECT_THAT(ranks.wait(), testing::Each(0));
-  EXPECT_THAT(ranks.output(0), HasSubstr("rank 0 of 2: 101 101"));
+  EXPECT_THAT(ranks.output(0), AllOf(HasSubstr("registered: 2\n"), HasSubstr("rank 0 of 2: 101 101")));
 }
 
 TEST(Processes, ManyMoreThanCores) {
@@ -152,6 +161,8 @@ TEST(Processes, DisagreementIsSeenByAll) {
     EXPECT_THAT(ranks.output(rank), AllOf(HasSubstr("rank 0: all_reduce of 10 float32"), HasSubstr("all_reduce #1")));
   }
 }
+
+TEST(Processes, TwoThatOnlyWaitForEachOtherDisagree) { expect_to_disagree_crosswise({2, "cross", job_of("cross")}); }
 
 TEST(Processes, TwoJobsAtOnceStayApart) {
   Ranks first(2, "sum", job_of("first"));
@@ -245,6 +256,11 @@ TEST_F(OverTcp, ADeadPeerIsNamedOnEverySurvivorWithinASecond) {
                                           HasSubstr("gradients of layer1")));
     EXPECT_LT(static_cast<double>(time_after("noticed ", ranks.output(rank)) - died) / 1000, 1000);
   }
+}
+
+/// Long before the deadline, which is ten minutes away.
+TEST_F(OverTcp, TwoThatOnlyWaitForEachOtherDisagree) {
+  expect_to_disagree_crosswise({2, "cross", job_of("tcp-cross"), over_tcp()});
 }
 
 TEST_F(OverTcp, GoOnAfterASuspensionLongerThanTheTimeout) {

@@ -46,6 +46,15 @@ TEST(TrainingCost, TrainsOneCopyOnRequest) {
   EXPECT_FALSE(run_with({"--mode", "alone"}).contains("together_ms"));
 }
 
+TEST(TrainingCost, WrongUsageIsSaidAndExits2) {
+  Command command({LOCKSTEP_TRAINING_COST, "--nonsense"});
+  EXPECT_EQ(command.wait(), 2);
+  EXPECT_EQ(command.errors(), "training_cost: The following argument was not expected: --nonsense.\n");
+  Command help({LOCKSTEP_TRAINING_COST, "--help"});
+  EXPECT_EQ(help.wait(), 0);
+  EXPECT_EQ(help.errors(), "");
+}
+
 /// 21 M parameters and their gradients are 81 MiB each; buckets take 25 or less, and to lay them out anew takes one
 /// more or two. What a process held at its most counts pages of the other rank's in, as many as that has at the moment:
 /// a median, since the two do not always meet alike.

@@ -23,9 +23,10 @@ void parse(const std::vector<std::string>& arguments, DigitsOptions& options) {
 }
 
 void require_one_of(const std::vector<std::string>& names, const std::string& name, std::string_view flag) {
-  require(std::find(names.begin(), names.end(), name) != names.end(),
-          fmt::format("{} is one of {}, not {}. {}", flag, fmt::join(names, ", "), name,
-                      suggestion(name, {names.begin(), names.end()})));
+  if (std::find(names.begin(), names.end(), name) != names.end()) return;
+  const std::string near = nearest(name, {names.begin(), names.end()});
+  refuse(fmt::format("{} is one of {}, not {}.{}", flag, fmt::join(names, ", "), name,
+                     near.empty() ? "" : fmt::format(" Did you mean '{}'?", near)));
 }
 
 void validate(const DigitsOptions& options) {

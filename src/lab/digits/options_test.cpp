@@ -74,7 +74,8 @@ TEST_F(DigitsOptionsTest, TheHelpShowsTheDefaultsThatHold) {
 
 TEST_F(DigitsOptionsTest, ThatCannotBeAreRefusedByName) {
   EXPECT_THAT(refused({}), HasSubstr("--data is needed"));
-  EXPECT_THAT(refused({"--data=x", "--norm=bach"}), HasSubstr("--norm is one of batch, sync, group, not bach"));
+  EXPECT_THAT(refused({"--data=x", "--norm=bach"}), HasSubstr("group, not bach. Did you mean 'batch'?"));
+  EXPECT_EQ(refused({"--data=x", "--norm=instances"}), "--norm is one of batch, sync, group, not instances.");
   EXPECT_THAT(refused({"--data=x", "--partition=by-labels"}),
               HasSubstr("--partition is one of shuffled, by-label, not by-labels. Did you mean 'by-label'?"));
   EXPECT_THAT(refused({"--data=x", "--scaling=cubic"}), HasSubstr("--scaling is one of none, linear, square-root"));

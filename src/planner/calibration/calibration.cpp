@@ -1,5 +1,6 @@
 #include "planner/calibration/calibration.h"
 
+#include "algorithms/catalog.h"
 #include "base/atomic_file.h"
 #include "base/environment.h"
 #include "schedule/text.h"
@@ -7,15 +8,19 @@
 #include <fmt/format.h>
 #include <lockstep/error.h>
 
+#include <charconv>
+#include <cmath>
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <utility>
 
 namespace lockstep {
 
 namespace {
 
-constexpr int kVersion = 12;
+constexpr int kVersion = 13;
 
 nlohmann::json json_of(const std::vector<Sample>& samples) {
   nlohmann::json json = nlohmann::json::array();
@@ -32,20 +37,69 @@ nlohmann::json json_of(const std::vector<Sample>& samples) {
   return json;
 }
 
+[[noreturn]] void fail(const std::string& what) { throw std::runtime_error(what); }
+
+/// A number from 0 up; JSON has none that is infinite.
+double amount_at(const nlohmann::json& json, const char* key) {
+  const double value = json.at(key).get<double>();
+  if (value >= 0 && std::isfinite(value)) return value;
+  fail(fmt::format("'{}' is {}, and must be 0 or more", key, value));
+}
+
+double positive_at(const nlohmann::json& json, const char* key) {
+  const double value = amount_at(json, key);
+  if (value > 0) return value;
+  fail(fmt::format("'{}' is 0, and must be more", key));
+}
+
+int count_at(const nlohmann::json& json, const char* key) {
+  constexpr int kMost = 1 << 20;
+  const nlohmann::json& value = json.at(key);
+  if (value.is_number_integer() && value >= 0 && value <= kMost) return value.get<int>();
+  fail(fmt::format("'{}' is {}, and must be a whole number from 0 to {}", key, value.dump(), kMost));
+}
+
+/// Of an algorithm that does the collective.
+Sample sample_from(const nlohmann::json& json) {
+  const Collective collective = parse_collective(json.at("collective").get<std::string>());
+  const Algorithm algorithm = find_algorithm(json.at("algorithm").get<std::string>());
+  algorithm.require_support(collective);
+  return {.collective = collective,
+          .algorithm = algorithm.name,
+          .ranks = count_at(json, "ranks"),
+          .bytes = positive_at(json, "bytes"),
+          .memory = json.at("plain") ? MemoryKind::kPlain : MemoryKind::kRegistered,
+          .seconds = positive_at(json, "seconds"),
+          .other_state_s = amount_at(json, "other_state_s"),
+          .predicted_s = amount_at(json, "predicted_s"),
+          .job = {}};
+}
+
 std::vector<Sample> samples_from(const nlohmann::json& json) {
   std::vector<Sample> samples;
-  for (const nlohmann::json& sample : json) {
-    samples.push_back({.collective = parse_collective(sample.at("collective").get<std::string>()),
-                       .algorithm = sample.at("algorithm"),
-                       .ranks = sample.at("ranks"),
-                       .bytes = sample.at("bytes"),
-                       .memory = sample.at("plain") ? MemoryKind::kPlain : MemoryKind::kRegistered,
-                       .seconds = sample.at("seconds"),
-                       .other_state_s = sample.at("other_state_s"),
-                       .predicted_s = sample.at("predicted_s"),
-                       .job = {}});
-  }
+  samples.reserve(json.size());
+  for (const nlohmann::json& sample : json) samples.push_back(sample_from(sample));
   return samples;
+}
+
+template <class Costs>
+Costs costs_from(const nlohmann::json& json, const char* key) {
+  Costs costs;
+  costs.values = json.at(key);
+  for (const double seconds : costs.values) {
+    if (!(seconds >= 0 && std::isfinite(seconds)))
+      fail(fmt::format("'{}' has {}, and a cost is 0 or more", key, seconds));
+  }
+  return costs;
+}
+
+/// Whose key is a number of ranks.
+int ranks_from(const std::string& key) {
+  int ranks = 0;
+  const char* const end = key.data() + key.size();
+  const auto [parsed, error] = std::from_chars(key.data(), end, ranks);
+  if (error == std::errc{} && parsed == end && ranks > 0) return ranks;
+  fail(fmt::format("'{}' is no number of ranks", key));
 }
 
 nlohmann::json json_of(const PredictionError& error) {
@@ -53,7 +107,7 @@ nlohmann::json json_of(const PredictionError& error) {
 }
 
 PredictionError error_from(const nlohmann::json& json) {
-  return {.median = json.at("median_error"), .worst = json.at("worst_error")};
+  return {.median = amount_at(json, "median_error"), .worst = amount_at(json, "worst_error")};
 }
 
 nlohmann::json json_of(const HeldBack& held_back) {
@@ -73,11 +127,12 @@ nlohmann::json json_of(const Calibration::Tcp& tcp) {
 }
 
 Calibration::Tcp tcp_from(const nlohmann::json& json) {
-  Calibration::Tcp tcp{.model = {.seconds = {}, .cores = json.at("cores"), .most_ranks = json.at("most_ranks")},
+  Calibration::Tcp tcp{.model = {.seconds = costs_from<TcpCosts>(json, "seconds"),
+                                 .cores = count_at(json, "cores"),
+                                 .most_ranks = count_at(json, "most_ranks")},
                        .held_back = held_back_from(json.at("held_back")),
                        .samples = samples_from(json.at("samples"))};
-  tcp.model.seconds.values = json.at("seconds");
-  if (tcp.model.cores < 1) throw std::runtime_error("TCP was measured on no core");
+  if (tcp.model.cores < 1) fail("TCP was measured on no core");
   return tcp;
 }
 
@@ -123,23 +178,22 @@ std::string to_json(const Calibration& calibration) {
 Calibration parse_calibration(std::string_view text, const std::string& source_name) {
   try {
     const nlohmann::json json = nlohmann::json::parse(text);
-    if (json.at("version") != kVersion) throw std::runtime_error("it was written by another version");
+    if (json.at("version") != kVersion) fail("it was written by another version");
     const nlohmann::json& machine = json.at("machine");
     Calibration calibration{.machine = {.processor = machine.at("processor"),
-                                        .cores = machine.at("cores"),
-                                        .memory_bytes = machine.at("memory_bytes"),
-                                        .cache_bytes_first = machine.at("cache_bytes_first"),
-                                        .cache_bytes_a_core = machine.at("cache_bytes_a_core"),
-                                        .cache_bytes_shared = machine.at("cache_bytes_shared")},
-                            .shm = {},
-                            .memory_bytes_per_second = json.at("memory_bytes_per_second"),
+                                        .cores = count_at(machine, "cores"),
+                                        .memory_bytes = amount_at(machine, "memory_bytes"),
+                                        .cache_bytes_first = amount_at(machine, "cache_bytes_first"),
+                                        .cache_bytes_a_core = amount_at(machine, "cache_bytes_a_core"),
+                                        .cache_bytes_shared = amount_at(machine, "cache_bytes_shared")},
+                            .shm = {.seconds = costs_from<HostCosts>(json, "shm_seconds")},
+                            .memory_bytes_per_second = amount_at(json, "memory_bytes_per_second"),
                             .held_back = held_back_from(json.at("held_back")),
                             .samples = samples_from(json.at("samples")),
                             .selections = {},
                             .tcp = tcp_from(json.at("tcp"))};
-    calibration.shm.seconds.values = json.at("shm_seconds");
     for (const auto& [ranks, selection] : json.at("selections").items()) {
-      calibration.selections[std::stoi(ranks)] = Selection::parse(selection.get<std::string>(), source_name);
+      calibration.selections[ranks_from(ranks)] = Selection::parse(selection.get<std::string>(), source_name);
     }
     return calibration;
   } catch (const std::exception& error) {
@@ -149,13 +203,16 @@ Calibration parse_calibration(std::string_view text, const std::string& source_n
   }
 }
 
-std::optional<Calibration> stored_calibration(const Machine& machine) {
+std::optional<Calibration> stored_calibration() {
   const auto file = calibration_file();
   std::error_code ignored;  // nobody else's folder ends a job
   if (!file || !std::filesystem::is_regular_file(*file, ignored)) return std::nullopt;
-  Calibration calibration = parse_calibration(read_file(*file), file->string());
-  if (calibration.machine != machine) return std::nullopt;
-  return calibration;
+  return parse_calibration(read_file(*file), file->string());
+}
+
+std::optional<Calibration> stored_calibration(const Machine& machine) {
+  auto stored = stored_calibration();
+  return stored && stored->machine == machine ? std::move(stored) : std::nullopt;
 }
 
 bool has_selection(const Calibration& calibration, int ranks) {

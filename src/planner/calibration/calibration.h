@@ -48,7 +48,9 @@ std::string to_json(const Calibration& calibration);
 /// Throws Error (kRefused) with `source_name` and what is wrong: measure again with `lockstep calibrate`.
 Calibration parse_calibration(std::string_view json, const std::string& source_name);
 
-/// What is stored for this machine: none if nothing is, or if it was measured on another one. Throws as parse.
+/// What is stored, of whichever machine; none if nothing is. Throws as parse.
+std::optional<Calibration> stored_calibration();
+/// The same, if it was measured on this machine.
 std::optional<Calibration> stored_calibration(const Machine& machine);
 
 /// Of more ranks, to price all algorithms at all sizes would take many seconds.

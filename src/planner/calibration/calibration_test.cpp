@@ -10,6 +10,8 @@
 #include <lockstep/error.h>
 
 #include <cstdlib>
+#include <functional>
+#include <string>
 
 namespace lockstep {
 
@@ -50,16 +52,31 @@ TEST(Calibration, WhatIsNoneIsRefusedWithWhatToDo) {
   }
 }
 
-TEST(Calibration, TcpOnNoCoreIsRefused) {
-  Calibration calibration = calibration_with(1e-6, 1e-10, 1e-10);
-  calibration.tcp.model.cores = 0;
-  try {
-    (void)parse_calibration(to_json(calibration), "file.json");
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kRefused);
-    EXPECT_THAT(error.what(), testing::HasSubstr("TCP was measured on no core"));
-  }
+/// Nobody takes an algorithm or a price from a file that a person or a disk has changed.
+TEST(Calibration, WhatCannotHaveBeenMeasuredIsRefused) {
+  const auto expect_refused = [](const std::function<void(Calibration&)>& change, const std::string& why) {
+    SCOPED_TRACE(why);
+    Calibration calibration = calibration_with(1e-6, 1e-10, 1e-10);
+    change(calibration);
+    try {
+      (void)parse_calibration(to_json(calibration), "file.json");
+      FAIL() << "accepted";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kRefused);
+      EXPECT_THAT(error.what(), testing::HasSubstr(why));
+    }
+  };
+  expect_refused([](Calibration& one) { one.tcp.model.cores = 0; }, "TCP was measured on no core");
+  expect_refused([](Calibration& one) { one.machine.cores = -1; }, "'cores' is -1, and must be a whole number from 0");
+  expect_refused([](Calibration& one) { one.samples[0].algorithm = "rng"; }, "There is no algorithm 'rng'");
+  expect_refused([](Calibration& one) { one.samples[0].algorithm = "pairwise"; },
+                 "The algorithm 'pairwise' does no all_reduce, but all_to_all;");
+  expect_refused([](Calibration& one) { one.samples[0].bytes = -64; }, "'bytes' is -64, and must be 0 or more");
+  expect_refused([](Calibration& one) { one.samples[0].seconds = 0; }, "'seconds' is 0, and must be more");
+  expect_refused([](Calibration& one) { one.shm.seconds[HostCost::kMove] = -1; }, "'shm_seconds' has -1");
+  expect_refused([](Calibration& one) { one.tcp.model.seconds[TcpCost::kVain] = -1; }, "'seconds' has -1");
+  expect_refused([](Calibration& one) { one.selections[-4] = Selection::parse("all_reduce: ring", "four"); },
+                 "'-4' is no number of ranks");
 }
 
 TEST(Calibration, IsFoundForItsMachineOnly) {

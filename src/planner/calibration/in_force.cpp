@@ -2,6 +2,7 @@
 
 #include "base/digest.h"
 #include "base/environment.h"
+#include "base/units.h"
 #include "planner/selection/measured_selection.h"
 #include "schedule/relabelled.h"
 
@@ -22,6 +23,12 @@ namespace {
 /// A model that predicts worse than this what it has not seen chooses worse than the built-in selection.
 constexpr double kMostTrustedError = 0.10;
 
+std::string of_another_machine(const Machine& machine) {
+  return fmt::format(
+      "what is stored was measured on another machine ({}, {}); measure this one with `lockstep calibrate`.",
+      machine.processor, counted(static_cast<std::uint64_t>(machine.cores), "core"));
+}
+
 void take_over(const Selection& measured, int ranks, SelectionInForce& result) {
   if (measured.collectives().empty()) return;
   std::vector<std::string_view> names;
@@ -36,7 +43,8 @@ void follow_predictions(const Calibration& calibration, int ranks, SelectionInFo
   const double error = std::max(sizes.median, numbers_of_ranks.median);
   const bool is_trusted = error <= kMostTrustedError;
   if (is_trusted && has_selection(calibration, ranks)) {
-    result = {stored_selection(calibration, ranks), "calibrated here"};
+    result.selection.override_with(stored_selection(calibration, ranks));
+    result.source = "calibrated here";
   } else if (!is_trusted) {
     result.source += fmt::format(", since the calibration here is {:.0f} % wrong in the median, more than {:.0f} %",
                                  100 * error, 100 * kMostTrustedError);
@@ -48,7 +56,10 @@ void follow_predictions(const Calibration& calibration, int ranks, SelectionInFo
 JobCalibration job_calibration() {
   JobCalibration job;
   try {
-    if (auto stored = stored_calibration(this_machine())) {
+    auto stored = stored_calibration();
+    if (stored && stored->machine != this_machine()) {
+      job.fault = of_another_machine(stored->machine);
+    } else if (stored) {
       job.digest = digest_of(to_json(*stored));
       job.calibration = std::make_shared<const Calibration>(*std::move(stored));
     }

@@ -13,7 +13,7 @@ namespace lockstep {
 /// The calibration that the ranks of a job follow.
 struct JobCalibration {
   std::shared_ptr<const Calibration> calibration;  ///< null: none
-  std::string fault;                               ///< why what is stored is not followed; empty if nothing is
+  std::string fault;                               ///< why what is stored is not followed; empty where nothing is
   std::uint64_t digest = 0;                        ///< equal where ranks follow the same
 };
 

@@ -4,6 +4,9 @@
 #include "planner/calibration/calibration.h"
 #include "planner/calibration/predicted_selection.h"
 
+#include "base/units.h"
+
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <lockstep/error.h>
@@ -98,7 +101,10 @@ TEST_F(InForce, WhatWasMeasuredHereIsUsedHere) {
   calibration.held_back = {};
   calibration.machine.processor = "another";
   write_file_atomically(file(), to_json(calibration));
-  EXPECT_EQ(selection_in_force(4).source, "built in");
+  EXPECT_EQ(selection_in_force(4).source,
+            fmt::format("built in, since what is stored was measured on another machine (another, {}); measure this "
+                        "one with `lockstep calibrate`.",
+                        counted(static_cast<std::uint64_t>(this_machine().cores), "core")));
 }
 
 TEST_F(InForce, OverTcpWhatWasMeasuredOnThisHostIsUsedOnOneHost) {

@@ -236,13 +236,14 @@ Estimate barrier(double p, double, const FlatCost& cost) {
 
 constexpr std::string_view kThakur = "Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005";
 constexpr std::string_view kChan = "Chan, Heimlich, Purkayastha, van de Geijn, CCPE 19(13), 2007";
+constexpr std::string_view kVanDeGeijn = "van de Geijn's, in Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005";
 constexpr std::string_view kTraeff = "Traeff, arXiv:2410.14234, 2024";
 constexpr std::string_view kRabenseifner = "Rabenseifner, Traeff, EuroPVM/MPI 2004";
 constexpr std::string_view kDeSensi = "De Sensi, Bonato, Saam, Hoefler, NSDI 2024";
 constexpr std::string_view kJain = "Jain, Sabharwal, ICS 2010, on one port";
 constexpr std::string_view kPatarasuk = "Patarasuk, Yuan, JPDC 69(2), 2009";
 constexpr std::string_view kSanders = "Sanders, Speck, Traeff, Parallel Computing 35(12), 2009, in one segment";
-constexpr std::string_view kJia = "Jia et al., arXiv:1807.11205, 2018";
+constexpr std::string_view kCho = "Cho et al., BlueConnect, SysML 2019";
 constexpr std::string_view kBruck = "Bruck et al., IEEE TPDS 8(11), 1997";
 
 constexpr std::string_view kExchangeHalf = "(p-1)(alpha + n/p beta)";
@@ -307,7 +308,7 @@ const std::vector<ClosedForm>& closed_forms() {
       {"direct", Collective::kReduce, kExchangeBoth, kThakur, direct_reduce},
       {"ring", Collective::kBroadcast, kRootAndAll, kPatarasuk, ring_broadcast},
       {"ring", Collective::kReduce, "2(p-1)(alpha + n/p beta + n/p gamma)", kPatarasuk, ring_reduce},
-      {"circulant", Collective::kBroadcast, "(p-1+h) alpha + 2(p-1)/p n beta", kTraeff, circulant_broadcast},
+      {"circulant", Collective::kBroadcast, "(p-1+h) alpha + 2(p-1)/p n beta", kVanDeGeijn, circulant_broadcast},
       {"bidirectional_ring", Collective::kReduceScatter, "(p-1)(w alpha + n/p beta + n/p gamma), w = min(2, p-1)",
        kJain, bidirectional_reduce_scatter},
       {"bidirectional_ring", Collective::kAllGather, "(p-1)(w alpha + n/p beta), w = min(2, p-1)", kJain,
@@ -345,7 +346,7 @@ std::optional<ClosedForm> hierarchical_closed_form(std::string_view local, std::
   return ClosedForm{"hierarchical",
                     Collective::kAllReduce,
                     "LOCAL's reduce_scatter and all_gather of n on L ranks + GLOBAL's all_reduce of n/L on p/L",
-                    kJia,
+                    kCho,
                     [=](double p, double n, const FlatCost& cost) {
                       const double hosts = p / l;
                       Estimate within = twice(first->evaluate(l, n, cost), last->evaluate(l, n, cost));

@@ -23,7 +23,8 @@ struct TcpCost {
     kCrossing,  ///< a core whose ranks all wait hears from another one
     kByte,      ///< sent and received, of buffers of the first size; then of the others
     kReducedByte = kByte + kSizes.size(),
-    kColdByte,  ///< again, of buffers of the last size: sent as it was at the start, or received to stay
+    kColdByte,      ///< again, of buffers of the last size: sent as it was at the start, or received to stay
+    kTogetherByte,  ///< again, of those, while other cores are busy too, which share the memory's bus
     kCount
   };
 };

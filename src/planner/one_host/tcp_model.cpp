@@ -24,6 +24,7 @@ TcpCosts first_guess() {
   for (std::size_t size = 0; size < TcpCost::kSizes.size(); ++size) seconds[TcpCost::kByte + size] = 2e-10;
   seconds[TcpCost::kReducedByte] = 5e-11;
   seconds[TcpCost::kColdByte] = 5e-11;
+  seconds[TcpCost::kTogetherByte] = 5e-11;
   return seconds;
 }
 

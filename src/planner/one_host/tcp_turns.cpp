@@ -200,6 +200,14 @@ void TcpTurns::spend_bytes(Core& core, double bytes, bool are_cold) {
     spend(core, TcpCost::kByte + size, 0.5 * bytes * byte_shares_[size]);
   }
   if (are_cold) spend(core, TcpCost::kColdByte, 0.5 * bytes * cold_share_);
+  spend(core, TcpCost::kTogetherByte, 0.5 * bytes * cold_share_ * busy_beside(core));
+}
+
+/// How many of the other cores are busy while this one is where it is; 1 if all are.
+double TcpTurns::busy_beside(const Core& core) const {
+  int busy = 0;
+  for (const Core& other : cores_) busy += &other != &core && (!other.is_idle || other.now.seconds > core.now.seconds);
+  return cores_.size() < 2 ? 0 : static_cast<double>(busy) / static_cast<double>(cores_.size() - 1);
 }
 
 /// Of the core; an idle one waits for what its ranks hear from others.

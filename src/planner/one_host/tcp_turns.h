@@ -96,6 +96,7 @@ class TcpTurns {
 
   void spend(Core& core, std::size_t cost, double amount);
   void spend_bytes(Core& core, double bytes, bool are_cold);
+  double busy_beside(const Core& core) const;
   double next_time(int core) const;
   void step(int core);
   void wake(int core);

@@ -118,11 +118,9 @@ TEST(TcpTurns, EveryAlgorithmEnds) {
     for (const std::string_view name : algorithms_for(collective)) {
       for (const int ranks : {2, 3, 5}) {
         const Schedule schedule = find_algorithm(name).build({.collective = collective, .ranks = ranks});
-        std::size_t transfers = 0;
-        for (const Step& step : schedule.steps) transfers += step.size();
         for (const int parts : {1, 3}) {
           const TcpCosts costs = run(schedule, seconds, {.parts = parts});
-          const double moved = static_cast<double>(transfers) * kBytes;
+          const double moved = static_cast<double>(transfers_of(schedule)) * kBytes;
           EXPECT_NEAR(costs[TcpCost::kByte], moved, (all_wait_for_all ? 0.02 : 0.2) * moved)
               << name << " on " << ranks << " ranks";
         }

@@ -1,6 +1,7 @@
 #include "planner/pricing/price.h"
 
 #include "algorithms/catalog.h"
+#include "base/index.h"
 #include "base/units.h"
 #include "planner/calibration/calibrated_timing.h"
 #include "schedule/promise.h"
@@ -10,6 +11,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -20,7 +23,7 @@ namespace lockstep {
 
 namespace {
 
-/// Up to this many ranks a schedule is built to see how long it is; beyond, its length is continued from here.
+/// Up to this many ranks a schedule is built to see how long it is; beyond, its length is continued from there.
 constexpr int kRanksBuiltToMeasure = 64;
 
 /// How long a schedule is, and in how many chunks.
@@ -31,21 +34,51 @@ struct Length {
 
 Length built_length(std::string_view algorithm, Collective collective, int ranks) {
   const Schedule schedule = find_algorithm(algorithm).build({.collective = collective, .ranks = ranks});
-  Length length{.chunks = static_cast<double>(schedule.chunks)};
-  for (const Step& step : schedule.steps) length.transfers += static_cast<double>(step.size());
-  return length;
+  return {.transfers = static_cast<double>(transfers_of(schedule)), .chunks = static_cast<double>(schedule.chunks)};
 }
 
-/// Lengths of schedules are about a power of the ranks: p log p, p^2 and so on.
+/// What is so much on m, 2m and 4m ranks, on 2^doublings m. Lengths of schedules are sums of p^k, p^k log p and
+/// p^(k-1), of which three values tell each one's part.
+double continued(const std::array<double, 3>& values, int doublings) {
+  if (values[2] == 0) return 0;
+  const double doubled = std::exp2(std::round(std::log2(values[2] / values[1])));  // 2^k
+  const double second = values[1] / doubled;
+  const double third = values[2] / (doubled * doubled);
+  const double lower = 4 * (third - 2 * second + values[0]);
+  const double highest = values[0] - lower;
+  const double with_logarithm = second - highest - lower / 2;
+  return std::pow(doubled, doublings) * (highest + with_logarithm * doublings) +
+         std::pow(doubled / 2, doublings) * lower;
+}
+
+Length continued_length(std::string_view algorithm, Collective collective, int ranks, int doublings) {
+  std::array<double, 3> transfers{};
+  std::array<double, 3> chunks{};
+  for (int i = 0; i < 3; ++i) {
+    const Length built = built_length(algorithm, collective, ranks << i);
+    transfers[at(i)] = built.transfers;
+    chunks[at(i)] = built.chunks;
+  }
+  return {continued(transfers, doublings), continued(chunks, doublings)};
+}
+
+/// Between two powers of two, at which some algorithms' jump, lengths are polynomials of the second degree, at most.
 Length estimated_length(std::string_view algorithm, Collective collective, int ranks) {
   if (ranks <= kRanksBuiltToMeasure) return built_length(algorithm, collective, ranks);
-  const Length here = built_length(algorithm, collective, kRanksBuiltToMeasure);
-  const Length before = built_length(algorithm, collective, kRanksBuiltToMeasure / 2);
-  const auto continued = [&](double at_here, double at_before) {
-    const double power = at_before > 0 ? std::log2(at_here / at_before) : 0;
-    return at_here * std::pow(static_cast<double>(ranks) / kRanksBuiltToMeasure, power);
-  };
-  return {continued(here.transfers, before.transfers), continued(here.chunks, before.chunks)};
+  constexpr int kPower = kRanksBuiltToMeasure / 8;
+  constexpr std::array<int, 3> kBetween{kPower + 1, kPower * 3 / 2, 2 * kPower - 1};
+  const int doublings = std::bit_width(static_cast<unsigned>(ranks / kPower)) - 1;
+  if (kPower << doublings == ranks) return continued_length(algorithm, collective, kPower, doublings);
+  const double place = std::ldexp(ranks, -doublings);
+  Length length{.chunks = 0};
+  for (const int one : kBetween) {
+    double share = 1;  // Lagrange's
+    for (const int other : kBetween) share *= one == other ? 1 : (place - other) / (one - other);
+    const Length there = continued_length(algorithm, collective, one, doublings);
+    length.transfers += share * there.transfers;
+    length.chunks += share * there.chunks;
+  }
+  return length;
 }
 
 /// Of algorithms/hierarchical.cpp: a chunk of a host's schedule is cut into slices, and each into the chunks of the

@@ -17,8 +17,8 @@ std::string price_plot(const Sweep& sweep, const std::string& title) {
                        .x = sweep.points,
                        .x_text =
                            [is_of_bytes](double value) {
-                             const auto point = static_cast<std::uint64_t>(std::llround(value));
-                             return is_of_bytes ? format_bytes(point) : format_count(point);
+                             return is_of_bytes ? format_bytes(static_cast<std::uint64_t>(std::llround(value)))
+                                                : format_count(static_cast<std::uint64_t>(std::ceil(value)));
                            },
                        .lines = {},
                        .circles = {},

@@ -14,7 +14,8 @@ namespace lockstep {
 namespace {
 
 std::string point_text(Sweep::Axis axis, double point) {
-  return axis == Sweep::Axis::kBytes ? format_rounded_bytes(point) : fmt::format("{:.0f}", point);
+  // A crossing between two numbers of ranks is first true of the larger one.
+  return axis == Sweep::Axis::kBytes ? format_rounded_bytes(point) : fmt::format("{:.0f}", std::ceil(point));
 }
 
 std::string calibration_text(const Calibration& calibration, Medium medium) {
@@ -225,7 +226,7 @@ std::string price_json(const PriceReport& report) {
   for (const Sweep& sweep : report.sweeps) {
     json[sweep.axis == Sweep::Axis::kBytes ? "over_bytes" : "over_ranks"] = sweep_json(sweep);
   }
-  return json.dump(2) + "\n";
+  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";  // a file's name may be any bytes
 }
 
 }  // namespace lockstep

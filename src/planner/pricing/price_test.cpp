@@ -127,10 +127,8 @@ TEST(Price, LengthsOfCompositionsFollowTheirHosts) {
   const PricedNetwork network{.flat = FlatCost{}, .description = {}, .local_size = 4};
   for (const char* name : {"hierarchical:ring,ring", "hierarchical:direct,tree", "hierarchical:tree,ring"}) {
     for (const int ranks : {4, 24, 30}) {
-      double transfers = 0;
-      for (const Step& step : schedule_for(name, {.ranks = ranks}, network.hosts_of(ranks)).steps) {
-        transfers += static_cast<double>(step.size());
-      }
+      const auto transfers =
+          static_cast<double>(transfers_of(schedule_for(name, {.ranks = ranks}, network.hosts_of(ranks))));
       EXPECT_NEAR(estimated_transfers(name, {.ranks = ranks}, network), transfers, 0.01 * transfers)
           << name << " on " << ranks;
     }
@@ -141,13 +139,27 @@ TEST(Price, LengthsOfCompositionsFollowTheirHosts) {
 }
 
 TEST(Price, LengthsOfSchedulesAreContinued) {
-  for (const std::string_view name : algorithms_for(Collective::kAllReduce)) {
-    const Algorithm algorithm = find_algorithm(name);
-    double transfers = 0;
-    for (const Step& step : algorithm.build({.ranks = 256}).steps) transfers += static_cast<double>(step.size());
-    EXPECT_NEAR(estimated_transfers(algorithm.name, Collective::kAllReduce, 256), transfers, 0.2 * transfers)
-        << algorithm.name;
+  for (const Algorithm& algorithm : algorithms()) {
+    for (const Collective collective : algorithm.collectives) {
+      for (const int ranks : {65, 96, 127, 128, 161, 200, 255, 256, 257}) {
+        const auto transfers =
+            static_cast<double>(transfers_of(algorithm.build({.collective = collective, .ranks = ranks})));
+        EXPECT_NEAR(estimated_transfers(algorithm.name, collective, ranks), transfers, 0.04 * transfers)
+            << algorithm.name << " " << to_string(collective) << " on " << ranks;
+      }
+    }
   }
+  EXPECT_NEAR(estimated_transfers("star", Collective::kAllReduce, 1'000'000), 2 * 999'999.0, 1);
+}
+
+/// Chunks of both levels are counted right, so that nothing is taken for too long that takes milliseconds.
+TEST(Price, LengthsOfUnevenHostsAreCountedToo) {
+  const PricedNetwork network{.flat = FlatCost{}, .description = {}, .local_size = 96};
+  const PriceRequest request{.ranks = 161, .bytes = 1 << 20};
+  const char* const name = "hierarchical:halving_doubling,ring";
+  const auto transfers = static_cast<double>(transfers_of(schedule_for(name, request, network.hosts_of(161))));
+  EXPECT_NEAR(estimated_transfers(name, request, network), transfers, 0.04 * transfers);
+  EXPECT_EQ(price_algorithm(name, request, network).source, Price::Source::kSimulated);
 }
 
 }  // namespace lockstep

@@ -100,7 +100,7 @@ class Parser {
       check_algorithm(entry, algorithm, collective);
       ranges.back().algorithm = algorithm;
     }
-    if (is_closed) fail(part, "The last range has no upper end, as in '4KiB- ring'.");
+    if (is_closed) fail(part, "The last range must have no upper end, as in '4KiB- ring'.");
     selection.set(collective, ranges, memory);
   }
 

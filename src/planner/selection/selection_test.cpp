@@ -51,7 +51,7 @@ TEST(Selection, EachMistakeHasItsPlaceAndWhatToWrite) {
   expect_refused("ring", "written like 'all_reduce: 0-4KiB direct, 4KiB- ring'");
   expect_refused("allreduce: ring", "Did you mean 'all_reduce'?");
   expect_refused("all_reduce: rign", "Did you mean 'ring'?");
-  expect_refused("all_reduce: 0-4KiB ring", "The last range has no upper end");
+  expect_refused("all_reduce: 0-4KiB ring", "The last range must have no upper end");
   expect_refused("all_reduce: 1KiB- ring", "this one has to start at 0");
   expect_refused("all_reduce: 0-4KiB ring, 8KiB- tree", "this one has to start at 4KiB");
   expect_refused("all_reduce: 0- ring, 8KiB- tree", "none can follow");

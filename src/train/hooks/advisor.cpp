@@ -2,14 +2,33 @@
 #include <fmt/format.h>
 #include <lockstep/hooks.h>
 
+#include <algorithm>
+
+#include "base/units.h"
+
 namespace lockstep {
 namespace {
 
-std::string milliseconds(double seconds) { return fmt::format("{:.3g} ms", seconds * 1e3); }
+/// Three digits, of bytes a second.
+std::string speed_of(double bandwidth) {
+  const bool giga = bandwidth >= 999.5e6;  // what three digits round to 1000 MB/s, too
+  return fmt::format("{:.3g} {}", bandwidth * (giga ? 1e-9 : 1e-6), giga ? "GB/s" : "MB/s");
+}
 
 std::string text_of(const Link& link) {
-  const std::string speed = link.beta_s > 0 ? fmt::format("{:.3g} MB/s", 1e-6 / link.beta_s) : "no time a byte";
+  const std::string speed = link.beta_s > 0 ? speed_of(1 / link.beta_s) : "no time a byte";
   return fmt::format("{:.3g} us a message, {}, {}", link.alpha_s * 1e6, speed, link.source);
+}
+
+/// What is paid for what, in the mean of an iteration if those were counted: what people measure is times of one.
+std::string costs_of(const Advice& advice, const HookTraffic& traffic) {
+  const auto mean = [&](double seconds) {
+    return format_seconds(seconds / static_cast<double>(std::max<std::int64_t>(1, traffic.iterations)));
+  };
+  const std::string what = traffic.iterations > 0 ? fmt::format("an iteration (mean of {})", traffic.iterations)
+                                                  : "what it was given so far";
+  return fmt::format("{} takes {} to send {:.3g} times fewer bytes and {} of its own, against {} without it", what,
+                     mean(advice.sent_seconds), traffic.ratio(), mean(advice.hook_seconds), mean(advice.dense_seconds));
 }
 
 }  // namespace
@@ -26,9 +45,7 @@ Advice advise(const std::string& name, const HookTraffic& traffic, const Link& l
                 .hook_seconds = traffic.hook_seconds};
   const double with = advice.sent_seconds + advice.hook_seconds;
   advice.pays = with < advice.dense_seconds;
-  const std::string costs = fmt::format("{} to send {:.3g} times fewer bytes and {} of its own, against {} without it",
-                                        milliseconds(advice.sent_seconds), traffic.ratio(),
-                                        milliseconds(advice.hook_seconds), milliseconds(advice.dense_seconds));
+  const std::string costs = costs_of(advice, traffic);
   advice.sentence =
       advice.pays ? fmt::format("{} pays on this link ({}): {}, which is {:.2g} times faster.", name, text_of(link),
                                 costs, advice.dense_seconds / with)

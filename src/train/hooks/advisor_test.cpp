@@ -24,16 +24,38 @@ TEST(Advisor, AddsUpMessagesBytesAndOwnTime) {
   EXPECT_TRUE(advice.pays);
   EXPECT_EQ(
       advice.sentence,
-      "hook pays on this link (100 us a message, 100 MB/s, measured): 110 ms to send 10 times fewer bytes and 20 ms "
-      "of its own, against 1.1e+03 ms without it, which is 8.5 times faster.");
+      "hook pays on this link (100 us a message, 100 MB/s, measured): what it was given so far takes 110 ms to send 10 "
+      "times fewer bytes and 20.0 ms of its own, against 1.10 s without it, which is 8.5 times faster.");
+}
+
+TEST(Advisor, SaysTheTimesOfAnIterationWhereTheyWereCounted) {
+  auto traffic = kTraffic;
+  traffic.iterations = 10;
+  const auto advice = advise("hook", traffic, {.alpha_s = 1e-4, .beta_s = 1e-8, .source = "measured"});
+  EXPECT_EQ(
+      advice.sentence,
+      "hook pays on this link (100 us a message, 100 MB/s, measured): an iteration (mean of 10) takes 11.0 ms to send "
+      "10 times fewer bytes and 2.00 ms of its own, against 110 ms without it, which is 8.5 times faster.");
+  EXPECT_DOUBLE_EQ(advice.dense_seconds, 0.1 + 1) << "of all of them";
+}
+
+TEST(Advisor, CountsFastLinksInGigabytes) {
+  const auto shown = [](double bandwidth) {
+    return advise("hook", kTraffic, {.alpha_s = 1e-6, .beta_s = 1 / bandwidth, .source = "here"}).sentence;
+  };
+  EXPECT_THAT(shown(31.8e9), HasSubstr("(1 us a message, 31.8 GB/s, here)"));
+  EXPECT_THAT(shown(1e9), HasSubstr(" 1 GB/s,"));
+  EXPECT_THAT(shown(999.7e6), HasSubstr(" 1 GB/s,"));
+  EXPECT_THAT(shown(999e6), HasSubstr(" 999 MB/s,"));
 }
 
 TEST(Advisor, SaysWhenItDoesNotPay) {
   const auto advice = advise("hook", kTraffic, {.beta_s = 1e-10, .source = "calibrated here"});
   EXPECT_FALSE(advice.pays);
-  EXPECT_THAT(advice.sentence, AllOf(HasSubstr("hook does not pay on this link"), HasSubstr("calibrated here"),
-                                     HasSubstr("1 ms to send"), HasSubstr("20 ms of its own, against 10 ms without it"),
-                                     HasSubstr("Use all_reduce")));
+  EXPECT_THAT(
+      advice.sentence,
+      AllOf(HasSubstr("hook does not pay on this link"), HasSubstr("calibrated here"), HasSubstr("1.00 ms to send"),
+            HasSubstr("20.0 ms of its own, against 10.0 ms without it"), HasSubstr("Use all_reduce")));
   // Were its own time not counted, it would.
   auto for_nothing = kTraffic;
   for_nothing.hook_seconds = 0;
@@ -55,7 +77,39 @@ TEST(Advisor, PricesWhatAHookDid) {
     EXPECT_NEAR(advice.dense_seconds, 3 * (2 * slow.alpha_s + (1 << 20) * slow.beta_s), 1e-9);
     EXPECT_NEAR(advice.sent_seconds, advice.dense_seconds / 50, advice.dense_seconds / 400);
     EXPECT_GT(advice.hook_seconds, 0);
+    EXPECT_EQ(hook->traffic().iterations, 3);
+    EXPECT_THAT(advice.sentence, HasSubstr("an iteration (mean of 3) takes "));
     EXPECT_FALSE(advise(*hook, Link{.beta_s = 1e-14}).pays) << "a link that costs nothing";
+  });
+}
+
+TEST(Advisor, HasNothingToSayOfAGroupOfOne) {
+  const auto alone = World::alone();
+  const auto hook = top_k_hook(alone, 0.01);
+  GradientBucket bucket;
+  bucket.flat = torch::ones(8);
+  bucket.gradients = {bucket.flat};
+  hook->reduce(bucket, nullptr).wait();
+  EXPECT_THAT([&] { advise(*hook, Link{}); }, ThrowsMessage<Error>(HasSubstr("on two ranks or more")));
+}
+
+/// Several buckets of a backward are one iteration, through hooks that wrap others too.
+TEST(Advisor, CountsIterationsAndNotBuckets) {
+  test::on_ranks(2, [](World& world) {
+    const std::vector<BucketHookPtr> hooks{
+        all_reduce_hook(world),
+        error_feedback(random_k_hook(0.5, 7, cast_hook(torch::kFloat16, all_reduce_hook(world)))), int8_hook(world)};
+    for (const auto& hook : hooks) {
+      for (int i = 0; i < 6; ++i) {
+        GradientBucket bucket;
+        bucket.index = i % 3;
+        bucket.flat = torch::ones(64);
+        bucket.parameters = {std::to_string(bucket.index)};
+        bucket.gradients = {bucket.flat};
+        hook->reduce(bucket, nullptr).wait();
+      }
+      EXPECT_EQ(hook->traffic().iterations, 2) << hook->name();
+    }
   });
 }
 
@@ -160,6 +214,7 @@ TEST(Advisor, PricesOneBitAdamsWarmUpAndWhatComesAfter) {
     const auto traffic = sent_by_one_bit_adam(world);
     EXPECT_EQ(traffic.dense_bytes, 2 << 20);
     EXPECT_EQ(traffic.dense_messages, 4);
+    EXPECT_EQ(traffic.iterations, 2);
     EXPECT_EQ(traffic.messages, 4) << "all-reduce is two, and so is all-to-all with all-gather";
     EXPECT_NEAR(traffic.sent_bytes - (1 << 20), (1 << 20) / 31.0, 400);
     const Link slow{.alpha_s = 1e-4, .beta_s = 8e-8, .source = "100 Mbit/s"};

@@ -49,7 +49,7 @@ class AllReduceHook : public BucketHook {
  public:
   explicit AllReduceHook(Group group) : group_(std::move(group)), count_(group_.size()) {}
   Pending reduce(const GradientBucket& bucket, torch::Tensor* contribution) override {
-    count_.dense(bucket.flat.nbytes());
+    count_.dense(bucket);
     count_.all_reduce(bucket.flat.nbytes());
     if (contribution) *contribution = bucket.flat.clone();
     return mean_in_place(group_, bucket.flat, purpose_of(bucket, name()));
@@ -67,7 +67,7 @@ class AllReduceHook : public BucketHook {
 
 Pending CompressingHook::reduce(const GradientBucket& bucket, torch::Tensor* contribution) {
   torch::NoGradGuard no_grad;
-  count_.dense(bucket.flat.nbytes());
+  count_.dense(bucket);
   if (bucket.flat.scalar_type() == torch::kFloat32) {
     return count_.time([&] { return compress(bucket, contribution); });
   }

@@ -19,6 +19,12 @@ class TrafficCount {
     traffic_.dense_bytes += all_reduced(bytes);
     traffic_.dense_messages += 2 * others_;
   }
+  /// With the first of a backward an iteration begins.
+  void dense(const GradientBucket& bucket) {
+    if (bucket.index == 0) begin_iteration();
+    dense(bucket.flat.nbytes());
+  }
+  void begin_iteration() { ++traffic_.iterations; }
   void all_reduce(std::size_t bytes) { sent(all_reduced(bytes), 2 * others_); }
   void all_gather(std::size_t own_block) { sent(others_ * static_cast<double>(own_block), others_); }
   void all_to_all(std::size_t bytes) { sent(others_ * static_cast<double>(bytes) / ranks_, others_); }

@@ -23,7 +23,7 @@ class OneBitAdam::Exchange {
   bool compresses = false;
 
   Pending mean_of_gradients(const GradientBucket& bucket) {
-    count_.dense(bucket.flat.nbytes());
+    count_.dense(bucket);
     if (compresses) return {};
     count_.all_reduce(bucket.flat.nbytes());
     return mean_in_place(group_, bucket.flat, purpose_of(bucket, "one_bit_adam's warm-up"));

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <lockstep/checkpoint.h>
+#include <lockstep/error.h>
 #include <lockstep/optim.h>
 #include <lockstep/world.h>
 #include <torch/nn/modules/linear.h>
@@ -12,7 +13,17 @@
 namespace lockstep {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Property;
+using testing::Throws;
+
+/// Throws kInvalidArgument, and says so.
+auto refused(const std::string& why) {
+  return Throws<Error>(
+      AllOf(Property(&Error::code, ErrorCode::kInvalidArgument), Property(&Error::what, HasSubstr(why))));
+}
 
 constexpr LearningRate kCosine() {
   return {.peak = 1e-3, .minimum = 1e-4, .warmup = 4, .decay = Decay::kCosine, .end = 104};
@@ -60,6 +71,16 @@ TEST(LearningRate, FallsAsAPolynomial) {
   EXPECT_DOUBLE_EQ(rate.at(111), 0.2);
 }
 
+/// Left open, the decay would be over before the first iteration, which would train with nothing.
+TEST(LearningRate, ADecayWithoutAnEndIsRefused) {
+  const auto asked = [](LearningRate rate) { return [rate] { rate.at(1); }; };
+  EXPECT_THAT(asked({.decay = Decay::kCosine}), refused("a cosine decay ends after 0 iterations; set `end`"));
+  EXPECT_THAT(asked({.warmup = 5, .decay = Decay::kPolynomial}),
+              refused("a polynomial decay ends after 0 iterations; set `end`"));
+  EXPECT_THAT(asked({.decay = Decay::kCosine, .end = -1}), refused("ends after -1 iterations"));
+  EXPECT_DOUBLE_EQ((LearningRate{.peak = 1, .decay = Decay::kStep}.at(1)), 1) << "which has no end";
+}
+
 TEST(LearningRate, IsSetInAllGroupsOfAnyOptimizer) {
   const std::vector<torch::Tensor> tensors{torch::zeros(2), torch::zeros(2)};
   torch::optim::AdamW adamw(
@@ -75,6 +96,14 @@ TEST(LearningRate, IsSetInAllGroupsOfAnyOptimizer) {
 TEST(LearningRate, ScalesWithTheBatch) {
   EXPECT_DOUBLE_EQ(scaled_linearly(0.1, 256, 8192), 3.2);  // Goyal et al.'s
   EXPECT_DOUBLE_EQ(scaled_by_square_root(0.1, 256, 1024), 0.2);
+}
+
+TEST(LearningRate, ScalesFromNoBatchThatHasNoSamples) {
+  EXPECT_THAT([] { scaled_linearly(0.1, 0, 64); },
+              refused("scaled_linearly was asked to go from batches of 0 samples to batches of 64"));
+  EXPECT_THAT([] { scaled_by_square_root(0.1, 0, 64); }, refused("scaled_by_square_root was asked to go from"));
+  EXPECT_THAT([] { scaled_linearly(0.1, 64, 0); }, refused("to batches of 0; a batch has at least one"));
+  EXPECT_THAT([] { scaled_by_square_root(0.1, 64, -1); }, refused("to batches of -1"));
 }
 
 // --- resumed ---

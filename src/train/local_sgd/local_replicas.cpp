@@ -75,6 +75,7 @@ LocalReplicas::LocalReplicas(const Group& group, const std::vector<ModuleTensor>
 }
 
 void LocalReplicas::step(torch::optim::Optimizer& optimizer) {
+  count_.begin_iteration();
   for (const Part& part : parts_) count_.dense(part.common.nbytes());
   const bool weighted = share_.global > 0;
   // A share without samples is a stand-in, whose gradients mean nothing.

@@ -180,6 +180,7 @@ TEST(LocalSgdTest, SynchroniseMakesRanksEqualInBetween) {
     }
     EXPECT_GT(spread(), 0);
     EXPECT_EQ(replica.traffic().sent_bytes, 0);
+    EXPECT_EQ(replica.traffic().iterations, 3);
     replica.synchronise();
     EXPECT_EQ(spread(), 0);
     EXPECT_EQ(replica.traffic().sent_bytes, 24 * 8);

@@ -1,13 +1,14 @@
 #include "transport/mpi/control.h"
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 
 namespace lockstep::mpi {
 
 namespace {
 
-enum Kind : std::uint32_t { kLeft = 1, kFailed, kAsk, kWaits };
+enum Kind : std::uint32_t { kLeft = 1, kFailed, kAsk, kWaits, kTold };
 
 }  // namespace
 
@@ -30,6 +31,10 @@ void Control::take_word() {
   if (word_.kind == kFailed) state_ = State::kFailed;
   if (state_ != State::kActive) return;
   waits_ |= word_.kind == kWaits;
+  if (word_.kind == kTold) {
+    told_bytes_ = std::min<std::size_t>(word_.code, told_.size());
+    std::memcpy(told_.data(), word_.text.data(), told_bytes_);
+  }
   if (word_.kind == kAsk) say({.kind = kWaits, .code = 0, .about = 0, .sent = {}, .text = {}});
   process_.receive(receive_, std::as_writable_bytes(std::span(&word_, 1)), world_rank_, tag_);
 }
@@ -41,6 +46,12 @@ Error Control::failure() const {
 void Control::ask() {
   waits_ = false;
   say({.kind = kAsk, .code = 0, .about = 0, .sent = {}, .text = {}});
+}
+
+void Control::tell(std::span<const std::byte> what) {
+  Word word{.kind = kTold, .code = static_cast<std::uint32_t>(what.size()), .about = 0, .sent = {}, .text = {}};
+  std::memcpy(word.text.data(), what.data(), std::min(what.size(), told_.size()));
+  say(word);
 }
 
 void Control::say_left(const Sent& sent) noexcept {

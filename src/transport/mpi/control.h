@@ -1,5 +1,6 @@
 #pragma once
 
+#include "transport/message_transport.h"
 #include "transport/mpi/process.h"
 
 #include <lockstep/error.h>
@@ -7,11 +8,13 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 namespace lockstep::mpi {
 
 /// What one peer says beside the data: that it leaves, and how many bytes it sent before, or has failed and why, or,
-/// when asked, that it waits itself. That its process ends nobody says: MPI's launcher ends the job.
+/// when asked, that it waits itself; and what it is told to say. That its process ends nobody says: MPI's launcher ends
+/// the job.
 class Control {
  public:
   enum class State : std::uint8_t { kActive, kLeft, kFailed };
@@ -33,6 +36,9 @@ class Control {
 
   void ask();
   bool says_it_waits() const { return waits_; }
+  /// As MessageTransport::tell and told_by.
+  void tell(std::span<const std::byte> what);
+  std::span<const std::byte> told() const { return {told_.data(), told_bytes_}; }
   void say_left(const Sent& sent) noexcept;
   void say_failed(const Error& error) noexcept;
 
@@ -53,6 +59,8 @@ class Control {
   int tag_;
   State state_ = State::kActive;
   bool waits_ = false;
+  std::array<std::byte, MessageTransport::kMostToldBytes> told_{};
+  std::size_t told_bytes_ = 0;
   Request receive_;
   Word word_{};
 };

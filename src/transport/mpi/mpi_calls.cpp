@@ -2,6 +2,7 @@
 #include "transport/mpi/mpi_state.h"
 
 #include <time.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -34,9 +35,13 @@ bool complete_by(MPI_Request& request, Clock::time_point end, int& code) {
   }
 }
 
+/// In a forked child what MPI keeps is its parent's.
+bool is_forked() { return state().process != ::getpid(); }
+
 /// At the end of the process: waits for the others, as MPI_Finalize does too, but that it cannot be left. Who failed,
 /// or left a group without a word, leaves without MPI_Finalize if they do not come, which makes the launcher end them.
 void finish() {
+  if (is_forked()) return;
   int finalized = 0;
   MPI_Finalized(&finalized);
   if (finalized != 0) return;
@@ -45,6 +50,8 @@ void finish() {
     MPI_Request barrier = MPI_REQUEST_NULL;
     int code = MPI_Ibarrier(state().communicator, &barrier);
     if (code != MPI_SUCCESS || !complete_by(barrier, end, code)) return;
+  } else if (state().open > 0) {
+    return;  // not all came to the start
   }
   MPI_Finalize();
 }
@@ -54,6 +61,7 @@ const char* name_of_level(int level) {
 }
 
 const char* initialise() {
+  state().process = ::getpid();
   int done = 0;
   MPI_Finalized(&done);
   if (done != 0) return "MPI has been finalised in this process, and cannot be started twice.";
@@ -76,6 +84,7 @@ const char* duplicate_world(long timeout_ms) {
   int code = MPI_SUCCESS;
   if (!complete_by(request, Clock::now() + std::chrono::milliseconds(timeout_ms), code)) {
     state().communicator = MPI_COMM_NULL;
+    ++state().open;  // for good: MPI_Finalize would wait for them
     return code != MPI_SUCCESS ? said(code) : "not all ranks of MPI_COMM_WORLD came to the start of Lockstep.";
   }
   return said(MPI_Comm_set_errhandler(state().communicator, MPI_ERRORS_RETURN));
@@ -131,6 +140,7 @@ const char* test(Request* request, int* complete, std::size_t* bytes, int* from)
 }
 
 void cancel_receive(Request* request) {
+  if (is_forked()) return;
   const std::lock_guard lock(state().mutex);
   MPI_Request handle = load(*request);
   int finalized = 0;
@@ -142,6 +152,7 @@ void cancel_receive(Request* request) {
 }
 
 void forget_send(Request* request) {
+  if (is_forked()) return;
   const std::lock_guard lock(state().mutex);
   MPI_Request handle = load(*request);
   int finalized = 0;

@@ -3,6 +3,7 @@
 #include "transport/mpi/calls.h"
 
 #include <mpi.h>
+#include <sys/types.h>
 
 #include <mutex>
 #include <string>
@@ -17,6 +18,7 @@ struct State {
   MPI_Comm communicator = MPI_COMM_NULL;  ///< all ranks
   std::vector<MPI_Comm> groups;           ///< those made by make_communicator
   int open = 0;
+  pid_t process = 0;  ///< that MPI was started in, or found; a forked child has no MPI
   std::string fault;
 };
 State& state();

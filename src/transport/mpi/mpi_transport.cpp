@@ -1,5 +1,6 @@
 #include "transport/mpi/mpi_transport.h"
 
+#include "base/own_process.h"
 #include "transport/mpi/collectives.h"
 #include "transport/mpi/join.h"
 #include "transport/mpi/streams.h"
@@ -30,7 +31,7 @@ class MpiTransport final : public MessageTransport {
   }
 
   ~MpiTransport() override {
-    if (failed_) return;
+    if (failed_ || !own_process_.is_this()) return;
     for (int peer = 0; peer < size(); ++peer) {
       if (peer == rank()) continue;
       control(peer).say_left({data_.bytes_sent_to(peer), messages_.bytes_sent_to(peer)});
@@ -62,9 +63,12 @@ class MpiTransport final : public MessageTransport {
   std::uint64_t bytes_sent() const override { return data_.bytes_sent() + messages_.bytes_sent(); }
 
   std::vector<int> idle_peers() override { return peers_.ask_who_is_idle(); }
+  void tell(int peer, std::span<const std::byte> what) override { control(peer).tell(what); }
+  std::span<const std::byte> told_by(int peer) override { return control(peer).told(); }
 
   void fail(const Error& error) noexcept override {
     failed_ = true;
+    if (!own_process_.is_this()) return;
     for (int peer = 0; peer < size(); ++peer) {
       if (peer != rank()) control(peer).say_failed(error);
     }
@@ -82,6 +86,7 @@ class MpiTransport final : public MessageTransport {
 
   Control& control(int peer) { return *peers_.controls()[static_cast<std::size_t>(peer)]; }
 
+  OwnProcess own_process_;
   std::shared_ptr<const Process> process_;
   bool failed_ = false;
   Peers peers_;

@@ -62,6 +62,7 @@ std::size_t Arena::take_range(std::size_t bytes) {
 }
 
 void Arena::give_back(std::size_t offset, std::size_t bytes) noexcept {
+  if (!process_.is_this()) return;
   ::fallocate(mapping_.file(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
               static_cast<off_t>(bytes));
   const std::lock_guard lock(mutex_);

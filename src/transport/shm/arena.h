@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/own_process.h"
 #include "transport/shm/shared_mapping.h"
 
 #include <cstddef>
@@ -15,7 +16,8 @@ namespace lockstep::shm {
 /// A rank's registered memory: one large, sparse mapping that every peer maps once when it joins, so that any memory
 /// allocated from it later is visible to all with no further exchange. Costs address space, not memory.
 ///
-/// Thread-safe. First fit, in whole pages; a freed range gives its pages back to the system.
+/// Thread-safe. First fit, in whole pages; a freed range gives its pages back to the system, but for a forked child's
+/// copies, whose pages are its parent's.
 class Arena : public std::enable_shared_from_this<Arena> {
  public:
   /// As much address space as the machine has memory; where many ranks would then want more of it than a process has,
@@ -40,6 +42,7 @@ class Arena : public std::enable_shared_from_this<Arena> {
   std::size_t take_range(std::size_t bytes);
   void give_back(std::size_t offset, std::size_t bytes) noexcept;
 
+  OwnProcess process_;
   SharedMapping mapping_;
   mutable std::mutex mutex_;
   std::map<std::size_t, std::size_t> free_;  ///< offset to length; neighbours are always joined

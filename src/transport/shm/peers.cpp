@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <vector>
 
 namespace lockstep::shm {
 
@@ -17,7 +18,11 @@ std::optional<Error> Peers::trouble() const {
   for (int peer = 0; peer < size_; ++peer) {
     if (peer != rank_ && slot(peer).state() == RankState::kFailed) return slot(peer).failure();
   }
-  for (const int gone : hung_up(lifelines_)) {
+  const std::vector<int> ended = hung_up(lifelines_);
+  for (const int gone : ended) {  // it may have said why since, and ended then
+    if (slot(gone).state() == RankState::kFailed) return slot(gone).failure();
+  }
+  for (const int gone : ended) {
     // A rank that left in good order hangs up as well.
     if (slot(gone).state() == RankState::kLeft) continue;
     return Error(ErrorCode::kPeerDied, fmt::format("rank {} died", gone), {.rank = rank_, .peer = gone});

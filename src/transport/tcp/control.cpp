@@ -14,6 +14,7 @@ constexpr std::uint32_t kLeftWord = 1;
 constexpr std::uint32_t kFailedWord = 2;
 constexpr std::uint32_t kQuestion = 3;  ///< does it wait for somebody
 constexpr std::uint32_t kWaits = 4;     ///< the answer of one that does; others say nothing
+constexpr std::uint32_t kTold = 5;      ///< so many bytes as its code says
 
 }  // namespace
 
@@ -40,6 +41,10 @@ void Control::take_word() {
   switch (word_.kind) {
     case kQuestion: say({.kind = kWaits, .code = 0, .about = 0, .text = {}}); break;
     case kWaits: waits_ = true; break;
+    case kTold:
+      told_bytes_ = std::min<std::size_t>(word_.code, told_.size());
+      std::memcpy(told_.data(), word_.text.data(), told_bytes_);
+      break;
     default:
       if (state_ == State::kActive) state_ = word_.kind == kFailedWord ? State::kFailed : State::kLeft;
   }
@@ -48,6 +53,14 @@ void Control::take_word() {
 void Control::ask() noexcept {
   waits_ = false;
   say({.kind = kQuestion, .code = 0, .about = 0, .text = {}});
+}
+
+void Control::tell(std::span<const std::byte> what) noexcept {
+  Word word{};
+  word.kind = kTold;
+  word.code = static_cast<std::uint32_t>(what.size());
+  std::memcpy(word.text.data(), what.data(), std::min(what.size(), told_.size()));
+  say(word);
 }
 
 Error Control::failure() const {

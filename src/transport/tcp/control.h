@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/file_descriptor.h"
+#include "transport/message_transport.h"
 
 #include <lockstep/error.h>
 
@@ -8,11 +9,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 namespace lockstep::tcp {
 
-/// What one peer says beside the data: that it leaves, or has failed and why, or, when asked, that it waits itself. The
-/// end of its process closes the connection.
+/// What one peer says beside the data: that it leaves, or has failed and why, or, when asked, that it waits itself; and
+/// what it is told to say. The end of its process closes the connection.
 class Control {
  public:
   enum class State : std::uint8_t { kActive, kLeft, kFailed, kGone };
@@ -29,6 +31,10 @@ class Control {
   /// Asks whether the peer waits for somebody; forgets what it said before.
   void ask() noexcept;
   bool says_it_waits() const { return waits_; }
+
+  /// As MessageTransport::tell and told_by.
+  void tell(std::span<const std::byte> what) noexcept;
+  std::span<const std::byte> told() const { return {told_.data(), told_bytes_}; }
 
   void say_left() noexcept;
   void say_failed(const Error& error) noexcept;
@@ -50,6 +56,8 @@ class Control {
   FileDescriptor socket_;
   State state_ = State::kActive;
   bool waits_ = false;
+  std::array<std::byte, MessageTransport::kMostToldBytes> told_{};
+  std::size_t told_bytes_ = 0;
   Word word_{};
   std::size_t received_ = 0;  ///< of the word
 };

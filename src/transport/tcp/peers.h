@@ -31,6 +31,9 @@ class Peers {
 
   /// As MessageTransport::idle_peers.
   std::vector<int> ask_who_is_idle();
+  /// As MessageTransport's.
+  void tell(int peer, std::span<const std::byte> what) noexcept { control(peer).tell(what); }
+  std::span<const std::byte> told_by(int peer) { return control(peer).told(); }
 
   /// Throws why the peer's data stream broke, which it may do before the word that explains it has arrived.
   [[noreturn]] void throw_broken(int peer);
@@ -43,6 +46,7 @@ class Peers {
   void check() const;
   std::vector<int> idle() const;
   Error died(int peer) const;
+  Control& control(int peer) { return controls_[static_cast<std::size_t>(peer)]; }
   Control::State state(int peer) const { return controls_[static_cast<std::size_t>(peer)].state(); }
 
   OwnProcess process_;

@@ -70,6 +70,8 @@ class TcpTransport final : public MessageTransport {
   std::uint64_t bytes_sent() const override { return data_.bytes_sent() + messages_.bytes_sent(); }
 
   std::vector<int> idle_peers() override { return peers_.ask_who_is_idle(); }
+  void tell(int peer, std::span<const std::byte> what) override { peers_.tell(peer, what); }
+  std::span<const std::byte> told_by(int peer) override { return peers_.told_by(peer); }
   void fail(const Error& error) noexcept override { peers_.say_failed(error); }
 
   std::string open_meeting() override {

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <vector>
+
+namespace lockstep::bench {
+
+/// What one round found of a point.
+struct Reading {
+  int round = 0;
+  double seconds = 0;   ///< of an operation
+  double distance = 0;  ///< of the cores from each other, meanwhile (CrossingProbe)
+};
+
+/// What is made of all readings of a point.
+struct Finding {
+  double seconds = 0;        ///< in the state in which the machine was for most of the time
+  double other_state_s = 0;  ///< while its cores were closer to each other or further; 0 where they never were
+  bool is_clear = false;     ///< enough readings that say the same
+};
+
+/// Of points that were measured beside each other, round by round, by their readings. Those count in which cores were
+/// about as far from each other as usual. What made a round slow made all points in it slow, and is no difference
+/// between them (median_polish.h): each has the time that it takes in the fastest quarter of the rounds.
+std::vector<Finding> findings_of(const std::vector<std::vector<Reading>>& points, double usual_distance);
+
+}  // namespace lockstep::bench

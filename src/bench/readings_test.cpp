@@ -1,0 +1,73 @@
+#include "bench/readings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstddef>
+
+namespace lockstep::bench {
+
+using testing::DoubleNear;
+
+namespace {
+
+constexpr double kUsual = 1e-7;
+
+/// Of points that take so long, in rounds of which each is so many times as slow.
+std::vector<std::vector<Reading>> readings_of(const std::vector<double>& seconds, const std::vector<double>& slowness) {
+  std::vector<std::vector<Reading>> points;
+  for (const double point : seconds) {
+    points.emplace_back();
+    for (std::size_t round = 0; round < slowness.size(); ++round) {
+      points.back().push_back({static_cast<int>(round), point * slowness[round], kUsual});
+    }
+  }
+  return points;
+}
+
+}  // namespace
+
+/// More than half of the rounds were slow, each as it came.
+TEST(Readings, PointsHaveTheTimeOfFastRounds) {
+  const auto points = readings_of({1, 2, 4}, {1.5, 1, 1.6, 1, 1.4, 1, 1.5, 3});
+  const std::vector<Finding> found = findings_of(points, kUsual);
+  ASSERT_EQ(found.size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_THAT(found[i].seconds, DoubleNear(std::exp2(i), 1e-9));
+    EXPECT_TRUE(found[i].is_clear);
+    EXPECT_EQ(found[i].other_state_s, 0);
+  }
+}
+
+TEST(Readings, OnePointThatWasMeasuredWhileAllWereSlowIsNotSlower) {
+  auto points = readings_of({1, 2, 4, 8}, {1, 1, 2, 1, 2, 1, 2, 2});
+  std::erase_if(points[3], [](const Reading& reading) { return reading.seconds == 8; });
+  EXPECT_THAT(findings_of(points, kUsual)[3].seconds, DoubleNear(8, 1e-9));
+}
+
+TEST(Readings, WhatWasReadInTheOtherStateIsKeptApart) {
+  auto points = readings_of({1, 2, 4}, {1, 1, 1, 5, 1, 5});
+  for (auto& readings : points) {
+    for (Reading& reading : readings) {
+      if (reading.round == 3 || reading.round == 5) reading.distance = 4 * kUsual;
+    }
+  }
+  for (Reading& reading : points[2]) reading.distance = kUsual / 4;
+  const std::vector<Finding> found = findings_of(points, kUsual);
+  EXPECT_THAT(found[1].seconds, DoubleNear(2, 1e-9));
+  EXPECT_THAT(found[1].other_state_s, DoubleNear(10, 1e-9));
+  EXPECT_THAT(found[2].seconds, DoubleNear(4, 1e-9)) << "it has nothing else";
+  EXPECT_FALSE(found[2].is_clear);
+}
+
+TEST(Readings, EverySecondOneThatSaysSomethingElseIsNotClear) {
+  auto points = readings_of({1, 2, 4, 8}, {1, 1, 1, 1, 1, 1});
+  for (Reading& reading : points[0]) reading.seconds *= reading.round % 2 == 1 ? 1.2 : 1;
+  const std::vector<Finding> found = findings_of(points, kUsual);
+  EXPECT_FALSE(found[0].is_clear);
+  EXPECT_TRUE(found[1].is_clear);
+  EXPECT_FALSE(findings_of(readings_of({1, 2, 4}, {1, 1}), kUsual)[0].is_clear) << "two are too few";
+}
+
+}  // namespace lockstep::bench
