@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "apart.h"
+#include "arguments.h"
 #include "circle.h"
 
 constexpr int kParts = 4;
@@ -28,7 +29,8 @@ std::pair<std::int64_t, std::int64_t> evaluate(const lockstep::World& world, tor
   return {counts[0], counts[1]};
 }
 
-int main() {
+int main(int argc, char** argv) try {
+  arguments(argc, argv);
   auto world = lockstep::World::from_env();
   torch::manual_seed(7);
   torch::nn::Sequential net(torch::nn::Linear(2, 64), torch::nn::ReLU(), torch::nn::Linear(64, 2));
@@ -62,4 +64,6 @@ int main() {
     std::printf("epoch %d loss %.4f norm %.4f apart %g, held out: %lld of %lld right\n", epoch, means[0].second,
                 means[1].second, difference, static_cast<long long>(right), static_cast<long long>(of));
   }
+} catch (const std::exception& error) {
+  return failed(error);
 }

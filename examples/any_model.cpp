@@ -6,9 +6,11 @@
 #include <torch/torch.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <vector>
 
 #include "apart.h"
+#include "arguments.h"
 #include "circle.h"
 
 /// Stands for a file that Python wrote.
@@ -46,10 +48,13 @@ void train(const lockstep::World& world, const char* what, const std::vector<tor
   if (world.rank() == 0) std::printf("%s loss %.4f apart %g\n", what, mean_loss, difference);
 }
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
+  const auto words = arguments(argc, argv, "[FILE.pt]", 0, 1);
+  if (!words.empty() && !std::filesystem::is_regular_file(words[0]))
+    refuse("There is no TorchScript file '" + words[0] + "'; torch.jit.save of Python writes one.");
   auto world = lockstep::World::from_env();
   torch::manual_seed(7);
-  auto module = argc > 1 ? torch::jit::load(argv[1]) : scripted();
+  auto module = words.empty() ? scripted() : torch::jit::load(words[0]);
   const lockstep::DataParallel script(world, module);
   std::vector<torch::Tensor> parameters;
   for (const auto& parameter : module.parameters()) parameters.push_back(parameter);
@@ -65,4 +70,6 @@ int main(int argc, char** argv) {
     return torch::stack({-inside, inside}, 1);
   });
   if (world.rank() == 0) std::printf("radius %.3f\n", radius.item<double>());  // of about 0.8
+} catch (const std::exception& error) {
+  return failed(error);
 }

@@ -7,9 +7,11 @@
 #include <cstdio>
 
 #include "apart.h"
+#include "arguments.h"
 #include "circle.h"
 
-int main() {
+int main(int argc, char** argv) try {
+  arguments(argc, argv);
   auto world = lockstep::World::from_env();
   torch::manual_seed(7);
   torch::nn::Sequential net(torch::nn::Linear(2, 64), torch::nn::ReLU(), torch::nn::Linear(64, 2));
@@ -36,4 +38,6 @@ int main() {
     std::printf("epoch %d loss %.4f apart %g, scores of %s, gradients of %s\n", epoch, mean_loss, difference,
                 c10::toString(scores.scalar_type()), c10::toString(net->parameters()[0].grad().scalar_type()));
   }
+} catch (const std::exception& error) {
+  return failed(error);
 }

@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "apart.h"
+#include "arguments.h"
 #include "circle.h"
 
 struct Spoilt : Circle {
@@ -17,12 +18,14 @@ struct Spoilt : Circle {
   }
 };
 
-int main(int argc, char**) try {
+int main(int argc, char** argv) try {
+  const auto words = arguments(argc, argv, "[skip | stop]", 0, 1);
+  const bool stop = one_of(words.empty() ? "skip" : words[0], {"skip", "stop"}) == "stop";
   auto world = lockstep::World::from_env();
   torch::manual_seed(7);
   torch::nn::Sequential net(torch::nn::Linear(2, 64), torch::nn::ReLU(), torch::nn::Linear(64, 2));
   lockstep::DataParallelOptions options;
-  options.non_finite = argc > 1 ? lockstep::NonFinite::kStop : lockstep::NonFinite::kSkip;
+  options.non_finite = stop ? lockstep::NonFinite::kStop : lockstep::NonFinite::kSkip;
   lockstep::DataParallel replica(world, *net, options);
   torch::optim::SGD optimizer(net->parameters(), torch::optim::SGDOptions(0.1).momentum(0.9));
   lockstep::Metrics metrics(world, {"loss"});
@@ -45,7 +48,6 @@ int main(int argc, char**) try {
     const double difference = apart(world, net->parameters());
     if (world.rank() == 0) std::printf("epoch %d loss %.4f apart %g\n", epoch, mean_loss, difference);
   }
-} catch (const lockstep::Error& error) {
-  std::fprintf(stderr, "%s\n", error.what());
-  return 1;
+} catch (const std::exception& error) {
+  return failed(error);
 }

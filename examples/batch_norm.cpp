@@ -6,9 +6,9 @@
 #include <torch/torch.h>
 
 #include <cstdio>
-#include <string>
 
 #include "apart.h"
+#include "arguments.h"
 
 /// Waves of four frequencies, in noise.
 struct Waves : torch::data::datasets::Dataset<Waves> {
@@ -22,8 +22,9 @@ struct Waves : torch::data::datasets::Dataset<Waves> {
   torch::optional<std::size_t> size() const override { return 1024; }
 };
 
-int main(int argc, char** argv) {
-  const std::string statistics = argc > 1 ? argv[1] : "global";
+int main(int argc, char** argv) try {
+  const auto words = arguments(argc, argv, "[global | once | mean | broadcast]", 0, 1);
+  const auto statistics = one_of(words.empty() ? "global" : words[0], {"global", "once", "mean", "broadcast"});
   auto world = lockstep::World::from_env();
   torch::manual_seed(7);
   torch::nn::Sequential net(torch::nn::Conv1d(torch::nn::Conv1dOptions(1, 8, 5)), torch::nn::BatchNorm1d(8),
@@ -53,4 +54,6 @@ int main(int argc, char** argv) {
     std::printf("epoch %d loss %.4f accuracy %.4f, statistics apart %g\n", epoch, means[0].second, means[1].second,
                 difference);
   }
+} catch (const std::exception& error) {
+  return failed(error);
 }

@@ -6,9 +6,11 @@
 
 #include <cstdio>
 
+#include "arguments.h"
 #include "circle.h"
 
-int main() {
+int main(int argc, char** argv) try {
+  arguments(argc, argv);
   auto world = lockstep::World::from_env();
   torch::manual_seed(7);
   torch::set_num_threads(1);
@@ -37,4 +39,6 @@ int main() {
   }));
   const auto statistics = log.statistics();
   if (world.rank() == 0) std::printf("%s\n", describe(statistics).c_str());
+} catch (const std::exception& error) {
+  return failed(error);
 }

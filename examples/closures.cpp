@@ -6,9 +6,11 @@
 #include <cstdio>
 
 #include "apart.h"
+#include "arguments.h"
 #include "circle.h"
 
-int main() {
+int main(int argc, char** argv) try {
+  arguments(argc, argv);
   auto world = lockstep::World::from_env();
   torch::manual_seed(7);
   torch::nn::Linear net(4, 2);  // scores of x, y, x^2 and y^2
@@ -38,4 +40,6 @@ int main() {
                   difference);
     }
   }
+} catch (const std::exception& error) {
+  return failed(error);
 }

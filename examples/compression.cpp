@@ -5,18 +5,19 @@
 #include <torch/torch.h>
 
 #include <cstdio>
-#include <string>
 
 #include "apart.h"
+#include "arguments.h"
 #include "circle.h"
 #include "hook_of.h"
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
+  const auto words = arguments(argc, argv, "[HOOK]", 0, 1);
+  const auto name = one_of(words.empty() ? "power_sgd" : words[0], kHooks, "hook");
   auto world = lockstep::World::from_env();
   torch::manual_seed(7);
   torch::nn::Sequential net(torch::nn::Linear(2, 64), torch::nn::ReLU(), torch::nn::Linear(64, 64), torch::nn::ReLU(),
                             torch::nn::Linear(64, 2));
-  const std::string name = argc > 1 ? argv[1] : "power_sgd";
   const auto hook = hook_of(name, world);
   lockstep::DataParallelOptions options;
   options.communication_hook = lockstep::use(hook);
@@ -40,4 +41,6 @@ int main(int argc, char** argv) {
                   hook->traffic().ratio(), hook->name().c_str());
     }
   }
+} catch (const std::exception& error) {
+  return failed(error);
 }

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "arguments.h"
 #include "hook_of.h"
 
 namespace {
@@ -90,11 +91,15 @@ void try_one_bit_adam(const lockstep::World& world, const lockstep::Link& link) 
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
+  auto names = arguments(argc, argv, "[HOOK | one_bit_adam]...", 0, 64);
+  if (names.empty()) names = {"top_k"};
+  for (const auto& name : names)
+    if (name != "one_bit_adam") one_of(name, kHooks, "hook");
   auto world = lockstep::World::from_env();
   torch::set_num_threads(1);
-  const std::vector<std::string> names =
-      argc > 1 ? std::vector<std::string>(argv + 1, argv + argc) : std::vector<std::string>{"top_k"};
+  if (world.size() == 1)
+    refuse("Alone there is nothing to compress, as nothing is sent: lockstep run -n 2 ./compression_advice");
   const auto link = lockstep::measured_link(world);
   torch::nn::Linear net(1024, 1024);
   const auto all_reduce = lockstep::use(lockstep::all_reduce_hook(world));
@@ -106,4 +111,6 @@ int main(int argc, char** argv) {
       try_hook(world, hook_of(name, world, /*warmup=*/0), link, [&] { return exposed_ms(net, replica); });
     }
   }
+} catch (const std::exception& error) {
+  return failed(error);
 }

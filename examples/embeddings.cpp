@@ -1,11 +1,12 @@
 // A table of 20,000 words, of which a batch has few: its gradient is sparse, and ranks send each other the rows that
-// were used. Alone: ./embeddings. On four ranks: lockstep run -n 4 ./embeddings, with the same numbers.
+// were used. Alone: ./embeddings. On four ranks: lockstep run -n 4 ./embeddings, with the same losses.
 #include <lockstep/train.h>
 #include <torch/torch.h>
 
 #include <cstdio>
 
 #include "apart.h"
+#include "arguments.h"
 
 constexpr std::int64_t kWords = 20000;
 
@@ -19,7 +20,8 @@ struct Sentences : torch::data::datasets::Dataset<Sentences> {
   torch::optional<std::size_t> size() const override { return 8192; }
 };
 
-int main() {
+int main(int argc, char** argv) try {
+  arguments(argc, argv);
   auto world = lockstep::World::from_env();
   torch::manual_seed(7);
   torch::nn::EmbeddingBag table(torch::nn::EmbeddingBagOptions(kWords, 8).mode(torch::kMean).sparse(true));
@@ -43,4 +45,6 @@ int main() {
     std::printf("epoch %d loss %.4f apart %g, a gradient of %.0f bytes instead of %zu\n", epoch, means[0].second,
                 difference, means[1].second, table->weight.nbytes());
   }
+} catch (const std::exception& error) {
+  return failed(error);
 }

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "arguments.h"
 #include "circle.h"
 
 torch::nn::Sequential perceptron() {
@@ -28,11 +29,11 @@ double mean_loss(const lockstep::World& world, torch::nn::Sequential& net, const
   return metrics.reduce()[0].second;
 }
 
-int main(int argc, char** argv) {
-  if (argc != 2) return std::fprintf(stderr, "usage: exchange FOLDER\n"), 2;
-  const std::filesystem::path folder = argv[1];
+int main(int argc, char** argv) try {
+  const std::filesystem::path folder = arguments(argc, argv, "FOLDER", 1, 1)[0];
   const auto archive = folder / "model.pt", exported = folder / "model.safetensors";
   auto world = lockstep::World::from_env();
+  lockstep::Checkpoints checkpoints(world, folder / "checkpoints");  // makes the folder, or says at once why it cannot
   torch::manual_seed(7);
   const Circle circle;
   auto net = perceptron();
@@ -49,7 +50,6 @@ int main(int argc, char** argv) {
   }
   const double after = mean_loss(world, net, circle);
 
-  lockstep::Checkpoints checkpoints(world, folder / "checkpoints");
   lockstep::TrainingState state;
   state.module("model", *net);
   checkpoints.save(1, state);  // each rank its part...
@@ -66,4 +66,6 @@ int main(int argc, char** argv) {
   lockstep::load_tensors(*copy, tensors);
   const double exported_loss = mean_loss(world, copy, circle);
   if (world.rank() == 0) std::printf("loss before %.6f after %.6f exported %.6f\n", before, after, exported_loss);
+} catch (const std::exception& error) {
+  return failed(error);
 }

@@ -1,7 +1,7 @@
 // Parts of a model that not every rank uses: each point is for the expert of its quarter of the square, and in small
 // batches a rank has points for few of them. Gradients are means over all ranks all the same. What no rank uses, as an
 // expert for points outside of the square, is said by name, with what to do.
-// Alone: ./experts. On four ranks: lockstep run -n 4 ./experts, with the same numbers.
+// Alone: ./experts. On four ranks: lockstep run -n 4 ./experts, with the same losses.
 #include <lockstep/train.h>
 #include <torch/torch.h>
 
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "apart.h"
+#include "arguments.h"
 #include "circle.h"
 
 struct Experts : torch::nn::Module {
@@ -37,7 +38,8 @@ struct Experts : torch::nn::Module {
   int used = 0;
 };
 
-int main() {
+int main(int argc, char** argv) try {
+  arguments(argc, argv);
   auto world = lockstep::World::from_env();
   torch::manual_seed(7);
   Experts net;
@@ -65,4 +67,6 @@ int main() {
   }
   const auto statistics = log.statistics();
   if (world.rank() == 0) std::printf("%s\n", describe(statistics).c_str());
+} catch (const std::exception& error) {
+  return failed(error);
 }

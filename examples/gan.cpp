@@ -6,6 +6,8 @@
 
 #include <cstdio>
 
+#include "arguments.h"
+
 /// Points of the unit circle, each with the noise that the generator makes a point of.
 struct Circle : torch::data::datasets::Dataset<Circle> {
   torch::Tensor angles = torch::rand({4096}) * 6.2831853;
@@ -27,7 +29,8 @@ torch::Tensor judged(const torch::Tensor& verdict, double truth) {
   return torch::binary_cross_entropy_with_logits(verdict, torch::full_like(verdict, truth));
 }
 
-int main() {
+int main(int argc, char** argv) try {
+  arguments(argc, argv);
   auto world = lockstep::World::from_env();
   torch::manual_seed(7);
   auto generator = perceptron(4, 2);
@@ -59,4 +62,6 @@ int main() {
                   made.var(0).sum().sqrt().item<double>());  // of a whole circle both are 1
     }
   }
+} catch (const std::exception& error) {
+  return failed(error);
 }

@@ -8,9 +8,11 @@
 #include <vector>
 
 #include "apart.h"
+#include "arguments.h"
 #include "circle.h"
 
-int main() {
+int main(int argc, char** argv) try {
+  arguments(argc, argv);
   auto world = lockstep::World::from_env();
   torch::manual_seed(7);
   const auto half = [](const torch::Tensor& values) { return values.to(torch::kFloat16).requires_grad_(); };
@@ -43,4 +45,6 @@ int main() {
     std::printf("epoch %d loss %.4f apart %g skipped %d scale %.0f\n", epoch, mean_loss, difference, scaler.skipped(),
                 scaler.scale());
   }
+} catch (const std::exception& error) {
+  return failed(error);
 }

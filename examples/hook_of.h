@@ -3,11 +3,16 @@
 #include <lockstep/hooks.h>
 
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <string>
+#include <vector>
 
-/// A hook by its name; another name ends the program. `warmup` is deep_gradient's.
+#include "arguments.h"
+
+inline const std::vector<std::string> kHooks = {"bfloat16", "float16",       "int8",      "sign",
+                                                "qsgd",     "top_k",         "threshold", "adaptive_threshold",
+                                                "random_k", "deep_gradient", "power_sgd"};
+
+/// A hook by its name, which is one of kHooks. `warmup` is deep_gradient's.
 inline lockstep::BucketHookPtr hook_of(const std::string& name, const lockstep::Group& group,
                                        std::int64_t warmup = 64) {
   const auto dense = lockstep::all_reduce_hook(group);
@@ -25,9 +30,5 @@ inline lockstep::BucketHookPtr hook_of(const std::string& name, const lockstep::
     return feedback(lockstep::random_k_hook(0.5, 7, lockstep::cast_hook(torch::kBFloat16, dense)));
   if (name == "deep_gradient") return lockstep::deep_gradient_hook(group, {.fraction = 0.02, .warmup = warmup});
   if (name == "power_sgd") return feedback(lockstep::power_sgd_hook(group, /*rank=*/1, 7));  // of two thin matrices
-  std::fprintf(stderr,
-               "There is no hook '%s'; there are bfloat16, float16, int8, sign, qsgd, top_k, threshold, "
-               "adaptive_threshold, random_k, deep_gradient and power_sgd.\n",
-               name.c_str());
-  std::exit(2);
+  refuse("There is no hook '" + name + "'.");
 }

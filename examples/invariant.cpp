@@ -5,13 +5,13 @@
 #include <torch/torch.h>
 
 #include <cstdio>
-#include <cstdlib>
 
+#include "arguments.h"
 #include "circle.h"
 
-int main(int argc, char** argv) {
-  if (argc != 3) return std::fprintf(stderr, "usage: invariant FOLDER ITERATIONS\n"), 2;
-  const std::int64_t iterations = std::atoll(argv[2]);
+int main(int argc, char** argv) try {
+  const auto words = arguments(argc, argv, "FOLDER ITERATIONS", 2, 2);
+  const std::int64_t iterations = whole_number(words[1], "ITERATIONS", 0, 1'000'000'000);
   auto world = lockstep::World::from_env();
   torch::manual_seed(7);  // every rank and every start makes the same data and the same model
   torch::nn::Sequential net(torch::nn::Linear(2, 64), torch::nn::Tanh(), torch::nn::Dropout(0.1),
@@ -20,7 +20,7 @@ int main(int argc, char** argv) {
   torch::optim::AdamW optimizer(net->parameters(), 1e-2);
   auto loader = lockstep::make_loader(Circle(), world, {.global_batch = 60, .seed = 7});
 
-  lockstep::Checkpoints checkpoints(world, argv[1]);
+  lockstep::Checkpoints checkpoints(world, words[0]);
   lockstep::TrainingState state;
   state.module("model", *net).optimizer("optimizer", optimizer, *net).loader("loader", *loader);
   state.counter("iteration", replica.iteration());
@@ -40,4 +40,6 @@ int main(int argc, char** argv) {
       break;
     }
   }
+} catch (const std::exception& error) {
+  return failed(error);
 }

@@ -5,19 +5,19 @@
 #include <lockstep/train.h>
 #include <torch/torch.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <set>
 #include <string>
 
 #include "apart.h"
+#include "arguments.h"
 #include "circle.h"
 
-int main(int argc, char** argv) {
-  const std::set<std::string> words(argv + 1, argv + argc), known = {"cosine", "lars", "step"};
-  if (!std::includes(known.begin(), known.end(), words.begin(), words.end()))
-    return std::fprintf(stderr, "usage: large_batch [lars] [cosine | step]\n"), 2;
+int main(int argc, char** argv) try {
+  std::set<std::string> words;
+  for (const auto& word : arguments(argc, argv, "[lars] [cosine | step]", 0, 2))
+    words.insert(one_of(word, {"cosine", "lars", "step"}));
   auto world = lockstep::World::from_env();
   torch::manual_seed(7);
   torch::nn::Sequential net(torch::nn::Linear(2, 64), torch::nn::ReLU(), torch::nn::Linear(64, 2));
@@ -70,4 +70,6 @@ int main(int argc, char** argv) {
       if (++iteration > kIterations) break;
     }
   }
+} catch (const std::exception& error) {
+  return failed(error);
 }

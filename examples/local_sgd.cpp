@@ -5,13 +5,14 @@
 
 #include <cstdio>
 #include <memory>
-#include <string_view>
 
 #include "apart.h"
+#include "arguments.h"
 #include "circle.h"
 
-int main(int argc, char** argv) {
-  const bool diloco = argc > 1 && std::string_view(argv[1]) == "diloco";
+int main(int argc, char** argv) try {
+  const auto words = arguments(argc, argv, "[local_sgd | diloco]", 0, 1);
+  const bool diloco = one_of(words.empty() ? "local_sgd" : words[0], {"local_sgd", "diloco"}) == "diloco";
   auto world = lockstep::World::from_env();
   torch::manual_seed(7);
   torch::nn::Sequential net(torch::nn::Linear(2, 64), torch::nn::ReLU(), torch::nn::Linear(64, 64), torch::nn::ReLU(),
@@ -42,4 +43,6 @@ int main(int argc, char** argv) {
       std::printf("epoch %d loss %.4f apart %g fewer bytes %.1f\n", epoch, loss, difference, replica.traffic().ratio());
     }
   }
+} catch (const std::exception& error) {
+  return failed(error);
 }

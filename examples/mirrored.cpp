@@ -3,16 +3,17 @@
 #include <torch/torch.h>
 
 #include <cstdio>
-#include <cstdlib>
 
+#include "arguments.h"
 #include "circle.h"
 
 using Net = torch::nn::Sequential;
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
+  const auto words = arguments(argc, argv, "[REPLICAS]", 0, 1);
+  const auto replicas = words.empty() ? 2 : static_cast<int>(whole_number(words[0], "REPLICAS", 1, 64));
   lockstep::Mirrored<Net> mirrored(
-      argc > 1 ? std::atoi(argv[1]) : 2,
-      [] { return Net(torch::nn::Linear(2, 64), torch::nn::ReLU(), torch::nn::Linear(64, 2)); },
+      replicas, [] { return Net(torch::nn::Linear(2, 64), torch::nn::ReLU(), torch::nn::Linear(64, 2)); },
       [](std::vector<torch::Tensor> parameters) { return std::make_unique<torch::optim::AdamW>(parameters, 1e-2); },
       {.seed = 7});
   torch::manual_seed(7);
@@ -31,4 +32,6 @@ int main(int argc, char** argv) {
       {circle.points}, [](Net& net, const auto& part) { return net->forward(part[0]).argmax(1).eq(1); });
   const auto truth = circle.points.norm(2, 1).lt(0.8);
   std::printf("accuracy %.4f\n", inside.eq(truth).to(torch::kFloat32).mean().item<double>());
+} catch (const std::exception& error) {
+  return failed(error);
 }

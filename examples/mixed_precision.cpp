@@ -6,9 +6,11 @@
 
 #include <cstdio>
 
+#include "arguments.h"
 #include "circle.h"
 
-int main() {
+int main(int argc, char** argv) try {
+  arguments(argc, argv);
   auto world = lockstep::World::from_env();
   torch::manual_seed(7);
   torch::nn::Sequential net(torch::nn::Linear(2, 64), torch::nn::ReLU(), torch::nn::Linear(64, 2));
@@ -41,4 +43,6 @@ int main() {
     for (const auto& [name, mean] : means) std::printf(" %s %.4f", name.c_str(), mean);
     std::printf("\n");
   }
+} catch (const std::exception& error) {
+  return failed(error);
 }

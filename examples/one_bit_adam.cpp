@@ -5,9 +5,11 @@
 
 #include <cstdio>
 
+#include "arguments.h"
 #include "circle.h"
 
-int main() {
+int main(int argc, char** argv) try {
+  arguments(argc, argv);
   auto world = lockstep::World::from_env();
   torch::manual_seed(7);
   torch::nn::Sequential net(torch::nn::Linear(2, 64), torch::nn::ReLU(), torch::nn::Linear(64, 64), torch::nn::ReLU(),
@@ -32,4 +34,6 @@ int main() {
                   optimizer.compresses() ? "compressed" : "warming up");
     }
   }
+} catch (const std::exception& error) {
+  return failed(error);
 }

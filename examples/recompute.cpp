@@ -1,19 +1,19 @@
 // Activation checkpointing: blocks forget what they computed, and compute it again when backward comes to them. Less
-// memory, more work, the same numbers. Alone: ./recompute. On four ranks: lockstep run -n 4 ./recompute. To compare,
-// with all that is computed kept: ./recompute keep
+// memory and more work. Alone: ./recompute. On four ranks: lockstep run -n 4 ./recompute, with the same losses. To
+// compare, with all that is computed kept, and the same losses again: ./recompute keep
 // One block that is applied four times gets four gradients in a backward, each time that it is computed again: with a
 // static graph they are waited for. ./recompute tied, or ./recompute tied keep
 #include <lockstep/train.h>
 #include <malloc.h>
 #include <torch/torch.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "apart.h"
+#include "arguments.h"
 #include "circle.h"
 
 /// Runs a block without a graph, and again with one when its gradients are asked for: a backward within the backward,
@@ -53,10 +53,9 @@ double allocated() {
   return static_cast<double>(info.uordblks + info.hblkhd) / (1 << 20);
 }
 
-int main(int argc, char** argv) {
-  const std::set<std::string> words(argv + 1, argv + argc), known = {"keep", "tied"};
-  if (!std::includes(known.begin(), known.end(), words.begin(), words.end()))
-    return std::fprintf(stderr, "usage: recompute [tied] [keep]\n"), 2;
+int main(int argc, char** argv) try {
+  std::set<std::string> words;
+  for (const auto& word : arguments(argc, argv, "[tied] [keep]", 0, 2)) words.insert(one_of(word, {"keep", "tied"}));
   const bool keep = words.contains("keep"), tied = words.contains("tied");
   auto world = lockstep::World::from_env();
   torch::manual_seed(7);
@@ -86,4 +85,6 @@ int main(int argc, char** argv) {
     std::printf("epoch %d loss %.4f apart %g, kept for backward: %.3f MiB\n", epoch, means[0].second, difference,
                 means[1].second);
   }
+} catch (const std::exception& error) {
+  return failed(error);
 }

@@ -5,18 +5,19 @@
 #include <torch/torch.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 
+#include "arguments.h"
 #include "circle.h"
 
-int main(int argc, char** argv) {
-  if (argc != 4) return std::fprintf(stderr, "usage: reshard FOLDER STAGE ITERATIONS\n"), 2;
-  const std::filesystem::path folder = argv[1];
-  const std::int64_t iterations = std::atoll(argv[3]);
+int main(int argc, char** argv) try {
+  const auto words = arguments(argc, argv, "FOLDER STAGE ITERATIONS", 3, 3);
+  const std::filesystem::path folder = words[0];
+  const auto stage = static_cast<int>(whole_number(words[1], "STAGE", 0, 3));
+  const std::int64_t iterations = whole_number(words[2], "ITERATIONS", 0, 1'000'000'000);
   auto world = lockstep::World::from_env();
   torch::manual_seed(7);  // every rank and every start makes the same data and the same model
-  lockstep::Sharded shard(world, {.stage = std::atoi(argv[2])});
+  lockstep::Sharded shard(world, {.stage = stage});
   torch::nn::Sequential net(shard.wrap(torch::nn::Linear(2, 64)), torch::nn::Tanh(),
                             shard.wrap(torch::nn::Linear(64, 64)), torch::nn::Tanh(), torch::nn::Linear(64, 2));
   shard.attach(*net);
@@ -58,4 +59,6 @@ int main(int argc, char** argv) {
     std::printf("from iteration %lld at stage %d on %d ranks: loss %.6f squares %a\n", static_cast<long long>(first),
                 shard.stage(), world.size(), mean_loss, sum);
   }
+} catch (const std::exception& error) {
+  return failed(error);
 }

@@ -7,8 +7,8 @@
 #include <torch/torch.h>
 
 #include <cstdio>
-#include <cstdlib>
-#include <string>
+
+#include "arguments.h"
 
 /// Points of a square, and whether they lie in a circle. Point i depends on i only.
 struct Circle : torch::data::datasets::Dataset<Circle> {
@@ -20,10 +20,9 @@ struct Circle : torch::data::datasets::Dataset<Circle> {
 };
 
 int main(int argc, char** argv) try {
-  const std::string random = argc > 3 ? argv[3] : "none";
-  if (argc < 3 || argc > 4 || (random != "none" && random != "dropout" && random != "forgetful"))
-    return std::fprintf(stderr, "usage: resume FOLDER ITERATIONS [none | dropout | forgetful]\n"), 2;
-  const std::int64_t iterations = std::atoll(argv[2]);
+  const auto words = arguments(argc, argv, "FOLDER ITERATIONS [none | dropout | forgetful]", 2, 3);
+  const std::int64_t iterations = whole_number(words[1], "ITERATIONS", 0, 1'000'000'000);
+  const auto random = one_of(words.size() > 2 ? words[2] : "none", {"none", "dropout", "forgetful"});
   auto world = lockstep::World::from_env();
   torch::manual_seed(7);
   torch::nn::Sequential net(torch::nn::Linear(2, 64), torch::nn::Tanh(), torch::nn::Dropout(random == "none" ? 0 : 0.2),
@@ -33,7 +32,7 @@ int main(int argc, char** argv) try {
   torch::optim::AdamW optimizer(net->parameters(), 1e-2);
   auto loader = lockstep::make_loader(Circle(), world, {.global_batch = 64, .seed = 7});
 
-  lockstep::Checkpoints checkpoints(world, argv[1], {.keep = 2});
+  lockstep::Checkpoints checkpoints(world, words[0], {.keep = 2});
   lockstep::TrainingState state;  // all that has to come back
   state.module("model", *net).optimizer("optimizer", optimizer, *net).loader("loader", *loader);
   if (random != "forgetful") state.random("random");
@@ -62,7 +61,6 @@ int main(int argc, char** argv) try {
   for (const auto& parameter : net->parameters())
     sum += parameter.detach().to(torch::kFloat64).square().sum().item<double>();
   if (world.rank() == 0) std::printf("done: squares %a, saving stalled %.2f ms\n", sum, checkpoints.report().stall_ms);
-} catch (const lockstep::Error& error) {  // on every rank the same
-  std::fprintf(stderr, "%s\n", error.what());
-  return 1;
+} catch (const std::exception& error) {  // on every rank the same
+  return failed(error);
 }

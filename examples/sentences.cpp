@@ -6,7 +6,8 @@
 
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
+
+#include "arguments.h"
 
 /// Sentences of 2 to 41 words out of 49, whose class is whether most words are of the first half.
 struct Sentences : torch::data::datasets::Dataset<Sentences> {
@@ -20,7 +21,8 @@ struct Sentences : torch::data::datasets::Dataset<Sentences> {
   torch::optional<std::size_t> size() const override { return 1024; }
 };
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
+  const auto words = arguments(argc, argv, "[SHARE...]", 0, 1024);
   auto world = lockstep::World::from_env();
   torch::manual_seed(7);
   torch::nn::Embedding embedding(torch::nn::EmbeddingOptions(50, 16).padding_idx(0));
@@ -30,7 +32,7 @@ int main(int argc, char** argv) {
   torch::optim::SGD optimizer(net->parameters(), torch::optim::SGDOptions(0.3).momentum(0.9));
   lockstep::Metrics metrics(world, {"loss", "padding"});
   lockstep::LoaderOptions options{.global_batch = 32, .seed = 7, .workers = 2};
-  for (int i = 1; i < argc; ++i) options.shares.push_back(std::atof(argv[i]));
+  for (const auto& word : words) options.shares.push_back(static_cast<double>(whole_number(word, "SHARE", 1, 1000)));
   for (std::int64_t i = 0; i < 1024; ++i) options.lengths.push_back(Sentences::length(i));
   auto loader = lockstep::make_loader(Sentences().map(lockstep::Pad(0)), world, options);
   for (int epoch = 1; epoch <= 6; ++epoch) {
@@ -49,10 +51,12 @@ int main(int argc, char** argv) {
       metrics.add("padding", 1 - there.mean().item<double>(), batch.samples);
     }
     const double share = loader->shares()[0];
-    if (argc == 1) loader->balance(computing.count());
+    if (words.empty()) loader->balance(computing.count());
     const auto means = metrics.reduce();
     if (world.rank() != 0) continue;
     std::printf("epoch %d loss %.4f padding %.4f, rank 0 had a share of %.2f\n", epoch, means[0].second,
                 means[1].second, share);
   }
+} catch (const std::exception& error) {
+  return failed(error);
 }

@@ -17,6 +17,8 @@
 #include <cstring>
 #include <fstream>
 
+#include "arguments.h"
+
 extern "C" {
 void* __libc_malloc(std::size_t bytes);
 void* __libc_calloc(std::size_t count, std::size_t bytes);
@@ -137,7 +139,9 @@ std::size_t train(lockstep::World& world, lockstep::Sharded& shard, int layers, 
 int main(int argc, char** argv) try {
   mallopt(M_MMAP_THRESHOLD, kCounted);  // what is freed goes back to the system, so that the kernel's number says so
   at::set_num_threads(1);
-  const int stage = argc > 1 ? std::atoi(argv[1]) : 3;
+  const auto words = arguments(argc, argv, "STAGE [LIMIT]", 1, 2);
+  const auto stage = static_cast<int>(whole_number(words[0], "STAGE", 0, 3));
+  const auto limit_mib = words.size() > 1 ? static_cast<std::size_t>(whole_number(words[1], "LIMIT", 1, 1 << 20)) : 0;
   auto world = lockstep::World::from_env();
   {
     lockstep::Sharded warm(world,
@@ -149,7 +153,7 @@ int main(int argc, char** argv) try {
   const std::size_t allocated_before = allocated;
   most_resident = 0;
   world.barrier().wait();
-  if (argc > 2) limit_address_space(static_cast<std::size_t>(std::atoi(argv[2])));
+  if (limit_mib > 0) limit_address_space(limit_mib);
 
   const std::size_t layer_bytes = sizeof(float) * kLayerParameters;
   lockstep::Sharded shard(world, {.stage = stage, .first_bucket_bytes = layer_bytes, .bucket_bytes = layer_bytes});
@@ -171,6 +175,5 @@ int main(int argc, char** argv) try {
   std::printf("while built %.2f, allowed %.2f: the pieces, with 5 %% and a block\n", means[3] / kParameters,
               1.05 * 4 / world.size() + 16.0 / kLayers);
 } catch (const std::exception& error) {
-  std::fprintf(stderr, "sharded_memory: %s\n", error.what());
-  return 1;
+  return failed(error);
 }

@@ -5,9 +5,11 @@
 
 #include <cstdio>
 
+#include "arguments.h"
 #include "circle.h"
 
-int main() {
+int main(int argc, char** argv) try {
+  arguments(argc, argv);
   auto world = lockstep::World::from_env();  // every rank of the job; alone, a world of one
   torch::manual_seed(7);
   torch::nn::Sequential net(torch::nn::Linear(2, 64), torch::nn::ReLU(), torch::nn::Linear(64, 2));
@@ -24,4 +26,6 @@ int main() {
     }
     if (world.rank() == 0) std::printf("epoch %d loss %.4f\n", epoch, loss.item<double>());
   }
+} catch (const std::exception& error) {
+  return failed(error);
 }

@@ -9,13 +9,14 @@
 #include <memory>
 #include <string>
 
+#include "arguments.h"
 #include "circle.h"
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   lockstep::ShardedOptions options;
   bool lamb = false;
-  for (int i = 1; i < argc; ++i) {
-    const std::string word = argv[i];
+  for (const auto& word : arguments(argc, argv, "[0 | 1 | 2 | 3] [lamb] [host] [bf16 | int8] [keep]", 0, 5)) {
+    one_of(word, {"0", "1", "2", "3", "lamb", "host", "bf16", "int8", "keep"});
     if (word == "lamb") {
       lamb = true;
     } else if (word == "host") {
@@ -26,10 +27,8 @@ int main(int argc, char** argv) {
       options.gather_as = lockstep::GatherAs::kInt8Blocks;
     } else if (word == "keep") {
       options.reshard_after_forward = false;
-    } else if (word.size() == 1 && word >= "0" && word <= "3") {
-      options.stage = std::stoi(word);
     } else {
-      return std::fprintf(stderr, "usage: train_sharded [0 | 1 | 2 | 3] [lamb] [host] [bf16 | int8] [keep]\n"), 2;
+      options.stage = std::stoi(word);
     }
   }
   auto world = lockstep::World::from_env();
@@ -66,4 +65,6 @@ int main(int argc, char** argv) {
     std::printf("epoch %d loss %.4f, gathers %d of %.1f KiB together\n", epoch, loss.item<double>(), gathers,
                 static_cast<double>(bytes) / 1024);
   }
+} catch (const std::exception& error) {
+  return failed(error);
 }

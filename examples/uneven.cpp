@@ -6,10 +6,13 @@
 
 #include <cstdio>
 
+#include "arguments.h"
 #include "circle.h"
 
-int main(int argc, char**) try {
-  const auto uneven = argc > 1 ? lockstep::Uneven::kError : lockstep::Uneven::kShadow;
+int main(int argc, char** argv) try {
+  const auto words = arguments(argc, argv, "[shadow | stop]", 0, 1);
+  const bool stop = one_of(words.empty() ? "shadow" : words[0], {"shadow", "stop"}) == "stop";
+  const auto uneven = stop ? lockstep::Uneven::kError : lockstep::Uneven::kShadow;
   auto world = lockstep::World::from_env();
   torch::manual_seed(7);
   torch::nn::Sequential net(torch::nn::Linear(2, 64), torch::nn::Tanh(), torch::nn::Linear(64, 2));
@@ -33,7 +36,6 @@ int main(int argc, char**) try {
     }
     if (world.rank() == 0) std::printf("epoch %d: %d batches, loss %.4f\n", epoch, batches, loss.item<double>());
   }
-} catch (const lockstep::Error& error) {
-  std::fprintf(stderr, "%s\n", error.what());
-  return 1;
+} catch (const std::exception& error) {
+  return failed(error);
 }

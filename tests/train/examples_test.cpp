@@ -19,7 +19,6 @@ using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Lt;
-using testing::MatchesRegex;
 using testing::Not;
 using testing::SizeIs;
 using testing_support::Command;
@@ -306,26 +305,6 @@ TEST(Example, LargeBatchFollowsACosineOrSteps) {
   for (const auto& output : {cosine, step}) {
     EXPECT_LT(last_value(" loss ", output), 0.3) << output;
     EXPECT_THAT(values_after(" apart ", output), AllOf(SizeIs(5), Each(0))) << output;
-  }
-}
-
-TEST(Example, AWordThatItDoesNotKnowEndsItWithThoseThatItDoes) {
-  struct Typo {
-    Words command;
-    const char* known;
-  };
-  for (const auto& [command, known] :
-       {Typo{{"resume", "none/of/it", "10", "dropuot"}, "usage: resume FOLDER ITERATIONS [none | dropout | forgetful]"},
-        Typo{{"compression", "int9"}, "There is no hook 'int9'; there are bfloat16, float16, int8, "},
-        Typo{{"large_batch", "lars", "cosin"}, "usage: large_batch [lars] [cosine | step]"},
-        Typo{{"recompute", "tide"}, "usage: recompute [tied] [keep]"},
-        Typo{{"train_sharded", "3", "lmab"}, "usage: train_sharded [0 | 1 | 2 | 3] [lamb] "}}) {
-    Words words = command;
-    words[0] = LOCKSTEP_EXAMPLES + words[0];
-    Command run(words);
-    EXPECT_EQ(run.wait(), 2) << words[0];
-    EXPECT_THAT(run.errors(), AllOf(HasSubstr(known), MatchesRegex("[^\n]*\n"))) << words[0];
-    EXPECT_EQ(run.output(), "");
   }
 }
 
