@@ -51,7 +51,7 @@ std::string explain(const Program& program, const CLI::ParseError& error, const 
   std::size_t depth = 0;
   for (auto chosen = command->get_subcommands(); !chosen.empty(); chosen = command->get_subcommands(), ++depth)
     command = chosen.front();
-  const std::string missing = missing_command(*command, std::span(words).subspan(std::min(depth, words.size())));
+  std::string missing = missing_command(*command, std::span(words).subspan(std::min(depth, words.size())));
   if (!missing.empty()) return missing;
   const std::vector<std::string> names = option_names(*command);
   for (const std::string& word : words) {

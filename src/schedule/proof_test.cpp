@@ -89,7 +89,8 @@ TEST(Proof, SaysWhereSixteenBitsAreRoundedOnce) {
 TEST(Proof, RefusesWhatIsOutOfRange) {
   expect_refused({.name = "none", .ranks = 0}, -1, -1, "1 to 1024 ranks, not 0");
   expect_refused({.name = "many", .ranks = 1 << 30}, -1, -1, "1 to 1024 ranks");
-  expect_refused({.name = "chunks", .ranks = 2, .chunks = 1 << 30}, -1, -1, "a schedule of 2 ranks has 1 to 65536 chunks, not");
+  expect_refused({.name = "chunks", .ranks = 2, .chunks = 1 << 30}, -1, -1,
+                 "a schedule of 2 ranks has 1 to 65536 chunks, not");
   expect_refused({.name = "blocks", .collective = Collective::kAllGather, .ranks = 2, .chunks = 3}, -1, -1,
                  "multiple of 2 chunks");
   expect_refused({.name = "root", .collective = Collective::kBroadcast, .ranks = 2, .root = 2}, -1, -1,
@@ -97,7 +98,8 @@ TEST(Proof, RefusesWhatIsOutOfRange) {
   expect_refused({.name = "pairs", .collective = Collective::kAllToAll, .ranks = 2, .chunks = 6}, -1, -1,
                  "multiple of 4 chunks, one block a pair of ranks");
   expect_refused({.name = "root", .ranks = 2, .root = 1}, -1, -1, "all_reduce has no root");
-  expect_refused({.name = "long", .ranks = 1000, .steps = std::vector<Step>(5000)}, -1, -1, "at most 4194 steps, not 5000");
+  expect_refused({.name = "long", .ranks = 1000, .steps = std::vector<Step>(5000)}, -1, -1,
+                 "at most 4194 steps, not 5000");
   expect_refused(one_chunk(2, {{reduce(1, 2)}}), -1, 0, "no rank 2 among 2");
   expect_refused(one_chunk(2, {{reduce(-1, 0)}}), -1, 0, "no rank -1");
   expect_refused(one_chunk(2, {{}, {{TransferKind::kCopy, 1, 0, 1}}}), -1, 1, "no chunk 1 among 1");
