@@ -83,7 +83,7 @@ Pending GroupState::start(const Task& task, const OperationOptions& options) {
   push(task, operation, options);
   move_all();
   if (is_complete(sequence_)) return {};
-  if (options.in_background) move_in_background();
+  options.in_background ? move_in_background() : tell_thread();
   return {shared_from_this(), sequence_};
 }
 
@@ -132,6 +132,7 @@ Pending GroupState::start(PointToPoint::Direction direction, int peer, const Buf
   validate(message, identity_, *engine_);
   const PointToPoint::Ticket ticket = messages_.start(message);
   move_all();
+  tell_thread();
   if (messages_.is_complete(ticket)) return {};
   return {std::shared_ptr<Awaited>(shared_from_this(), &awaited_messages_), ticket};
 }
@@ -159,6 +160,7 @@ void GroupState::record_transfers(TransferRecorder recorder) {
 bool GroupState::progress() {
   const auto lock = alone();
   if (move_all()) return true;
+  tell_thread();
   look_for_trouble();
   return false;
 }
@@ -216,7 +218,7 @@ std::chrono::microseconds GroupState::background_step(std::vector<pollfd>& socke
   watched_.clear();
   if (error_) return {};
   try {
-    move_all_that_goes();
+    move_all();
     if (queue_.empty()) return {};
     add_awaited_sockets(watched_);
     sockets.insert(sockets.end(), watched_.begin(), watched_.end());
@@ -229,12 +231,6 @@ std::chrono::microseconds GroupState::background_step(std::vector<pollfd>& socke
 }
 
 bool GroupState::move_all() {
-  const bool nothing_is_left = move_all_that_goes();
-  tell_thread();
-  return nothing_is_left;
-}
-
-bool GroupState::move_all_that_goes() {
   throw_if_failed();
   const bool operations_are_done = advance_operations();
   return advance_messages() && operations_are_done;
@@ -266,6 +262,7 @@ bool GroupState::advance_messages() {
 bool GroupState::advance_to(std::uint64_t sequence) {
   const auto lock = alone();
   if (!is_complete(sequence)) move_all();
+  tell_thread();
   if (is_complete(sequence)) return true;
   look_for_trouble();
   return false;
@@ -275,18 +272,20 @@ void GroupState::wait_until(std::uint64_t sequence) {
   const auto lock = alone();
   while (!is_complete(sequence)) {
     move_all();
-    if (is_complete(sequence)) return;
+    if (is_complete(sequence)) break;
     try {
       queue_.front().operation->running->wait_for_peer_until(messages_.idle() ? Time::max() : soon());
     } catch (const Error& error) {
       fail_in_operation(error);
     }
   }
+  tell_thread();
 }
 
 bool GroupState::AwaitedMessages::advance_to(PointToPoint::Ticket ticket) {
   const auto lock = state_.alone();
   if (!state_.messages_.is_complete(ticket)) state_.move_all();
+  state_.tell_thread();
   if (state_.messages_.is_complete(ticket)) return true;
   state_.look_for_trouble();
   return false;
@@ -298,6 +297,7 @@ void GroupState::AwaitedMessages::wait_until(PointToPoint::Ticket ticket) {
     state_.move_all();
     if (!state_.messages_.is_complete(ticket)) state_.wait_for_message(ticket);
   }
+  state_.tell_thread();
 }
 
 void GroupState::wait_for_message(PointToPoint::Ticket ticket) {

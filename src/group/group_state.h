@@ -68,10 +68,10 @@ class GroupState final : public Awaited, public std::enable_shared_from_this<Gro
   /// Held by whoever is in the group, once it has a thread of its own.
   std::unique_lock<std::mutex> alone();
   bool move_all();
-  bool move_all_that_goes();
   void move_in_background();
   void add_awaited_sockets(std::vector<pollfd>& sockets);
-  /// Wakes the thread where what is under way has come to wait for other sockets than those that it sleeps on.
+  /// For who has moved things and leaves: wakes the thread where what is under way has come to wait for other sockets
+  /// than those that it sleeps on.
   void tell_thread();
   std::chrono::microseconds background_step(std::vector<pollfd>& sockets) noexcept;
   /// Operations complete in the order they were asked for.
