@@ -7,7 +7,6 @@
 #include <array>
 #include <chrono>
 #include <future>
-#include <thread>
 #include <vector>
 
 namespace lockstep {
@@ -52,42 +51,6 @@ TEST(Background, AnOperationIsCompletedThoughItsCallerComputes) {
         EXPECT_TRUE(sum.done());
         EXPECT_TRUE(world.progress());
       });
-}
-
-/// What rank 0 asks about and completes so is followed by an operation that waits for another peer. More than once,
-/// since the thread may happen to be awake.
-TEST(Background, TheNextOperationMovesOnThoughItsCallerOnlyAskedAboutTheOneBefore) {
-  constexpr std::size_t kFew = std::size_t{4} << 20;
-  for (int round = 0; round < 12; ++round) {
-    std::promise<void> asked;
-    std::promise<void> got;
-    const std::shared_future<void> has_asked = asked.get_future().share();
-    const std::shared_future<void> has_got = got.get_future().share();
-    detail::run_threads_over_tcp(3, [&](World& world) {
-      const bool is_away = world.rank() == 0;
-      const OperationOptions ring{.algorithm = "ring", .timeout = seconds(60), .in_background = is_away};
-      const OperationOptions tree{.algorithm = "tree", .timeout = seconds(60), .in_background = is_away};
-      std::vector<float> summed(kFew, 1);
-      std::vector<float> spread(kMany, static_cast<float>(world.rank()));
-      Pending sum = world.all_reduce(buffer_of(summed), ReduceOp::kSum, ring);
-      if (!is_away) {
-        sum.wait();
-        has_asked.wait();
-        if (world.rank() == 1) std::this_thread::sleep_for(milliseconds(50));  // until the thread sleeps
-        try {
-          world.broadcast(buffer_of(spread), 1, tree).wait();
-        } catch (const Error& error) {
-          ADD_FAILURE() << error.what();
-        }
-        if (world.rank() == 1) got.set_value();
-        return;
-      }
-      const Pending spreading = world.broadcast(buffer_of(spread), 1, tree);
-      while (!sum.done()) std::this_thread::sleep_for(std::chrono::microseconds(200));  // as hooks of backward ask
-      asked.set_value();
-      has_got.wait();  // rank 0 is what both wait for, and computes
-    });
-  }
 }
 
 TEST(Background, WithoutItThePeerWaitsInVain) {

@@ -1,0 +1,138 @@
+// The thread that moves operations in the background, over sockets that the test makes ready.
+#include "group/group_state.h"
+
+#include <gtest/gtest.h>
+#include <sys/eventfd.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace lockstep::detail {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+/// What one operation waits for.
+struct Gate {
+  FileDescriptor socket{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+  std::atomic<bool> open = false;
+  std::atomic<bool> passed = false;  ///< the operation is complete
+  std::atomic<int> looks = 0;        ///< at the socket, before somebody sleeps on it
+
+  void ring() const { ASSERT_EQ(::eventfd_write(socket.get(), 1), 0); }
+};
+
+class GatedOperation final : public RunningOperation {
+ public:
+  GatedOperation(const Announcement& announcement, Gate& gate) : RunningOperation(announcement), gate_(gate) {}
+  void wait_for_peer_until(Time /*at_most*/) override {}
+  void add_awaited_sockets(std::vector<pollfd>& sockets) override {
+    sockets.push_back({gate_.socket.get(), POLLIN, 0});
+    ++gate_.looks;
+  }
+
+ protected:
+  void enter() override {}
+  bool go_on() override {
+    if (gate_.open) gate_.passed = true;
+    return gate_.open;
+  }
+
+ private:
+  Gate& gate_;
+};
+
+/// Of two ranks, of which there is one: its first operation waits at the first gate, the next one at the second.
+class GatedEngine final : public Engine {
+ public:
+  explicit GatedEngine(std::array<Gate, 2>& gates) : gates_(gates) {}
+  int rank() const override { return 0; }
+  int size() const override { return 2; }
+  Medium medium() const override { return Medium::kTcp; }
+  bool takes(Device device) const override { return alone_->takes(device); }
+  RegisteredMemory allocate(std::size_t bytes) override { return alone_->allocate(bytes); }
+  bool is_registered(const void* /*data*/, std::size_t /*bytes*/) const override { return false; }
+  std::unique_ptr<RunningOperation> prepare(Shape shape) override {
+    return std::make_unique<GatedOperation>(shape.announcement, gates_.at(prepared_++));
+  }
+  ByteStreams& messages() override { return alone_->messages(); }
+  std::uint64_t bytes_sent() const override { return 0; }
+  void fail(const Error& /*error*/) noexcept override {}
+  std::string open_meeting() override { return {}; }
+  std::unique_ptr<Engine> join(const Meeting& meeting) override { return alone_->join(meeting); }
+
+ private:
+  std::array<Gate, 2>& gates_;
+  std::size_t prepared_ = 0;
+  std::unique_ptr<Engine> alone_ = make_lone_engine();
+};
+
+template <class Condition>
+bool becomes_true(const Condition& condition) {
+  const auto until = std::chrono::steady_clock::now() + seconds(20);
+  while (!condition() && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(milliseconds(1));
+  return condition();
+}
+
+/// Two sums are under way, and the thread sleeps on the first one's socket.
+class SleepingThread : public testing::Test {
+ protected:
+  void SetUp() override {
+    for (std::size_t i = 0; i < sums_.size(); ++i) {
+      const Task task{.collective = Collective::kAllReduce, .buffer = buffer_of(values_.data(), i + 1)};
+      sums_[i] = state_->start(task, {.algorithm = "direct", .in_background = true});
+    }
+    // Once for the start, and then by the thread, which either start woke; it sleeps soon after.
+    ASSERT_TRUE(becomes_true([&] { return gates_[0].looks >= 2; }));
+    std::this_thread::sleep_for(milliseconds(50));
+  }
+  void TearDown() override {
+    for (Gate& gate : gates_) gate.open = true;  // nobody waits for what is under way after a failure
+  }
+
+  /// Whether the thread takes the second operation through its gate, by the socket alone.
+  bool thread_completes_the_second() {
+    gates_[1].open = true;
+    gates_[1].ring();
+    return becomes_true([&] { return gates_[1].passed.load(); });
+  }
+
+  std::array<Gate, 2> gates_;
+  std::array<float, 2> values_{};
+  std::shared_ptr<GroupState> state_ =
+      std::make_shared<GroupState>(Identity{.rank = 0, .size = 2}, std::make_unique<GatedEngine>(gates_));
+  std::array<Pending, 2> sums_;
+};
+
+TEST_F(SleepingThread, MovesOnBySocketsAlone) {
+  gates_[0].open = true;
+  gates_[0].ring();
+  EXPECT_TRUE(thread_completes_the_second());
+}
+
+TEST_F(SleepingThread, KnowsWhatIsAwaitedOnceACallerHasAskedAboutTheOperationBefore) {
+  gates_[0].open = true;
+  EXPECT_TRUE(sums_[0].done());
+  EXPECT_TRUE(thread_completes_the_second());
+}
+
+TEST_F(SleepingThread, KnowsWhatIsAwaitedOnceACallerHasWaitedForTheOperationBefore) {
+  gates_[0].open = true;
+  sums_[0].wait();
+  EXPECT_TRUE(thread_completes_the_second());
+}
+
+TEST_F(SleepingThread, KnowsWhatIsAwaitedOnceACallerHasMovedAll) {
+  gates_[0].open = true;
+  EXPECT_FALSE(state_->progress());
+  EXPECT_TRUE(thread_completes_the_second());
+}
+
+}  // namespace
+}  // namespace lockstep::detail
