@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <limits>
 
 namespace lockstep::bench {
@@ -22,8 +23,12 @@ bool is_as_usual(const Reading& reading, double usual_distance) {
   return more <= kAlike * less;
 }
 
+/// Whether a reading counts.
+using Counts = std::function<bool(const Reading& reading)>;
+using Points = std::vector<std::vector<Reading>>;
+
 /// Logarithms of seconds, by round; NaN where there is no reading that counts.
-std::vector<std::vector<double>> table_of(const std::vector<std::vector<Reading>>& points, double usual_distance) {
+std::vector<std::vector<double>> table_of(const Points& points, const Counts& counts) {
   int rounds = 0;
   for (const auto& readings : points) {
     for (const Reading& reading : readings) rounds = std::max(rounds, reading.round + 1);
@@ -34,57 +39,89 @@ std::vector<std::vector<double>> table_of(const std::vector<std::vector<Reading>
     std::vector<double>& row =
         table.emplace_back(static_cast<std::size_t>(rounds), std::numeric_limits<double>::quiet_NaN());
     for (const Reading& reading : readings) {
-      if (is_as_usual(reading, usual_distance))
-        row[static_cast<std::size_t>(reading.round)] = std::log(reading.seconds);
+      if (counts(reading)) row[static_cast<std::size_t>(reading.round)] = std::log(reading.seconds);
     }
   }
   return table;
 }
 
+/// Of each point the logarithms that it has by itself, once what its round added to all is taken off, and what the
+/// fastest quarter of the rounds adds.
+struct ToldApart {
+  std::vector<std::vector<double>> logarithms;
+  double fast = 0;
+};
+ToldApart told_apart(const Points& points, const Counts& counts) {
+  constexpr double kFast = 0.25;
+  const std::vector<std::vector<double>> table = table_of(points, counts);
+  const Polished polished = median_polish(table);
+  ToldApart told;
+  for (const std::vector<double>& row : table) {
+    std::vector<double>& logarithms = told.logarithms.emplace_back();
+    for (std::size_t round = 0; round < row.size(); ++round) {
+      const double one = row[round] - polished.rounds[round];
+      if (!std::isnan(one)) logarithms.push_back(one);
+    }
+  }
+  std::vector<double> rounds = polished.rounds;
+  std::erase_if(rounds, [](double round) { return std::isnan(round); });
+  told.fast = percentile(rounds, kFast);
+  return told;
+}
+
+/// Of fewer nobody knows by how much they differ.
+constexpr std::size_t kFewestReadings = 3;
+constexpr double kUnknownError = 0.1;
+
 /// Whether there are enough, and every second one says the same as the others.
 bool agree(const std::vector<double>& logarithms) {
   constexpr double kSame = 1.05;
-  constexpr std::size_t kFewest = 3;
-  if (logarithms.size() < kFewest) return false;
+  if (logarithms.size() < kFewestReadings) return false;
   std::array<std::vector<double>, 2> halves;
   for (std::size_t i = 0; i < logarithms.size(); ++i) halves[i % 2].push_back(logarithms[i]);
   return std::abs(median(halves[0]) - median(halves[1])) <= std::log(kSame);
 }
 
-double median_of_seconds(const std::vector<Reading>& readings, bool as_usual, double usual_distance) {
+/// Of the median, as of a normal distribution whose median deviation is theirs; never so little that a few readings
+/// which happen to be alike would be taken for certain.
+double error_of_median(const std::vector<double>& logarithms) {
+  constexpr double kNormal = 1.4826;  // standard deviations in a median one
+  constexpr double kMedian = 1.2533;  // of the error of a mean, as much as that has
+  constexpr double kLeast = 0.005;
+  if (logarithms.size() < kFewestReadings) return kUnknownError;
+  std::vector<double> deviations;
+  deviations.reserve(logarithms.size());
+  const double middle = median(logarithms);
+  for (const double one : logarithms) deviations.push_back(std::abs(one - middle));
+  return std::max(kLeast, kMedian * kNormal * median(deviations) / std::sqrt(static_cast<double>(logarithms.size())));
+}
+
+Found found_in(const ToldApart& told, std::size_t point) {
+  const std::vector<double>& logarithms = told.logarithms[point];
+  return {.seconds = std::exp(median(logarithms) + told.fast), .error = error_of_median(logarithms)};
+}
+
+double median_of_seconds(const std::vector<Reading>& readings) {
   std::vector<double> seconds;
-  for (const Reading& reading : readings) {
-    if (is_as_usual(reading, usual_distance) == as_usual) seconds.push_back(reading.seconds);
-  }
+  seconds.reserve(readings.size());
+  for (const Reading& reading : readings) seconds.push_back(reading.seconds);
   return median(seconds);
 }
 
 }  // namespace
 
-std::vector<Finding> findings_of(const std::vector<std::vector<Reading>>& points, double usual_distance) {
-  constexpr double kFast = 0.25;
-  const std::vector<std::vector<double>> table = table_of(points, usual_distance);
-  const Polished polished = median_polish(table);
-  std::vector<double> rounds = polished.rounds;
-  std::erase_if(rounds, [](double round) { return std::isnan(round); });
-  const double fast = percentile(rounds, kFast);
+std::vector<Finding> findings_of(const Points& points, double usual_distance) {
+  const auto is_usual = [&](const Reading& reading) { return is_as_usual(reading, usual_distance); };
+  const ToldApart usual = told_apart(points, is_usual);
+  const ToldApart other = told_apart(points, [&](const Reading& reading) { return !is_usual(reading); });
   std::vector<Finding> findings;
   findings.reserve(points.size());
   for (std::size_t point = 0; point < points.size(); ++point) {
-    std::vector<double> told;  // from the rounds
-    for (std::size_t round = 0; round < polished.rounds.size(); ++round) {
-      const double one = table[point][round] - polished.rounds[round];
-      if (!std::isnan(one)) told.push_back(one);
-    }
     Finding& finding = findings.emplace_back();
-    finding.is_clear = agree(told);
-    finding.other_state_s = median_of_seconds(points[point], false, usual_distance);
-    if (!told.empty()) {
-      finding.seconds = std::exp(polished.things[point] + fast);
-    } else {
-      const double as_usual = median_of_seconds(points[point], true, usual_distance);
-      finding.seconds = as_usual > 0 ? as_usual : finding.other_state_s;
-    }
+    finding.is_clear = agree(usual.logarithms[point]);
+    if (other.logarithms[point].size() >= kFewestReadings) finding.other = found_in(other, point);
+    const bool has_usual = !usual.logarithms[point].empty();
+    finding.usual = has_usual ? found_in(usual, point) : Found{median_of_seconds(points[point]), kUnknownError};
   }
   return findings;
 }

@@ -11,16 +11,23 @@ struct Reading {
   double distance = 0;  ///< of the cores from each other, meanwhile (CrossingProbe)
 };
 
-/// What is made of all readings of a point.
-struct Finding {
-  double seconds = 0;        ///< in the state in which the machine was for most of the time
-  double other_state_s = 0;  ///< while its cores were closer to each other or further; 0 where they never were
-  bool is_clear = false;     ///< enough readings that say the same
+/// What a point takes, in one state of the machine.
+struct Found {
+  double seconds = 0;  ///< 0: too few readings to tell
+  double error = 0;    ///< the standard error of its logarithm
 };
 
-/// Of points that were measured beside each other, round by round, by their readings. Those count in which cores were
-/// about as far from each other as usual. What made a round slow made all points in it slow, and is no difference
-/// between them (median_polish.h): each has the time that it takes in the fastest quarter of the rounds.
+/// What is made of all readings of a point.
+struct Finding {
+  Found usual;            ///< in the state in which the machine was for most of the time
+  Found other;            ///< while its cores were closer to each other or further
+  bool is_clear = false;  ///< enough readings that say the same
+};
+
+/// Of points that were measured beside each other, round by round, by their readings: those in which cores were about as
+/// far from each other as usual, and the others by themselves, of which a point must have three. What made a round slow
+/// made all points in it slow, and is no difference between them (median_polish.h): each has the time that it takes in
+/// the fastest quarter of the rounds.
 std::vector<Finding> findings_of(const std::vector<std::vector<Reading>>& points, double usual_distance);
 
 }  // namespace lockstep::bench

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <cstddef>
 
@@ -34,31 +35,44 @@ TEST(Readings, PointsHaveTheTimeOfFastRounds) {
   const std::vector<Finding> found = findings_of(points, kUsual);
   ASSERT_EQ(found.size(), 3U);
   for (std::size_t i = 0; i < 3; ++i) {
-    EXPECT_THAT(found[i].seconds, DoubleNear(std::exp2(i), 1e-9));
+    EXPECT_THAT(found[i].usual.seconds, DoubleNear(std::exp2(i), 1e-9));
     EXPECT_TRUE(found[i].is_clear);
-    EXPECT_EQ(found[i].other_state_s, 0);
+    EXPECT_EQ(found[i].other.seconds, 0);
   }
 }
 
 TEST(Readings, OnePointThatWasMeasuredWhileAllWereSlowIsNotSlower) {
   auto points = readings_of({1, 2, 4, 8}, {1, 1, 2, 1, 2, 1, 2, 2});
   std::erase_if(points[3], [](const Reading& reading) { return reading.seconds == 8; });
-  EXPECT_THAT(findings_of(points, kUsual)[3].seconds, DoubleNear(8, 1e-9));
+  EXPECT_THAT(findings_of(points, kUsual)[3].usual.seconds, DoubleNear(8, 1e-9));
 }
 
 TEST(Readings, WhatWasReadInTheOtherStateIsKeptApart) {
-  auto points = readings_of({1, 2, 4}, {1, 1, 1, 5, 1, 5});
+  auto points = readings_of({1, 2, 4, 8}, {1, 1, 1, 5, 1, 5, 15});
   for (auto& readings : points) {
     for (Reading& reading : readings) {
-      if (reading.round == 3 || reading.round == 5) reading.distance = 4 * kUsual;
+      if (reading.round == 3 || reading.round >= 5) reading.distance = 4 * kUsual;
     }
   }
+  points[0].pop_back();
   for (Reading& reading : points[2]) reading.distance = kUsual / 4;
   const std::vector<Finding> found = findings_of(points, kUsual);
-  EXPECT_THAT(found[1].seconds, DoubleNear(2, 1e-9));
-  EXPECT_THAT(found[1].other_state_s, DoubleNear(10, 1e-9));
-  EXPECT_THAT(found[2].seconds, DoubleNear(4, 1e-9)) << "it has nothing else";
+  EXPECT_THAT(found[1].usual.seconds, DoubleNear(2, 1e-9));
+  EXPECT_THAT(found[1].other.seconds, DoubleNear(10, 1e-9)) << "in the fastest of its rounds";
+  EXPECT_EQ(found[0].other.seconds, 0) << "two readings are too few";
+  EXPECT_THAT(found[2].usual.seconds, DoubleNear(4, 1e-9)) << "it has nothing else";
   EXPECT_FALSE(found[2].is_clear);
+}
+
+TEST(Readings, WhatVariesByItselfHasAnError) {
+  auto points = readings_of({1, 2, 4, 8}, {1, 1, 1, 1, 1, 1, 1, 1, 1});
+  const std::array<double, 9> kStrays{0.8, 0.9, 1, 1.1, 1.2, 0.8, 0.9, 1.1, 1.2};
+  for (Reading& reading : points[3]) reading.seconds *= kStrays.at(static_cast<std::size_t>(reading.round));
+  const std::vector<Finding> found = findings_of(points, kUsual);
+  EXPECT_EQ(found[0].usual.error, 0.005) << "the least";
+  // The median deviation is that of 0.9; the error of the median of nine is 1.2533 * 1.4826 / 3 of it.
+  EXPECT_THAT(found[3].usual.error, DoubleNear(-0.6194 * std::log(0.9), 1e-4));
+  EXPECT_EQ(findings_of(readings_of({1, 2, 4}, {1, 1}), kUsual)[0].usual.error, 0.1) << "of two nobody knows";
 }
 
 TEST(Readings, EverySecondOneThatSaysSomethingElseIsNotClear) {

@@ -276,8 +276,10 @@ std::vector<Sample> take_samples(const Sampling& sampling, const std::vector<Poi
                        .ranks = point.ranks,
                        .bytes = static_cast<double>(point.bytes),
                        .memory = point.memory,
-                       .seconds = one.finding.seconds,
-                       .other_state_s = one.finding.other_state_s,
+                       .seconds = one.finding.usual.seconds,
+                       .error = one.finding.usual.error,
+                       .other_state_s = one.finding.other.seconds,
+                       .other_state_error = one.finding.other.error,
                        .job = job});
   }
   return samples;

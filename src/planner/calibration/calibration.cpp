@@ -20,7 +20,7 @@ namespace lockstep {
 
 namespace {
 
-constexpr int kVersion = 13;
+constexpr int kVersion = 14;
 
 nlohmann::json json_of(const std::vector<Sample>& samples) {
   nlohmann::json json = nlohmann::json::array();
@@ -31,7 +31,9 @@ nlohmann::json json_of(const std::vector<Sample>& samples) {
                     {"bytes", sample.bytes},
                     {"plain", sample.memory == MemoryKind::kPlain},
                     {"seconds", sample.seconds},
+                    {"error", sample.error},
                     {"other_state_s", sample.other_state_s},
+                    {"other_state_error", sample.other_state_error},
                     {"predicted_s", sample.predicted_s}});
   }
   return json;
@@ -70,7 +72,9 @@ Sample sample_from(const nlohmann::json& json) {
           .bytes = positive_at(json, "bytes"),
           .memory = json.at("plain") ? MemoryKind::kPlain : MemoryKind::kRegistered,
           .seconds = positive_at(json, "seconds"),
+          .error = amount_at(json, "error"),
           .other_state_s = amount_at(json, "other_state_s"),
+          .other_state_error = amount_at(json, "other_state_error"),
           .predicted_s = amount_at(json, "predicted_s"),
           .job = {}};
 }

@@ -29,7 +29,9 @@ TEST(Calibration, ComesBackFromItsJson) {
   EXPECT_EQ(read.selections, written.selections);
   ASSERT_EQ(read.samples.size(), 1U);
   EXPECT_EQ(read.samples[0].algorithm, "ring");
+  EXPECT_EQ(read.samples[0].error, 0.01);
   EXPECT_EQ(read.samples[0].other_state_s, 3e-6);
+  EXPECT_EQ(read.samples[0].other_state_error, 0.02);
   EXPECT_EQ(read.samples[0].predicted_s, 2e-6);
   EXPECT_EQ(read.tcp.model.seconds.values, written.tcp.model.seconds.values);
   EXPECT_EQ(read.tcp.model.cores, 2);

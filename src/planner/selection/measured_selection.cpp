@@ -16,14 +16,23 @@ namespace lockstep {
 
 namespace {
 
-/// So much must be won in all, over the sizes of a range, by what differs from its neighbours: 3 %; 10 % over sockets,
-/// where two runs of the same differ by more.
-double loss_of_a_change(Medium medium) { return medium == Medium::kSharedMemory ? 0.03 : 0.1; }
+/// So much must be won in all, over the sizes of a range, by what differs from its neighbours.
+constexpr double kLossOfAChange = 0.03;
 
-/// Seconds by bytes and algorithm.
-using Times = std::map<double, std::map<std::string, double>>;
+struct Time {
+  double seconds = 0;
+  double error = 0;  ///< the standard error of its logarithm
+};
 
-/// Of an algorithm in both states the geometric mean, whose logarithm is the mean of the two: so losses are, too.
+/// By bytes and algorithm.
+using Times = std::map<double, std::map<std::string, Time>>;
+
+/// Of both states the geometric mean, whose logarithm is the mean of the two: so losses are, too.
+Time in_both(const Sample& sample) {
+  return {.seconds = std::sqrt(sample.seconds * sample.other_state_s),
+          .error = std::hypot(sample.error, sample.other_state_error) / 2};
+}
+
 Times times_of(const std::vector<Sample>& samples, Collective collective, int ranks, MemoryKind memory) {
   std::map<double, std::vector<const Sample*>> by_bytes;
   for (const Sample& sample : samples) {
@@ -32,16 +41,15 @@ Times times_of(const std::vector<Sample>& samples, Collective collective, int ra
   }
   Times times;
   for (const auto& [bytes, at_a_size] : by_bytes) {
-    const bool in_both =
+    const bool all_in_both =
         std::all_of(at_a_size.begin(), at_a_size.end(), [](const Sample* sample) { return sample->other_state_s > 0; });
-    for (const Sample* sample : at_a_size) {
-      times[bytes][sample->algorithm] = in_both ? std::sqrt(sample->seconds * sample->other_state_s) : sample->seconds;
-    }
+    for (const Sample* sample : at_a_size)
+      times[bytes][sample->algorithm] = all_in_both ? in_both(*sample) : Time{sample->seconds, sample->error};
   }
   return times;
 }
 
-std::optional<double> find(const std::map<std::string, double>& times, const std::string& algorithm) {
+std::optional<Time> find(const std::map<std::string, Time>& times, const std::string& algorithm) {
   const auto found = times.find(algorithm);
   return found == times.end() ? std::nullopt : std::optional(found->second);
 }
@@ -63,25 +71,29 @@ std::uint64_t crossing(const Measured& below, const Measured& above, const std::
   const auto last_above = find(above.second, last);
   const auto next_above = find(above.second, next);
   if (last_below && next_below && last_above && next_above) {
-    const double behind = std::max(0.0, std::log(*next_below / *last_below));
-    const double ahead = std::max(0.0, std::log(*last_above / *next_above));
+    const double behind = std::max(0.0, std::log(next_below->seconds / last_below->seconds));
+    const double ahead = std::max(0.0, std::log(last_above->seconds / next_above->seconds));
     if (behind + ahead > 0) place = behind / (behind + ahead);
   }
   return round_bytes(below.first * std::pow(above.first / below.first, place));
 }
 
-/// What one loses at a size by an algorithm: the logarithm of its time over the least; infinite where it was not
-/// measured.
+/// What one loses at a size by an algorithm: the logarithm of its time over the least, as far as it is more than noise
+/// makes of nothing, else a tenth of it; infinite where it was not measured.
 double loss(const Measured& measured, const std::string& algorithm) {
+  constexpr double kOfDoubtful = 0.1;
   const auto time = find(measured.second, algorithm);
   if (!time) return std::numeric_limits<double>::infinity();
-  double least = *time;
-  for (const auto& [name, seconds] : measured.second) least = std::min(least, seconds);
-  return std::log(*time / least);
+  Time least = *time;
+  for (const auto& [name, other] : measured.second) {
+    if (other.seconds < least.seconds) least = other;
+  }
+  const double lost = std::log(time->seconds / least.seconds);
+  return std::max(lost - std::hypot(time->error, least.error), kOfDoubtful * lost);
 }
 
 /// The way through all sizes on which least is lost, each change counted as a loss too (Viterbi's algorithm).
-std::vector<std::string> least_losses(const Times& times, const std::string& built_in, double of_a_change) {
+std::vector<std::string> least_losses(const Times& times, const std::string& built_in) {
   struct Way {
     double lost = 0;
     std::vector<std::string> algorithms;
@@ -89,10 +101,10 @@ std::vector<std::string> least_losses(const Times& times, const std::string& bui
   std::map<std::string, Way> ways{{built_in, {}}};  // by where they have come
   for (const Measured& measured : times) {
     std::map<std::string, Way> longer;
-    for (const auto& [algorithm, seconds] : measured.second) {
+    for (const auto& [algorithm, time] : measured.second) {
       Way best{std::numeric_limits<double>::infinity(), {}};
       for (const auto& [last, way] : ways) {
-        const double lost = way.lost + (last == algorithm ? 0 : of_a_change);
+        const double lost = way.lost + (last == algorithm ? 0 : kLossOfAChange);
         if (lost < best.lost) best = {lost, way.algorithms};
       }
       best.lost += loss(measured, algorithm);
@@ -106,8 +118,8 @@ std::vector<std::string> least_losses(const Times& times, const std::string& bui
       ->second.algorithms;
 }
 
-std::vector<Selection::Range> ranges_of(const Times& times, const std::string& built_in, double of_a_change) {
-  const std::vector<std::string> algorithms = least_losses(times, built_in, of_a_change);
+std::vector<Selection::Range> ranges_of(const Times& times, const std::string& built_in) {
+  const std::vector<std::string> algorithms = least_losses(times, built_in);
   std::vector<Selection::Range> ranges{{0, algorithms.front()}};
   auto below = times.begin();
   for (std::size_t i = 1; i < algorithms.size(); ++i, ++below) {
@@ -128,7 +140,7 @@ Selection measured_selection(const std::vector<Sample>& samples, int ranks, Medi
       const Times times = times_of(samples, collective, ranks, memory);
       if (times.empty()) continue;
       const std::string first = select(built_in, collective, 0, memory);
-      selection.set(collective, ranges_of(times, first, loss_of_a_change(medium)), memory);
+      selection.set(collective, ranges_of(times, first), memory);
     }
   }
   return selection;

@@ -48,10 +48,16 @@ TEST(MeasuredSelection, NoiseMakesNoRanges) {
   EXPECT_EQ(text_of({{1024, 1, 2}, {4096, 1.025, 1}, {65536, 1.025, 1}, {262144, 1, 2}}), "all_reduce: 0- direct");
 }
 
-TEST(MeasuredSelection, OverSocketsMoreIsNoise) {
-  const auto samples = with({{1024, 1, 2}, {4096, 1.08, 1}});
-  EXPECT_EQ(measured_selection(samples, 3).to_text(), "all_reduce: 0-3584 direct, 3584- ring");
-  EXPECT_EQ(measured_selection(samples, 3, Medium::kTcp).to_text(), "all_reduce: 0- direct");
+TEST(MeasuredSelection, WhatSamplesDifferByCountsAsFarAsItIsMoreThanTheirErrors) {
+  std::vector<Sample> samples = with({{1024, 1, 2}, {4096, 1.3, 1}});
+  const auto text_with_error = [&](double error) {
+    for (Sample& sample : samples) sample.error = error;
+    return measured_selection(samples, 3).to_text();
+  };
+  EXPECT_EQ(text_with_error(0.1), "all_reduce: 0-2560 direct, 2560- ring") << "26 % and 14 for noise";
+  EXPECT_EQ(text_with_error(0.2), "all_reduce: 0- direct");
+  samples = with({{1024, 1.05, 1}});
+  EXPECT_EQ(text_with_error(0.2), "all_reduce: 0- ring") << "the faster one still, where it costs no range";
 }
 
 TEST(MeasuredSelection, PlainMemoryHasRangesOfItsOwn) {
