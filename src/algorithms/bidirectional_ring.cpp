@@ -9,9 +9,9 @@ namespace lockstep::algorithm {
 /// Source: Jain, Sabharwal, "Optimal bucket algorithms for large MPI collectives on torus interconnects", ICS 2010 (a
 /// torus of one dimension); Patarasuk, Yuan, JPDC 69(2), 2009, for each of the two rings.
 // Cost on one port a rank; with one for each direction half of the alpha and beta:
-//   all_reduce: 2 (n - 1) (w alpha + bytes / n beta) + (n - 1) / n bytes gamma, w = min(2, n - 1)
-//   reduce_scatter: (n - 1) (w alpha + bytes / n (beta + gamma)), w = min(2, n - 1)
-//   all_gather: (n - 1) (w alpha + bytes / n beta), w = min(2, n - 1)
+//   all_reduce: 2 (p - 1) (w alpha + n / p beta) + (p - 1) / p n gamma, w = min(2, p - 1)
+//   reduce_scatter: (p - 1) (w alpha + n / p (beta + gamma)), w = min(2, p - 1)
+//   all_gather: (p - 1) (w alpha + n / p beta), w = min(2, p - 1)
 Schedule bidirectional_ring(const ScheduleRequest& request) {
   const int n = request.ranks;
   ScheduleBuilder s = begin("bidirectional_ring", request, 2 * n);

@@ -23,16 +23,16 @@ std::vector<Round> rounds_of(int ranks) {
 
 /// Circulant graph: in each round every rank sends the partial sums of the blocks that belong to the farther half of
 /// the ranks before it, skip places on, all at once, where they are added to those of the nearer half; the halves are
-/// rounded up, so that any number of ranks takes ceil(log2 n) rounds, in which each rank sends n - 1 blocks: the least
+/// rounded up, so that any number of ranks takes ceil(log2 p) rounds, in which each rank sends p - 1 blocks: the least
 /// possible of both. The all_gather is the same backwards. A broadcast scatters the root's chunks first.
 ///
 /// Source: Traeff, "Optimal, Non-pipelined Reduce-scatter and Allreduce Algorithms", arXiv:2410.14234, 2024; for the
 /// all_gather: Bruck, Ho, Kipnis, Upfal, Weathersby, IEEE TPDS 8(11), 1997.
-// Cost; a broadcast scatters first, in n - 1 messages of the root:
-//   all_reduce: 2 h alpha + 2 (n - 1) / n bytes beta + (n - 1) / n bytes gamma, h = ceil(log2 n)
-//   reduce_scatter: h alpha + (n - 1) / n bytes (beta + gamma), h = ceil(log2 n)
-//   all_gather: h alpha + (n - 1) / n bytes beta, h = ceil(log2 n)
-//   broadcast: (n - 1 + h) alpha + 2 (n - 1) / n bytes beta, h = ceil(log2 n)
+// Cost; a broadcast scatters first, in p - 1 messages of the root:
+//   all_reduce: 2 h alpha + 2 (p - 1) / p n beta + (p - 1) / p n gamma, h = ceil(log2 p)
+//   reduce_scatter: h alpha + (p - 1) / p n (beta + gamma), h = ceil(log2 p)
+//   all_gather: h alpha + (p - 1) / p n beta, h = ceil(log2 p)
+//   broadcast: (p - 1 + h) alpha + 2 (p - 1) / p n beta, h = ceil(log2 p)
 Schedule circulant(const ScheduleRequest& request) {
   const int n = request.ranks;
   const bool broadcasts = request.collective == Collective::kBroadcast;

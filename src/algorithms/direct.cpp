@@ -19,7 +19,7 @@ Schedule exchange_all(const ScheduleRequest& request) {
 }  // namespace
 
 /// Direct exchange: rank r takes chunk r from everybody and sums it, then sends the result to everybody. Two steps
-/// whatever the number of ranks, and each rank sends 2 (n - 1) / n of the buffer, the least possible.
+/// whatever the number of ranks, and each rank sends 2 (p - 1) / p of the buffer, the least possible.
 /// A reduce sends the results to the root only; a broadcast scatters the root's chunks, then does the second half. An
 /// all_to_all is one step.
 ///
@@ -27,10 +27,10 @@ Schedule exchange_all(const ScheduleRequest& request) {
 /// 2005 (pairwise exchange, and the scatter and all-gather form of a long broadcast); with chunk r summed at one place
 /// in order of the ranks.
 // Cost:
-//   all_reduce, reduce: 2 (n - 1) (alpha + bytes / n beta) + (n - 1) / n bytes gamma
-//   broadcast: 2 (n - 1) (alpha + bytes / n beta)
-//   reduce_scatter: (n - 1) (alpha + bytes / n (beta + gamma))
-//   all_gather, all_to_all: (n - 1) (alpha + bytes / n beta)
+//   all_reduce, reduce: 2 (p - 1) (alpha + n / p beta) + (p - 1) / p n gamma
+//   broadcast: 2 (p - 1) (alpha + n / p beta)
+//   reduce_scatter: (p - 1) (alpha + n / p (beta + gamma))
+//   all_gather, all_to_all: (p - 1) (alpha + n / p beta)
 Schedule direct(const ScheduleRequest& request) {
   if (request.collective == Collective::kAllToAll) return exchange_all(request);
   const int n = request.ranks;

@@ -49,17 +49,17 @@ class TwoTrees {
 /// Two binary trees, each with one half of the data: sums go up and the result comes down in both at once. A rank is
 /// inner in at most one of the trees, so it passes on one half and is a leaf for the other; cut into segments
 /// (segmented.h), the trees keep every rank busy both ways in every step, and the time nears that of 2 buffers, in a
-/// number of steps that grows with log2 n only. Broadcast and reduce have their root above both trees.
+/// number of steps that grows with log2 p only. Broadcast and reduce have their root above both trees.
 ///
 /// Source: Sanders, Speck, Traeff, "Two-tree algorithms for full bandwidth broadcast, reduction and scan", Parallel
 /// Computing 35(12), 2009.
-// Cost, with h the height:
-//   all_reduce: 2 (2 h - 1) (alpha + bytes / 2 beta) + (2 h - 1) bytes / 2 gamma, h = floor(log2 n);
-//     unless n = 2^h, up to 2 alpha + bytes beta + bytes / 2 gamma more
-//   broadcast: up to 2 ceil(log2 n) (alpha + bytes / 2 beta)
-//   reduce: up to 2 ceil(log2 n) (alpha + bytes / 2 (beta + gamma))
+// Cost, with H the height:
+//   all_reduce: 2 (2 H - 1) (alpha + n / 2 beta) + (2 H - 1) n / 2 gamma, H = floor(log2 p);
+//     unless p = 2^H, up to 2 alpha + n beta + n / 2 gamma more
+//   broadcast: up to 2 ceil(log2 p) (alpha + n / 2 beta)
+//   reduce: up to 2 ceil(log2 p) (alpha + n / 2 (beta + gamma))
 // In k segments the rank that is busiest takes 4 half slices a step and sends as many; an all_reduce takes
-// about (2 h + k - 1) (4 alpha + 2 / k bytes beta + 1 / k bytes gamma).
+// about (2 H + k - 1) (4 alpha + 2 / k n beta + 1 / k n gamma).
 Schedule double_tree(const ScheduleRequest& request) {
   const int n = request.ranks;
   const bool has_top = has_root(request.collective);

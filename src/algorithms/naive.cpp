@@ -3,12 +3,12 @@
 namespace lockstep::algorithm {
 
 /// Naive: every rank sends its whole buffer to every other, and each sums for itself. One step, the least there is, and
-/// n - 1 buffers sent by each rank, the most: for a few bytes on a few ranks.
+/// p - 1 buffers sent by each rank, the most: for a few bytes on a few ranks.
 ///
 /// Source: Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication Operations in MPICH", IJHPCA 19(1),
 /// 2005, from which everything better starts; elsewhere "one-shot" all-reduce.
 // Cost:
-//   all_reduce: (n - 1) (alpha + bytes beta + bytes gamma)
+//   all_reduce: (p - 1) (alpha + n beta + n gamma)
 Schedule naive(const ScheduleRequest& request) {
   ScheduleBuilder s = begin("naive", request, 1);
   for (int from = 0; from < request.ranks; ++from) {

@@ -3,12 +3,12 @@
 namespace lockstep::algorithm {
 
 /// Pairwise exchange for all_to_all: in step k every rank sends to the rank k places on and hears from the rank k
-/// places back. n - 1 steps, in each of which every link carries one block each way: no rank is ever sent to by two.
+/// places back. p - 1 steps, in each of which every link carries one block each way: no rank is ever sent to by two.
 ///
 /// Source: Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication Operations in MPICH", IJHPCA 19(1),
 /// 2005.
 // Cost:
-//   all_to_all: (n - 1) (alpha + bytes / n beta)
+//   all_to_all: (p - 1) (alpha + n / p beta)
 Schedule pairwise(const ScheduleRequest& request) {
   const int n = request.ranks;
   ScheduleBuilder s = begin("pairwise", request, n * n);

@@ -31,17 +31,17 @@ void all_gather(ScheduleBuilder& s, int ranks) {
 }  // namespace
 
 /// Recursive doubling: partners at distance 1, 2, 4, ... exchange what they have and both sum it, so that after
-/// log2 n steps everybody has the sum of all: the fewest with one partner a step, each of which moves the whole buffer.
+/// log2 p steps everybody has the sum of all: the fewest with one partner a step, each of which moves the whole buffer.
 /// For other than powers of two, the ranks beyond hand their buffers in first and get the result last: two steps more.
 /// In an all_gather the chunks at hand double instead.
 ///
 /// Source: Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication Operations in MPICH", IJHPCA 19(1),
 /// 2005.
 // Cost, of powers of two and of others:
-//   all_reduce: h (alpha + bytes beta + bytes gamma), h = floor(log2 n);
-//     unless n = 2^h, 2 alpha + 2 bytes beta + bytes gamma more
-//   all_gather: h alpha + (n - 1) / n bytes beta, h = floor(log2 n), q = 2^h;
-//     unless n = q, 2 alpha + bytes beta more, and up to q / n bytes beta on top of that
+//   all_reduce: H (alpha + n beta + n gamma), H = floor(log2 p);
+//     unless p = 2^H, 2 alpha + 2 n beta + n gamma more
+//   all_gather: H alpha + (p - 1) / p n beta, H = floor(log2 p), q = 2^H;
+//     unless p = q, 2 alpha + n beta more, and up to q / p n beta on top of that
 Schedule recursive_doubling(const ScheduleRequest& request) {
   const bool gathers = request.collective == Collective::kAllGather;
   ScheduleBuilder s = begin("recursive_doubling", request, gathers ? request.ranks : 1);

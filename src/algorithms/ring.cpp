@@ -4,7 +4,7 @@ namespace lockstep::algorithm {
 
 namespace {
 
-/// n chunks follow each other along a chain of n ranks: 2 (n - 1) steps. `pass(chunk, hop)` is one hop of one of them.
+/// p chunks follow each other along a chain of p ranks: 2 (p - 1) steps. `pass(chunk, hop)` is one hop of one of them.
 template <class Pass>
 void pipeline(ScheduleBuilder& s, int ranks, const Pass& pass) {
   const int hops = ranks - 1;
@@ -20,17 +20,17 @@ void pipeline(ScheduleBuilder& s, int ranks, const Pass& pass) {
 }  // namespace
 
 /// Ring: partial sums of the chunks travel around, each rank adding its own, until rank r holds the whole of chunk r;
-/// then the results travel around once more. 2 (n - 1) steps; each rank speaks to its two neighbours only and sends
-/// 2 (n - 1) / n of the buffer, the least possible. A broadcast is a pipeline of chunks down the open ring, which is
+/// then the results travel around once more. 2 (p - 1) steps; each rank speaks to its two neighbours only and sends
+/// 2 (p - 1) / p of the buffer, the least possible. A broadcast is a pipeline of chunks down the open ring, which is
 /// cut before the root; a reduce is one that ends there.
 ///
 /// Source: Patarasuk, Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", JPDC 69(2), 2009.
 // Cost:
-//   all_reduce: 2 (n - 1) (alpha + bytes / n beta) + (n - 1) / n bytes gamma
-//   reduce_scatter: (n - 1) (alpha + bytes / n (beta + gamma))
-//   all_gather: (n - 1) (alpha + bytes / n beta)
-//   broadcast: 2 (n - 1) (alpha + bytes / n beta)
-//   reduce: 2 (n - 1) (alpha + bytes / n (beta + gamma))
+//   all_reduce: 2 (p - 1) (alpha + n / p beta) + (p - 1) / p n gamma
+//   reduce_scatter: (p - 1) (alpha + n / p (beta + gamma))
+//   all_gather: (p - 1) (alpha + n / p beta)
+//   broadcast: 2 (p - 1) (alpha + n / p beta)
+//   reduce: 2 (p - 1) (alpha + n / p (beta + gamma))
 Schedule ring(const ScheduleRequest& request) {
   const int n = request.ranks;
   const auto next = [n](int rank, int places) { return wrapped(rank + places, n); };

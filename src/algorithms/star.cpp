@@ -3,16 +3,16 @@
 namespace lockstep::algorithm {
 
 /// Star, the parameter server: everybody sends to one rank, which sums and sends the result back to everybody. Two
-/// steps, and 2 (n - 1) buffers through the links of that one rank. Reduce and gather are its first half, broadcast and
+/// steps, and 2 (p - 1) buffers through the links of that one rank. Reduce and gather are its first half, broadcast and
 /// scatter its second; where the collective names no root, rank 0 is the centre.
 ///
 /// Source: Li et al., "Scaling Distributed Machine Learning with the Parameter Server", OSDI 2014; in MPI's libraries
 /// the "linear" form of each collective.
 // Cost, all of it at the centre:
-//   all_reduce: 2 (n - 1) (alpha + bytes beta) + (n - 1) bytes gamma
-//   broadcast: (n - 1) (alpha + bytes beta)
-//   reduce: (n - 1) (alpha + bytes beta + bytes gamma)
-//   gather, scatter: (n - 1) (alpha + bytes / n beta)
+//   all_reduce: 2 (p - 1) (alpha + n beta) + (p - 1) n gamma
+//   broadcast: (p - 1) (alpha + n beta)
+//   reduce: (p - 1) (alpha + n beta + n gamma)
+//   gather, scatter: (p - 1) (alpha + n / p beta)
 Schedule star(const ScheduleRequest& request) {
   const Collective collective = request.collective;
   const bool has_blocks = collective == Collective::kGather || collective == Collective::kScatter;

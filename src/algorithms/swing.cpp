@@ -9,13 +9,13 @@ namespace lockstep::algorithm {
 ///
 /// Source: De Sensi, Bonato, Saam, Hoefler, "Swing: Short-cutting Rings for Higher Bandwidth Allreduce", NSDI 2024.
 // Cost, of powers of two and of others:
-//   all_reduce: 2 h alpha + 2 (q - 1) / q bytes beta + (q - 1) / q bytes gamma, h = floor(log2 n), q = 2^h;
-//     unless n = q, 2 alpha + 2 bytes beta + bytes gamma more
-//   reduce_scatter: h alpha + (n - 1) / n bytes (beta + gamma), h = floor(log2 n), q = 2^h;
-//     unless n = q, 2 alpha + (1 + 1 / n) bytes beta + bytes gamma more, and up to q / n bytes (beta + gamma) on top of
+//   all_reduce: 2 H alpha + 2 (q - 1) / q n beta + (q - 1) / q n gamma, H = floor(log2 p), q = 2^H;
+//     unless p = q, 2 alpha + 2 n beta + n gamma more
+//   reduce_scatter: H alpha + (p - 1) / p n (beta + gamma), H = floor(log2 p), q = 2^H;
+//     unless p = q, 2 alpha + (1 + 1 / p) n beta + n gamma more, and up to q / p n (beta + gamma) on top of
 //     that
-//   all_gather: h alpha + (n - 1) / n bytes beta, h = floor(log2 n), q = 2^h;
-//     unless n = q, 2 alpha + bytes beta more, and up to q / n bytes beta on top of that
+//   all_gather: H alpha + (p - 1) / p n beta, H = floor(log2 p), q = 2^H;
+//     unless p = q, 2 alpha + n beta more, and up to q / p n beta on top of that
 Schedule swing(const ScheduleRequest& request) { return halve_and_double("swing", request, swing_partner); }
 
 }  // namespace lockstep::algorithm

@@ -48,20 +48,20 @@ Schedule tree_of_blocks(const ScheduleRequest& request) {
 }  // namespace
 
 /// Binary (binomial) tree: sums go up to a root, pairs of ranks first, then pairs of pairs; the result comes down the
-/// same way. 2 ceil(log2 n) steps, for any n, of the whole buffer at once: the fewest rounds for small messages. A
+/// same way. 2 ceil(log2 p) steps, for any p, of the whole buffer at once: the fewest rounds for small messages. A
 /// broadcast comes down from its root, a reduce goes up to it; so do scatter and gather, with the blocks of all ranks
-/// below. In reduce_scatter and all_gather each chunk has a tree of its own, rooted at its owner: ceil(log2 n) steps,
+/// below. In reduce_scatter and all_gather each chunk has a tree of its own, rooted at its owner: ceil(log2 p) steps,
 /// in which each rank sends each of the other ranks' chunks once.
 ///
 /// Source: Rabenseifner, "Optimization of Collective Reduction Operations", ICCS 2004, LNCS 3036 (binary tree); for
 /// trees rotated over the ranks: Bruck, Ho, Kipnis, Upfal, Weathersby, "Efficient Algorithms for All-to-All
 /// Communications in Multiport Message-Passing Systems", IEEE TPDS 8(11), 1997.
 // Cost:
-//   all_reduce: 2 h (alpha + bytes beta) + h bytes gamma, h = ceil(log2 n)
-//   broadcast: h (alpha + bytes beta), h = ceil(log2 n)
-//   reduce: h (alpha + bytes beta + bytes gamma), h = ceil(log2 n)
-//   reduce_scatter: h alpha + (n - 1) / n bytes (beta + gamma), h = ceil(log2 n)
-//   all_gather, gather, scatter: h alpha + (n - 1) / n bytes beta, h = ceil(log2 n)
+//   all_reduce: 2 h (alpha + n beta) + h n gamma, h = ceil(log2 p)
+//   broadcast: h (alpha + n beta), h = ceil(log2 p)
+//   reduce: h (alpha + n beta + n gamma), h = ceil(log2 p)
+//   reduce_scatter: h alpha + (p - 1) / p n (beta + gamma), h = ceil(log2 p)
+//   all_gather, gather, scatter: h alpha + (p - 1) / p n beta, h = ceil(log2 p)
 Schedule tree(const ScheduleRequest& request) {
   if (request.collective == Collective::kGather || request.collective == Collective::kScatter) {
     return tree_of_blocks(request);

@@ -1,8 +1,8 @@
 // What is written about costs beside the code: the text of each closed form is what it computes, and the comment of
 // each algorithm is what its schedules cost.
 //
-// A comment begins with a line "// Cost...:"; then come lines "//   COLLECTIVE[, COLLECTIVE]...: FORMULA", of n ranks
-// and `bytes`, each continued by lines that begin with "//     ".
+// A comment begins with a line "// Cost...:"; then come lines "//   COLLECTIVE[, COLLECTIVE]...: FORMULA", of p ranks
+// and n bytes, each continued by lines that begin with "//     ".
 #include "tests/cost/formula_text.h"
 
 #include "algorithms/catalog.h"
@@ -81,7 +81,7 @@ void expect_cost(const std::string& algorithm, Collective collective, const std:
       SCOPED_TRACE(testing::Message() << algorithm << " " << to_string(collective) << " on " << ranks << ": " << formula
                                       << ", alpha " << cost.alpha_s);
       const PriceRequest request{.collective = collective, .ranks = ranks, .bytes = kBytes};
-      const Range range = evaluate_text(formula, with({{"n", ranks}, {"bytes", kBytes}}, cost));
+      const Range range = evaluate_text(formula, with({{"p", ranks}, {"n", kBytes}}, cost));
       expect_within(range, price_algorithm(algorithm, request, {.flat = cost, .description = {}}).estimate.seconds,
                     0.01);
     }

@@ -86,7 +86,7 @@ std::string cost_table(const Algorithm& algorithm) {
   for (const int ranks : {2, 3, 4, 8, 16}) {
     const Schedule schedule = schedule_of(algorithm, ranks);
     const Cost cost = cost_of(schedule);
-    fmt::format_to(std::back_inserter(table), "| {} | {} | {:.4g} N | {:.4g} N | {} |\n", ranks, cost.steps, cost.sent,
+    fmt::format_to(std::back_inserter(table), "| {} | {} | {:.4g} n | {:.4g} n | {} |\n", ranks, cost.steps, cost.sent,
                    cost.busiest, order_of_summation(schedule));
   }
   return table;
@@ -103,24 +103,10 @@ std::string cost_table_on_hosts(const Algorithm& algorithm) {
     const Cost cost = cost_of(schedule, ranks);
     const Cost flat = cost_of(schedule_of(find_algorithm("ring"), hosts * ranks), ranks);
     fmt::format_to(std::back_inserter(table),
-                   "| {} x {} | {} | {:.4g} N | {:.4g} N | {:.4g} N | {} | {} | {:.4g} N |\n", hosts, ranks, cost.steps,
+                   "| {} x {} | {} | {:.4g} n | {:.4g} n | {:.4g} n | {} | {} | {:.4g} n |\n", hosts, ranks, cost.steps,
                    cost.sent, cost.busiest, cost.between, order_of_summation(schedule), flat.steps, flat.between);
   }
   return table;
-}
-
-/// A formula of p ranks and n bytes in the letters of this page: n ranks and N bytes.
-std::string in_this_pages_letters(std::string_view formula) {
-  const auto is_letter = [&](std::size_t at) {
-    return at < formula.size() && std::isalpha(static_cast<unsigned char>(formula[at])) != 0;
-  };
-  std::string text(formula);
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    if ((at > 0 && is_letter(at - 1)) || is_letter(at + 1)) continue;  // within a word
-    if (formula[at] == 'p') text[at] = 'n';
-    if (formula[at] == 'n') text[at] = 'N';
-  }
-  return text;
 }
 
 /// The time of each collective, as the closed forms (planner/network/closed_form.h) say it.
@@ -129,8 +115,7 @@ std::string time_table(const Algorithm& algorithm) {
   for (const Collective collective : algorithm.collectives) {
     const ClosedForm* form = find_closed_form(algorithm.name, collective);
     if (form == nullptr) continue;
-    fmt::format_to(std::back_inserter(table), "| {} | `{}` |\n", to_string(collective),
-                   in_this_pages_letters(form->formula));
+    fmt::format_to(std::back_inserter(table), "| {} | `{}` |\n", to_string(collective), form->formula);
   }
   return table;
 }
@@ -138,8 +123,7 @@ std::string time_table(const Algorithm& algorithm) {
 /// Of a composition on hosts of L ranks, if its formula is known.
 std::string time_on_hosts(const Composition& parts) {
   const auto form = hierarchical_closed_form(parts.local, parts.global, kRanksAHost);
-  return form ? fmt::format("\nTime of an all_reduce on hosts of L ranks: {}.\n", in_this_pages_letters(form->formula))
-              : "";
+  return form ? fmt::format("\nTime of an all_reduce on hosts of L ranks: {}.\n", form->formula) : "";
 }
 
 /// A name that a file may have: "hierarchical:ring,ring" has characters that some do not like.
@@ -175,14 +159,14 @@ constexpr std::string_view kBeginning = R"(# The algorithms
 *This page and its pictures are written by `scripts/generate_guide.sh` from the catalogue.*
 
 A collective is a schedule: steps of transfers between ranks. Each algorithm below is a way to write one; all of them work
-for any number of ranks n, and tests prove each. In a picture, ranks stand side by side and time goes down. A box is a chunk
+for any number of ranks p, and tests prove each. In a picture, ranks stand side by side and time goes down. A box is a chunk
 of a rank's buffer; it fills as the ranks' contributions arrive. A solid arrow is a reduce, which adds to what is
 there, a dashed one a copy, which takes its place.
 
-What an algorithm costs is counted in its schedule, for n ranks and a buffer of N bytes. Steps cost latency, bytes cost bandwidth: small
+What an algorithm costs is counted in its schedule, for p ranks and a buffer of n bytes. Steps cost latency, bytes cost bandwidth: small
 buffers want few steps, large ones little sent by the busiest rank. `lockstep price` turns both into time on a network. On a
 flat one the formulas of the literature say the time beforehand: alpha is that of a message, beta that of a byte on its way, gamma that of
-reducing a byte, h = ceil(log2 n) ([cost.md](cost.md)). A test holds each to the schedule, from
+reducing a byte, h = ceil(log2 p) ([cost.md](cost.md)). A test holds each to the schedule, from
 two ranks on; a collective that a table leaves out has none here. The order
 of summation is *canonical* where all elements are summed along the binary tree over the ranks, whatever the buffer's
 cuts: then the bits are the same as with any other canonical schedule. Elsewhere the ranks still get the same bits as each other.

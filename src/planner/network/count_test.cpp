@@ -1,4 +1,4 @@
-// The textbook's arithmetic, G ranks and N bytes.
+// The textbook's arithmetic, p ranks and n bytes.
 #include "planner/network/count.h"
 
 #include "algorithms/catalog.h"
