@@ -1,6 +1,6 @@
 // Groups within a group, on every kind of world: who is in them, that they run side by side, and what errors say.
+#include "base/limit_for_tests.h"
 #include "tests/conformance/on_every_setting.h"
-#include "transport/limit_for_tests.h"
 #include "transport/tcp/hmac.h"
 
 #include <gmock/gmock.h>

@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <limits>
+#include <string>
 #include <vector>
 
 namespace lockstep::shm {
@@ -44,6 +45,8 @@ TEST(Arena, TooMuchIsAnErrorNotACrash) {
       FAIL() << "handed out " << bytes;
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::kOutOfMemory);
+      EXPECT_EQ(error.what(),
+                std::to_string(bytes) + " bytes of registered memory were asked for, more than this machine has left.");
     }
   }
 }

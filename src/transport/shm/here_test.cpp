@@ -1,6 +1,6 @@
 #include "transport/shm/here.h"
 
-#include "transport/limit_for_tests.h"
+#include "base/limit_for_tests.h"
 #include "transport/shm/arena.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,6 @@
 #include "transport/shm/join.h"
 
+#include "base/environment.h"
 #include "topology/host_id.h"
 #include "transport/shm/unix_socket.h"
 #include "transport/verdict.h"
@@ -53,6 +54,12 @@ std::string socket_name(const std::string& job) {
   return fmt::format("lockstep-{}-{}", ::geteuid(), key);
 }
 
+Error of_another_version() {
+  return {ErrorCode::kMismatch,
+          "A process that says it is a rank of this job is none of this version of Lockstep; start all ranks from one "
+          "build."};
+}
+
 template <class T>
 T unpack(const Message& message, const char* what) {
   T value;
@@ -76,7 +83,7 @@ std::optional<Member> receive_member(const FileDescriptor& socket, Deadline dead
   Member member;
   member.hello = unpack<Hello>(*message, "a greeting");
   if (member.hello.magic != kMagic || member.hello.protocol != kProtocol || message->files.size() != 2) {
-    throw Error(ErrorCode::kMismatch, "A process that joined is not a rank of this version of Lockstep.");
+    throw of_another_version();
   }
   member.memory = std::move(message->files[0]);
   member.watch_end = std::move(message->files[1]);
@@ -166,7 +173,11 @@ class Gathering {
                                                     hello.rank, hello.size, request_.size));
     }
     if (hello.boot_id != own_.boot_id) {
-      throw Error(ErrorCode::kUnsupported, fmt::format("Rank {} runs on another machine than rank 0.", hello.rank));
+      throw Error(ErrorCode::kUnsupported,
+                  fmt::format("Rank {} runs on another machine than rank 0, and shared memory is for ranks of one; set "
+                              "{} to tcp.",
+                              hello.rank, kTransportVariable),
+                  {.rank = 0, .peer = hello.rank});
     }
     if (hello.rank < 1 || hello.rank >= request_.size || members_[static_cast<std::size_t>(hello.rank)].connection) {
       throw Error(ErrorCode::kMismatch, fmt::format("Two processes say that they are rank {}.", hello.rank));
@@ -271,6 +282,7 @@ Host follow(const JoinRequest& request, Self self, Deadline deadline) {
   auto answer = receive_message(*socket, sizeof(Verdict) + 1, patience);
   if (!answer) throw waited_in_vain(request, "to let it join");
   unpack<Verdict>(*answer, "an answer").require_accepted(request.rank);
+  if (answer->files.size() != 1) throw of_another_version();
   const auto size = static_cast<std::size_t>(request.size);
   std::vector<Member> members;
   while (members.size() < size) {
@@ -278,7 +290,7 @@ Host follow(const JoinRequest& request, Self self, Deadline deadline) {
     if (!member) throw waited_in_vain(request, "to introduce the others");
     members.push_back(std::move(*member));
   }
-  SharedMapping board = SharedMapping::attach(std::move(answer->files.at(0)), sizeof(RankSlot) * size);
+  SharedMapping board = SharedMapping::attach(std::move(answer->files[0]), sizeof(RankSlot) * size);
   return make_host(std::move(self), slots_in(std::move(board)), std::move(members));
 }
 

@@ -20,7 +20,8 @@ struct JoinRequest {
 /// user, same boot of the same kernel, same world size, each rank once) and hand over their memory; rank 0 hands
 /// everybody everybody's. The socket is gone when this returns.
 ///
-/// Throws Error: kTimeout naming the ranks that did not come, kMismatch if ranks disagree about the world, kTransport.
+/// Throws Error: kTimeout naming the ranks that did not come, kPeerDied naming one that ended meanwhile, kMismatch if
+/// ranks disagree about the world or run different versions, kUnsupported for one of another machine, kTransport.
 Host join_processes(const JoinRequest& request);
 
 }  // namespace lockstep::shm

@@ -4,12 +4,21 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <lockstep/error.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
+#include "topology/host_id.h"
 #include "transport/shm/unix_socket.h"
+#include "transport/verdict.h"
 
+#include <algorithm>
+#include <functional>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 namespace lockstep::shm {
 
@@ -36,6 +45,53 @@ class Join : public testing::Test {
     }
     threads.clear();
     return errors;
+  }
+
+  static std::string name_of(const std::string& job) { return fmt::format("lockstep-{}-{}", ::geteuid(), job); }
+  static Deadline soon() { return std::chrono::steady_clock::now() + milliseconds(20'000); }
+
+  static std::optional<Error> thrown_by(const JoinRequest& request) {
+    try {
+      join_processes(request);
+      return std::nullopt;
+    } catch (const Error& error) {
+      return error;
+    }
+  }
+
+  /// What `rank` throws whose rank 0, once it was greeted, answers so and then says no more; and the greeting.
+  static std::pair<std::optional<Error>, Message> with_a_leader_that(
+      const JoinRequest& rank, const std::function<void(std::optional<FileDescriptor>& connection)>& answers) {
+    const FileDescriptor listener = listen_on(name_of(rank.job));
+    std::optional<Error> thrown;
+    std::jthread thread([&] { thrown = thrown_by(rank); });
+    std::optional<FileDescriptor> connection;
+    while (!(connection = accept_from(listener))) std::this_thread::sleep_for(milliseconds(1));
+    auto greeting = receive_message(*connection, 4096, soon());
+    answers(connection);
+    thread.join();
+    return {std::move(thrown), std::move(greeting.value())};
+  }
+
+  /// What rank 1 of 2 says first, with its files.
+  Message greeting() const {
+    auto [thrown, greeting] = with_a_leader_that(request(1, 2), [](auto& connection) { connection.reset(); });
+    EXPECT_EQ(thrown.value().code(), ErrorCode::kTransport);
+    EXPECT_STREQ(thrown->what(), "A rank hung up while the group was being formed.");
+    return std::move(greeting);
+  }
+
+  /// What rank 0 of 2 throws that is greeted so, by somebody who listens or not.
+  std::optional<Error> thrown_when_greeted(const Message& greeting, bool listens = true) const {
+    std::optional<Error> thrown;
+    std::jthread leader([&] { thrown = thrown_by(request(0, 2)); });
+    const auto stranger = connect_to(name_of(request(0, 2).job), soon());
+    if (!listens) ::shutdown(stranger.value().get(), SHUT_RD);
+    std::vector<int> files;
+    for (const FileDescriptor& file : greeting.files) files.push_back(file.get());
+    send_message(stranger.value(), greeting.bytes.data(), greeting.bytes.size(), files);
+    leader.join();
+    return thrown;
   }
 };
 
@@ -106,6 +162,78 @@ TEST_F(Join, AStrangerWhoSpeaksNonsenseIsRefused) {
   send_message(*stranger, "nonsense", 8, {});
   leader.join();
   EXPECT_THAT(error, testing::HasSubstr("a greeting of 8 bytes"));
+}
+
+TEST_F(Join, ARankOfAnotherVersionIsRefused) {
+  Message changed = greeting();
+  constexpr std::size_t kProtocolAt = 8;  // behind the word that says whose greeting it is
+  const auto expect_refused = [&] {
+    const auto thrown = thrown_when_greeted(changed);
+    EXPECT_EQ(thrown.value().code(), ErrorCode::kMismatch);
+    EXPECT_THAT(thrown->what(), testing::HasSubstr("none of this version of Lockstep; start all ranks from one build"));
+  };
+  for (const std::size_t at : {std::size_t{0}, kProtocolAt}) {
+    changed.bytes[at] ^= std::byte{0x40};
+    expect_refused();
+    changed.bytes[at] ^= std::byte{0x40};
+  }
+  changed.files.pop_back();
+  expect_refused();
+}
+
+TEST_F(Join, ARankOfAnotherMachineIsToldWhatReachesIt) {
+  Message changed = greeting();
+  const std::string id = boot_id();
+  const auto same = [](std::byte one, char other) { return one == static_cast<std::byte>(other); };
+  const auto found = std::search(changed.bytes.begin(), changed.bytes.end(), id.begin(), id.end(), same);
+  ASSERT_NE(found, changed.bytes.end());
+  *found = std::byte{'x'};
+  const auto thrown = thrown_when_greeted(changed);
+  EXPECT_EQ(thrown.value().code(), ErrorCode::kUnsupported);
+  EXPECT_EQ(thrown->peer(), 1);
+  EXPECT_THAT(thrown->what(), testing::AllOf(testing::HasSubstr("Rank 1 runs on another machine than rank 0"),
+                                             testing::HasSubstr("set LOCKSTEP_TRANSPORT to tcp")));
+}
+
+TEST_F(Join, ARankThatIsGoneBeforeItIsAnsweredIsNamed) {
+  const auto thrown = thrown_when_greeted(greeting(), /*listens=*/false);
+  EXPECT_EQ(thrown.value().code(), ErrorCode::kPeerDied);
+  EXPECT_EQ(thrown->peer(), 1);
+  EXPECT_STREQ(thrown->what(), "Rank 1 ended while the group was being formed.");
+}
+
+TEST_F(Join, ARankZeroThatSaysNoMoreIsNotWaitedForForEver) {
+  JoinRequest one = request(1, 2, 100);
+  JoinRequest other = one;
+  other.job += "-other";
+  std::optional<Error> silent;
+  std::jthread thread([&] { silent = with_a_leader_that(one, [](auto&) {}).first; });
+  const auto half = with_a_leader_that(other, [](auto& connection) {
+                      const Verdict yes = Verdict::yes();
+                      send_message(*connection, &yes, sizeof yes, {connection->get()});
+                    }).first;
+  thread.join();
+  for (const auto& thrown : {silent, half}) {
+    EXPECT_EQ(thrown.value().code(), ErrorCode::kTimeout);
+    EXPECT_EQ(thrown->peer(), 0);
+  }
+  EXPECT_THAT(silent->what(), testing::HasSubstr("Rank 1 waited 0.1 s for rank 0 to let it join. Is it running"));
+  EXPECT_THAT(half->what(),
+              testing::HasSubstr("Rank 1 waited 0.1 s for rank 0 to introduce the others. Is it running"));
+}
+
+TEST_F(Join, ARankZeroOfAnotherBuildIsRefused) {
+  const auto shorter =
+      with_a_leader_that(request(1, 2), [](auto& connection) { send_message(*connection, "yes", 3, {}); }).first;
+  EXPECT_EQ(shorter.value().code(), ErrorCode::kTransport);
+  EXPECT_THAT(shorter->what(), testing::AllOf(testing::HasSubstr("A rank sent an answer of 3 bytes, not "),
+                                              testing::HasSubstr("do all ranks run the same build?")));
+  const auto without_board = with_a_leader_that(request(1, 2), [](auto& connection) {
+                               const Verdict yes = Verdict::yes();
+                               send_message(*connection, &yes, sizeof yes, {});
+                             }).first;
+  EXPECT_EQ(without_board.value().code(), ErrorCode::kMismatch);
+  EXPECT_THAT(without_board->what(), testing::HasSubstr("none of this version of Lockstep"));
 }
 
 }  // namespace lockstep::shm

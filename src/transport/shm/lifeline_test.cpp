@@ -1,5 +1,8 @@
 #include "transport/shm/lifeline.h"
 
+#include "base/error_for_tests.h"
+#include "base/limit_for_tests.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -19,6 +22,13 @@ TEST(Lifeline, ShowsWhichOwnersAreGone) {
   EXPECT_THAT(hung_up(watched), testing::IsEmpty());
   second.owner_end.reset();
   EXPECT_THAT(hung_up(watched), testing::ElementsAre(2));
+}
+
+TEST(Lifeline, WhoHasNoDescriptorLeftIsTold) {
+  if (!testing_support::kDescriptorsCanBeDenied) GTEST_SKIP() << testing_support::kWhyNotDenied;
+  const testing_support::Limit descriptors(RLIMIT_NOFILE, 0);
+  EXPECT_THAT([] { Lifeline::create(); },
+              testing_support::refuses(ErrorCode::kTransport, "Making a lifeline (pipe2) failed: Too many open files"));
 }
 
 TEST(Lifeline, OfManyOwnersEachIsLookedAt) {

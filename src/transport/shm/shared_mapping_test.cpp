@@ -1,5 +1,7 @@
 #include "transport/shm/shared_mapping.h"
 
+#include "base/error_for_tests.h"
+
 #include <gtest/gtest.h>
 #include <lockstep/error.h>
 #include <sys/mman.h>
@@ -23,10 +25,22 @@ TEST(SharedMapping, NobodyCanShrinkIt) {
 
 TEST(SharedMapping, RefusesMemoryThatCouldShrinkOrHasAnotherSize) {
   const auto made = SharedMapping::create("lockstep-test", 8192);
-  EXPECT_THROW(SharedMapping::attach(FileDescriptor(::dup(made.file())), 4096), Error);
+  const auto is_refused =
+      testing_support::refuses(ErrorCode::kTransport, "of another size than it said, or not sealed");
+  EXPECT_THAT([&] { SharedMapping::attach(FileDescriptor(::dup(made.file())), 4096); }, is_refused);
   FileDescriptor unsealed(::memfd_create("lockstep-test", MFD_CLOEXEC));
   ASSERT_EQ(::ftruncate(unsealed.get(), 8192), 0);
-  EXPECT_THROW(SharedMapping::attach(std::move(unsealed), 8192), Error);
+  EXPECT_THAT([&] { SharedMapping::attach(std::move(unsealed), 8192); }, is_refused);
+}
+
+TEST(SharedMapping, WhatTheSystemRefusesIsSaid) {
+  using testing_support::refuses;
+  EXPECT_THAT([] { SharedMapping::attach(FileDescriptor(), 8192); },
+              refuses(ErrorCode::kTransport, "Looking at a peer's memory (fstat) failed: Bad file descriptor"));
+  EXPECT_THAT([] { SharedMapping::create("lockstep-test", std::size_t{1} << 63U); },
+              refuses(ErrorCode::kTransport, "Sizing shared memory (ftruncate) failed"));
+  EXPECT_THAT([] { SharedMapping::create("lockstep-test", std::size_t{1} << 50U); },
+              refuses(ErrorCode::kTransport, "Mapping shared memory (mmap) failed: Cannot allocate memory"));
 }
 
 }  // namespace lockstep::shm

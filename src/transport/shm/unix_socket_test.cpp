@@ -1,6 +1,7 @@
 #include "transport/shm/unix_socket.h"
 
-#include "transport/limit_for_tests.h"
+#include "base/error_for_tests.h"
+#include "base/limit_for_tests.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -15,6 +16,7 @@ namespace lockstep::shm {
 
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
+using testing_support::refuses;
 
 class UnixSocket : public testing::Test {
  protected:
@@ -54,7 +56,26 @@ TEST_F(UnixSocket, NobodyThereEndsAtTheDeadline) {
 
 TEST_F(UnixSocket, ATakenNameIsAnError) {
   const FileDescriptor listener = listen_on(name_);
-  EXPECT_THROW(listen_on(name_), Error);
+  EXPECT_THAT(
+      [&] { listen_on(name_); },
+      refuses(ErrorCode::kTransport, "Listening as '" + name_ + "' (is another job with this identity running?)"));
+}
+
+/// Whose process listens, or came, is seen by who looks: here the same process, which is another user's meanwhile.
+TEST_F(UnixSocket, AnotherUsersProcessIsNoRank) {
+  constexpr uid_t kOther = 65'534;
+  const uid_t own = ::geteuid();
+  if (own != 0 || ::seteuid(kOther) != 0) GTEST_SKIP() << "only root may be another user for a while";
+  const FileDescriptor others = listen_on(name_);
+  ASSERT_EQ(::seteuid(own), 0);
+  EXPECT_THAT([&] { connect_to(name_, soon_); },
+              refuses(ErrorCode::kTransport, "Another user's process answers as '" + name_ + "'"));
+  const FileDescriptor ours = listen_on(name_ + "-ours");
+  ASSERT_EQ(::seteuid(kOther), 0);
+  EXPECT_THAT([&] { connect_to(name_ + "-ours", soon_); },
+              refuses(ErrorCode::kTransport, "Another user's process answers as '" + name_ + "-ours'"));
+  ASSERT_EQ(::seteuid(own), 0);
+  EXPECT_FALSE(accept_from(ours)) << "who came is another user's";
 }
 
 TEST_F(UnixSocket, AHungUpOrTalkativePeerIsAnError) {
@@ -62,10 +83,23 @@ TEST_F(UnixSocket, AHungUpOrTalkativePeerIsAnError) {
   auto client = connect_to(name_, soon_);
   const auto server = accept_from(listener);
   send_message(*client, "seventeen bytes!!", 17, {});
-  EXPECT_THROW(receive_message(*server, 16, soon_), Error);
+  EXPECT_THAT([&] { receive_message(*server, 16, soon_); },
+              refuses(ErrorCode::kTransport, "A peer sent more than a rank sends while the group is being formed."));
   client.reset();
-  EXPECT_THROW(receive_message(*server, 16, soon_), Error);
-  EXPECT_THROW(send_message(*server, "x", 1, {}), Error);
+  EXPECT_THAT([&] { receive_message(*server, 16, soon_); },
+              refuses(ErrorCode::kTransport, "A rank hung up while the group was being formed."));
+  EXPECT_THAT([&] { send_message(*server, "x", 1, {}); },
+              refuses(ErrorCode::kTransport, "Sending to a peer failed: Broken pipe"));
+}
+
+TEST_F(UnixSocket, APeerThatEndsWithoutReadingIsAnError) {
+  const FileDescriptor listener = listen_on(name_);
+  auto client = connect_to(name_, soon_);
+  const auto server = accept_from(listener);
+  send_message(*server, "x", 1, {});
+  client.reset();
+  EXPECT_THAT([&] { receive_message(*server, 16, soon_); },
+              refuses(ErrorCode::kTransport, "Receiving from a peer failed: Connection reset by peer"));
 }
 
 TEST_F(UnixSocket, WhoHasNoDescriptorLeftIsTold) {
@@ -82,6 +116,11 @@ TEST_F(UnixSocket, WhoHasNoDescriptorLeftIsTold) {
               testing::ThrowsMessage<Error>(testing::HasSubstr("no descriptor left")));
   EXPECT_THAT([&] { accept_from(listener); },
               testing::ThrowsMessage<Error>(testing::HasSubstr("Accepting a rank's connection failed: Too many open")));
+  EXPECT_THAT([&] { connect_to(name_, soon_); },
+              refuses(ErrorCode::kTransport, "Making a Unix socket failed: Too many open files"));
+  const testing_support::Limit none(RLIMIT_NOFILE, 0);
+  EXPECT_THAT([&] { receive_message(*server, 16, soon_); },
+              refuses(ErrorCode::kTransport, "Waiting for a peer (poll) failed: Invalid argument"));
 }
 
 }  // namespace lockstep::shm

@@ -35,12 +35,12 @@ class GateTest : public WithHmac {
   FileDescriptor connect() const { return connect_to(address_, in(milliseconds(5000))); }
 
   /// Comes as rank 1 and says how that went: "in", "out" (the connection was closed), or the error's text.
-  std::string come(const Credentials& credentials, int to = 0) const {
+  std::string come(const Credentials& credentials, int to = 0, milliseconds patience = milliseconds(5000)) const {
     const Hello hello{
         .from = 1, .to = to, .size = 2, .channel = Channel::kData, .listens_on = {}, .unused = 0, .nonce = {}};
     try {
       const FileDescriptor socket = connect();
-      return introduce(socket, credentials, hello, in(milliseconds(5000))) ? "in" : "out";
+      return introduce(socket, credentials, hello, in(patience)) ? "in" : "out";
     } catch (const Error& error) {
       return error.what();
     }
@@ -175,6 +175,14 @@ TEST_F(GateTest, ARankRefusesAListenerThatDoesNotKnowTheSecret) {
     EXPECT_THAT(come(credentials_),
                 testing::HasSubstr(speaks_our_tongue ? "do not share a secret" : "is no rank of this version"));
   }
+}
+
+/// The system takes connections for a listener that never looks.
+TEST_F(GateTest, AListenerThatSaysNothingIsNotWaitedForForEver) {
+  const FileDescriptor listener = listen_on(Address::resolve("127.0.0.1", 0));
+  address_ = Address::of(listener);
+  EXPECT_EQ(come(credentials_, 0, milliseconds(50)),
+            "rank 0 did not answer where it listens; does it run, and is that a rank of this job?");
 }
 
 }  // namespace lockstep::tcp

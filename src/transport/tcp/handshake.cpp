@@ -48,7 +48,9 @@ Digest prove(const Credentials& credentials, Role role, const Challenge& challen
 bool introduce(const FileDescriptor& socket, const Credentials& credentials, Hello hello, Deadline deadline) {
   const auto complete = [&](Moved moved) {
     if (moved == Moved::kTimeout) {
-      throw Error(ErrorCode::kTimeout, fmt::format("rank {} did not answer", hello.to),
+      throw Error(ErrorCode::kTimeout,
+                  fmt::format("rank {} did not answer where it listens; does it run, and is that a rank of this job?",
+                              hello.to),
                   {.rank = hello.from, .peer = hello.to});
     }
     return moved == Moved::kAll;
@@ -57,7 +59,9 @@ bool introduce(const FileDescriptor& socket, const Credentials& credentials, Hel
   if (!complete(receive_all(socket, &challenge, sizeof challenge, deadline))) return false;
   if (challenge.magic != kMagic || challenge.protocol != kProtocol || challenge.byte_order != kByteOrder) {
     throw Error(ErrorCode::kMismatch,
-                fmt::format("what listens where rank {} should is no rank of this version of Lockstep", hello.to),
+                fmt::format("what listens where rank {} should is no rank of this version of Lockstep; were all ranks "
+                            "started from one build, and is the port free for them?",
+                            hello.to),
                 {.rank = hello.from, .peer = hello.to});
   }
   fill_randomly(hello.nonce);

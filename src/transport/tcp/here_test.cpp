@@ -1,6 +1,6 @@
 #include "transport/tcp/here.h"
 
-#include "transport/limit_for_tests.h"
+#include "base/limit_for_tests.h"
 #include "transport/tcp/hmac.h"
 
 #include <gmock/gmock.h>

@@ -22,6 +22,8 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
+constexpr milliseconds kLastTry{50};
+
 std::size_t index(int rank) { return static_cast<std::size_t>(rank); }
 
 double seconds(milliseconds duration) { return static_cast<double>(duration.count()) / 1000; }
@@ -118,7 +120,7 @@ class Joiner {
     try {
       return introduce(socket, credentials_, hello, deadline_);
     } catch (const Error& error) {
-      throw Error(error.code(), fmt::format("Rank {} could not join its job: {}.", request_.rank, error.what()),
+      throw Error(error.code(), fmt::format("Rank {} could not join its job: {}", request_.rank, error.what()),
                   error.context());
     }
   }
@@ -128,7 +130,8 @@ class Joiner {
     while (true) {
       FileDescriptor socket = connect(peer, address);
       if (greet(socket, peer, channel)) return socket;
-      if (steady_clock::now() >= deadline_) throw_waited(peer, "to let it in");
+      // A try that the deadline cuts short would say that nobody answered.
+      if (steady_clock::now() + kLastTry >= deadline_) throw_waited(peer, "to let it in");
       std::this_thread::sleep_for(milliseconds(5));
     }
   }

@@ -2,15 +2,18 @@
 
 #include "transport/tcp/crowd_for_tests.h"
 #include "transport/tcp/gate.h"
+#include "transport/tcp/handshake.h"
 #include "transport/tcp/hmac.h"
 #include "transport/tcp/tcp_socket.h"
 #include "transport/tcp/turns.h"
+#include "transport/verdict.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <array>
 #include <atomic>
@@ -220,6 +223,82 @@ TEST_F(JoinTest, ARankZeroThatEndsMeanwhileIsNoLateOne) {
   });
   std::vector<JoinRequest> requests{request(1, 2)};
   EXPECT_THAT(join(requests)[0], testing::HasSubstr("Rank 0 ended while the group was being formed."));
+}
+
+TEST_F(JoinTest, ARankZeroThatSaysNothingIsNotWaitedForForEver) {
+  const FileDescriptor silent = listen_on(Address::resolve("127.0.0.1", port_));
+  std::vector<JoinRequest> requests{request(1, 2)};
+  requests[0].timeout = milliseconds(100);
+  EXPECT_EQ(join(requests)[0],
+            "Rank 1 could not join its job: rank 0 did not answer where it listens; does it run, and is that a rank of "
+            "this job?");
+}
+
+/// As one does that strangers keep busy until nobody may come any more.
+TEST_F(JoinTest, ARankZeroThatLetsNobodyInIsSaid) {
+  const FileDescriptor listener = listen_on(Address::resolve("127.0.0.1", port_));
+  const std::jthread closes([&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      if (!accept_from(listener)) std::this_thread::sleep_for(milliseconds(1));
+    }
+  });
+  std::vector<JoinRequest> requests{request(1, 2)};
+  requests[0].timeout = milliseconds(500);
+  EXPECT_THAT(join(requests)[0],
+              testing::HasSubstr("Rank 1 waited 0.5 s for rank 0 to let it in. Is it running, with"));
+}
+
+namespace {
+
+/// What rank 1 of 2 is told whose rank 0, at that port, lets it in, says `answer` and then no more.
+std::string told_by_a_rank_zero_that_says(const std::string& answer, JoinRequest rank) {
+  const FileDescriptor listener = listen_on(Address::resolve("127.0.0.1", 0));
+  rank.port = Address::of(listener).to_wire().port;
+  rank.timeout = milliseconds(500);
+  std::string told;
+  std::jthread thread([&] {
+    try {
+      join_processes(rank);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kTimeout);
+      EXPECT_EQ(error.peer(), 0);
+      told = error.what();
+    }
+  });
+  Gate gate(FileDescriptor(::dup(listener.get())), {.secret = rank.secret.value(), .job = rank.job}, 0);
+  const auto admitted = gate.admit(in(milliseconds(10'000)));
+  if (admitted) (void)send_all(admitted->socket, answer.data(), answer.size(), in(milliseconds(1000)));
+  thread.join();
+  return told;
+}
+
+}  // namespace
+
+TEST_F(JoinTest, ARankZeroThatSaysNoMoreIsNotWaitedForForEver) {
+  std::string silent;
+  std::jthread thread([&] { silent = told_by_a_rank_zero_that_says("", request(1, 2)); });
+  const Verdict yes = Verdict::yes();
+  const std::string half =
+      told_by_a_rank_zero_that_says({reinterpret_cast<const char*>(&yes), sizeof yes}, request(1, 2));
+  thread.join();
+  EXPECT_THAT(silent, testing::HasSubstr("Rank 1 waited 0.5 s for rank 0 to let it join. Is it running, with"));
+  EXPECT_THAT(half, testing::HasSubstr("Rank 1 waited 0.5 s for rank 0 to introduce the others. Is it running, with"));
+}
+
+/// One connection of three, and no other.
+TEST_F(JoinTest, ARankThatJoinsAndDoesNotConnectIsNamed) {
+  std::jthread half([&] {
+    const FileDescriptor socket = connect_to(Address::resolve("127.0.0.1", port_), in(milliseconds(10'000)));
+    const Hello hello{
+        .from = 1, .to = 0, .size = 2, .channel = Channel::kControl, .listens_on = {}, .unused = 0, .nonce = {}};
+    EXPECT_TRUE(introduce(socket, {.secret = secret_, .job = "join_test"}, hello, in(milliseconds(10'000))));
+    char until_it_ends = 0;
+    while (receive_all(socket, &until_it_ends, 1, in(milliseconds(10'000))) == Moved::kAll) continue;
+  });
+  std::vector<JoinRequest> requests{request(0, 2)};
+  requests[0].timeout = milliseconds(500);
+  EXPECT_THAT(join(requests)[0],
+              testing::HasSubstr("Rank 0 waited 0.5 s for rank 1 to connect. Were all 2 ranks started, with the same"));
 }
 
 TEST_F(JoinTest, WithoutRankZeroTheOthersGiveUp) {

@@ -5,7 +5,8 @@
 #include <lockstep/error.h>
 #include <sys/socket.h>
 
-#include "transport/limit_for_tests.h"
+#include "base/error_for_tests.h"
+#include "base/limit_for_tests.h"
 #include "transport/tcp/deadline_for_tests.h"
 #include "transport/tcp/send_buffer.h"
 
@@ -24,6 +25,15 @@ TEST(TcpAddress, ReadsWritesAndTravels) {
   }
   EXPECT_EQ(Address().to_string(), "no address");
   EXPECT_FALSE(Address().is_loopback());
+}
+
+TEST(TcpAddress, IsASocketsOnly) {
+  const FileDescriptor none;
+  EXPECT_THAT([&] { Address::of(none); },
+              testing_support::refuses(ErrorCode::kTransport, "Asking a socket for its address failed: Bad file"));
+  EXPECT_THAT(
+      [&] { Address::peer_of(none); },
+      testing_support::refuses(ErrorCode::kTransport, "Asking a socket for its peer's address failed: Bad file"));
 }
 
 TEST(TcpSocket, ListensWhereAskedAndNowhereElse) {
@@ -51,9 +61,19 @@ TEST(TcpSocket, WhoHasNoDescriptorLeftIsToldAndDoesNotTryForEver) {
   const FileDescriptor waits =
       connect_to(Address::of(listener), std::chrono::steady_clock::now() + std::chrono::seconds(5));
   ASSERT_TRUE(waits);
+  const Address address = Address::of(listener);
   const testing_support::Limit descriptors(RLIMIT_NOFILE, 0);
   EXPECT_THAT([&] { accept_from(listener); },
               testing::ThrowsMessage<Error>(testing::HasSubstr("Accepting a rank's connection failed: Too many open")));
+  EXPECT_THAT([&] { connect_to(address, in(std::chrono::seconds(5))); },
+              testing_support::refuses(ErrorCode::kTransport, "Making a TCP socket failed: Too many open files"));
+}
+
+/// Of a link's own address nobody knows which link is meant.
+TEST(TcpSocket, WhereNobodyCanBeIsNotTriedForEver) {
+  if (!FileDescriptor(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0))) GTEST_SKIP() << "there is no IPv6 here";
+  EXPECT_THAT([&] { connect_to(Address::resolve("fe80::1", 80), in(std::chrono::seconds(5))); },
+              testing_support::refuses(ErrorCode::kTransport, "Connecting to [fe80::1]:80 failed: Invalid argument"));
 }
 
 TEST(TcpSocket, SaysWhetherAllMoved) {

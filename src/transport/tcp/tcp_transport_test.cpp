@@ -1,5 +1,6 @@
 #include "transport/tcp/tcp_transport.h"
 
+#include "base/error_for_tests.h"
 #include "transport/tcp/thread_host.h"
 
 #include <gmock/gmock.h>
@@ -89,7 +90,8 @@ TEST_F(TcpTransportTest, AnswersItsQuestions) {
   const RegisteredMemory memory = ranks_[2]->allocate(100);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory.data()) % 64, 0U);
   EXPECT_EQ(static_cast<char*>(memory.data())[99], 0);
-  EXPECT_THROW(ranks_[2]->allocate(std::size_t{1} << 60), Error);
+  EXPECT_THAT([&] { ranks_[2]->allocate(std::size_t{1} << 60); },
+              testing_support::refuses(ErrorCode::kOutOfMemory, "bytes of memory could not be had"));
 }
 
 TEST_F(TcpTransportTest, NothingComesUntilTheDeadline) {
