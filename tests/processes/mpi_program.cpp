@@ -159,7 +159,7 @@ void hand_over_wrongly() {
   world.all_reduce(buffer_of(values), lockstep::ReduceOp::kSum, {.algorithm = "vendor"}).wait();
 }
 
-/// Buffers that MPI is not given.
+/// Buffers that MPI is not given, and one that nobody has room for.
 void bring_wrong_memory() {
   const World world = World::from_env();
   std::vector<float> values(10, 1.0F);
@@ -172,6 +172,11 @@ void bring_wrong_memory() {
   };
   tried({.data = values.data(), .count = values.size(), .device = lockstep::Device::kCuda});
   tried({.data = values.data(), .count = values.size(), .stream = values.data()});
+  try {
+    (void)world.allocate(std::size_t{1} << 60);
+  } catch (const lockstep::Error& error) {
+    fmt::print("refused: {}\n", error.what());
+  }
   world.all_reduce(buffer_of(values)).wait();
   fmt::print("sum {}\n", values[9]);
 }
@@ -225,6 +230,14 @@ void beside(int level) {
 void beside_serialized() { beside(MPI_THREAD_SERIALIZED); }
 void beside_single() { beside(MPI_THREAD_SINGLE); }
 
+/// Makes a world when MPI is over.
+void come_too_late() {
+  int provided = 0;
+  MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided);
+  MPI_Finalize();
+  const World world = World::from_env();
+}
+
 /// Starts MPI, and nothing else, for far longer than the others wait.
 void stay_away() {
   MPI_Init(nullptr, nullptr);
@@ -268,6 +281,7 @@ int main(int argc, char** argv) {
                                                {"parts", parts},
                                                {"beside_serialized", beside_serialized},
                                                {"beside_single", beside_single},
+                                               {"come_too_late", come_too_late},
                                                {"stay_away", stay_away},
                                                {"leave", leave},
                                                {"end", end},

@@ -93,7 +93,8 @@ TEST_F(Mpi, MemoryThatItDoesNotTakeIsSaid) {
   EXPECT_THAT(command->output(),
               AllOf(HasSubstr("Rank 1: all_reduce: the buffer is in device memory, which the transport mpi does not "
                               "take; copy it to host memory first."),
-                    HasSubstr("the buffer has a stream, but is in host memory"), HasSubstr("sum 2\n")));
+                    HasSubstr("the buffer has a stream, but is in host memory"),
+                    HasSubstr("1152921504606846976 bytes of memory could not be had"), HasSubstr("sum 2\n")));
 }
 
 TEST_F(Mpi, GroupsAndMessagesAndASecondWorld) {
@@ -115,6 +116,13 @@ TEST_F(Mpi, ALevelOfThreadsThatIsTooLowIsRefused) {
   EXPECT_THAT(command->output(),
               AllOf(HasSubstr("MPI runs with MPI_THREAD_SINGLE; Lockstep needs MPI_THREAD_SERIALIZED"),
                     HasSubstr("MPI still sums to 2")));
+}
+
+TEST_F(Mpi, AWorldThatIsMadeWhenMpiIsOverIsRefused) {
+  const auto command = act(2, "come_too_late");
+  EXPECT_EQ(command->wait(), 3);
+  EXPECT_THAT(command->output(),
+              HasSubstr("MPI has been finalised in this process, and cannot be started twice; make"));
 }
 
 TEST_F(Mpi, ARankThatLeavesIsNamed) {

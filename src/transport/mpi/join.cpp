@@ -77,8 +77,8 @@ Joined join(const Process& process, const Place& place, int rank, int size, std:
     }
     if (!missing.empty()) {
       throw Error(ErrorCode::kTimeout,
-                  fmt::format("Rank 0 waited {} s for rank{} {} to join over MPI.", seconds,
-                              missing.size() == 1 ? "" : "s", fmt::join(missing, ", ")),
+                  fmt::format("Rank 0 waited {} s for rank{} {} to join over MPI. Do all {} ranks make this group?",
+                              seconds, missing.size() == 1 ? "" : "s", fmt::join(missing, ", "), size),
                   {.rank = 0, .peer = missing.front()});
     }
     answer.push_back(place.tag > 0 ? place.tag : process.next_group());
@@ -94,7 +94,9 @@ Joined join(const Process& process, const Place& place, int rank, int size, std:
   process.receive(request, bytes_of(answer), place.leader, tag);
   if (!await(process, request, deadline)) {
     process.cancel_receive(request);
-    throw Error(ErrorCode::kTimeout, fmt::format("Rank {} waited {} s for rank 0's answer over MPI.", rank, seconds),
+    throw Error(ErrorCode::kTimeout,
+                fmt::format("Rank {} waited {} s for rank 0's answer over MPI. Do all {} ranks make this group?", rank,
+                            seconds, size),
                 {.rank = rank, .peer = 0});
   }
   const int own_tag = answer.back();

@@ -64,7 +64,8 @@ const char* initialise() {
   state().process = ::getpid();
   int done = 0;
   MPI_Finalized(&done);
-  if (done != 0) return "MPI has been finalised in this process, and cannot be started twice.";
+  if (done != 0)
+    return "MPI has been finalised in this process, and cannot be started twice; make the World before that.";
   MPI_Initialized(&done);
   int level = MPI_THREAD_SINGLE;
   if (done == 0) {

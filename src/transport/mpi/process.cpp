@@ -17,7 +17,9 @@ void require(const char* fault) {
 
 }  // namespace
 
-Process::Process(std::chrono::milliseconds timeout) : calls_(library()) {
+Process::Process(std::chrono::milliseconds timeout) : Process(library(), timeout) {}
+
+Process::Process(const Calls& calls, std::chrono::milliseconds timeout) : calls_(calls) {
   require(calls_.start(&started_, static_cast<long>(timeout.count())));
 }
 
@@ -51,7 +53,11 @@ int Process::next_group() const {
   static std::atomic<int> groups = 0;
   const long long group = 1LL + static_cast<long long>(groups++) * size() + rank();  // 0 is for those who meet
   if ((group + 1) * kTagsAGroup - 1 > most_tag()) {
-    throw Error(ErrorCode::kTransport, fmt::format("MPI has {} tags, and all are in use by groups.", most_tag()));
+    throw Error(ErrorCode::kTransport,
+                fmt::format("MPI has {} tags, of which each group takes {} for good, and rank {} has none left for "
+                            "another; make groups once, and keep them.",
+                            most_tag(), kTagsAGroup, rank()),
+                {.rank = rank()});
   }
   return static_cast<int>(group) * kTagsAGroup;
 }

@@ -17,6 +17,8 @@ class Process {
   /// Throws Error: kUnsupported without the library, kTransport if MPI does not start or another one started it
   /// otherwise than we need it.
   explicit Process(std::chrono::milliseconds timeout);
+  /// The same of any `calls`, which outlive it.
+  Process(const Calls& calls, std::chrono::milliseconds timeout);
 
   int rank() const { return started_.rank; }  ///< in MPI_COMM_WORLD
   int size() const { return started_.size; }

@@ -1,0 +1,24 @@
+#include "transport/mpi/join.h"
+
+#include "base/error_for_tests.h"
+#include "transport/mpi/calls_for_tests.h"
+
+#include <gtest/gtest.h>
+
+namespace lockstep::mpi {
+
+using std::chrono::milliseconds;
+using testing_support::refuses;
+
+TEST(MpiJoin, WhoDoesNotComeIsNamedAtTheDeadline) {
+  const Calls calls = calls_that_bring_nothing();
+  const Process process(calls, milliseconds(10));
+  EXPECT_THAT([&] { (void)join(process, {}, 0, 3, milliseconds(20)); },
+              refuses(ErrorCode::kTimeout,
+                      "Rank 0 waited 0.02 s for ranks 1, 2 to join over MPI. Do all 3 ranks make this group?"));
+  EXPECT_THAT([&] { (void)join(process, {}, 2, 3, milliseconds(20)); },
+              refuses(ErrorCode::kTimeout,
+                      "Rank 2 waited 0.02 s for rank 0's answer over MPI. Do all 3 ranks make this group?"));
+}
+
+}  // namespace lockstep::mpi
