@@ -38,7 +38,8 @@ class World : public Group {
 };
 
 /// Makes a world of `n` threads in this process, calls `f` in each with its own World, and returns when all have. If
-/// some throw, throws what the first to fail threw; Error (kInvalidArgument) for n < 1. For tests, in-process replicas.
+/// some throw, throws what the first to fail threw; Error: kInvalidArgument for n < 1, kTransport where the system
+/// starts no more threads. For tests, in-process replicas.
 void run_threads(int n, const std::function<void(World&)>& f);
 
 }  // namespace lockstep

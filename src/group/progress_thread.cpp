@@ -1,8 +1,11 @@
 #include "group/progress_thread.h"
 
+#include <fmt/format.h>
+#include <lockstep/error.h>
 #include <sys/eventfd.h>
 #include <csignal>
 
+#include <system_error>
 #include <utility>
 
 namespace lockstep::detail {
@@ -11,7 +14,7 @@ namespace {
 
 FileDescriptor make_bell() {
   FileDescriptor bell(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!bell) throw_system_error("eventfd");
+  if (!bell) throw_system_error("Making what wakes the background's thread (eventfd)");
   return bell;
 }
 
@@ -36,7 +39,14 @@ class NoSignals {
 ProgressThread::ProgressThread(Step step, std::size_t most_sockets) : step_(std::move(step)), bell_(make_bell()) {
   sockets_.reserve(1 + most_sockets);
   const NoSignals here;
-  thread_ = std::thread([this] { run(); });
+  try {
+    thread_ = std::thread([this] { run(); });
+  } catch (const std::system_error& error) {
+    throw Error(ErrorCode::kTransport,
+                fmt::format("The background's thread could not be started: {}. Let this user have more (ulimit -u), or "
+                            "ask for nothing in the background.",
+                            error.code().message()));
+  }
 }
 
 ProgressThread::~ProgressThread() {

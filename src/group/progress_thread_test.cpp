@@ -1,5 +1,10 @@
 #include "group/progress_thread.h"
 
+#include "base/child_for_tests.h"
+#include "base/error_for_tests.h"
+#include "base/limit_for_tests.h"
+
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -117,6 +122,23 @@ TEST(ProgressThread, HasRoomForItsSocketsBeforeTheFirstStep) {
       },
       kMost);
   EXPECT_GE(room.get_future().get(), kMost);
+}
+
+TEST(ProgressThread, SaysWhatItLacks) {
+  const auto make = [] {
+    const ProgressThread thread([](std::vector<pollfd>&) { return std::chrono::microseconds(0); }, 0);
+    return "made";
+  };
+  if (const auto said = testing_support::said_with_few_tasks(0, make)) {
+    EXPECT_EQ(*said,
+              "The background's thread could not be started: Resource temporarily unavailable. Let this user have more "
+              "(ulimit -u), or ask for nothing in the background.");
+  }
+  if (!testing_support::kDescriptorsCanBeDenied) GTEST_SKIP() << testing_support::kWhyNotDenied;
+  const testing_support::Limit descriptors(RLIMIT_NOFILE, 0);
+  EXPECT_THAT(make,
+              testing_support::refuses(ErrorCode::kTransport,
+                                       "Making what wakes the background's thread (eventfd) failed: Too many open"));
 }
 
 TEST(ProgressThread, TakesNoSignals) {

@@ -8,9 +8,12 @@
 #include <fmt/format.h>
 #include <lockstep/error.h>
 
+#include <cstddef>
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <span>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -46,6 +49,31 @@ std::vector<std::unique_ptr<Engine>> engines_in_shared_memory(int ranks) {
   return engines;
 }
 
+/// Tells those who run that these ranks never come.
+void leave_at_once(std::span<const std::unique_ptr<Engine>> engines, const Error& why) {
+  for (const auto& engine : engines) {
+    const int rank = engine->rank();
+    engine->fail({ErrorCode::kPeerLeft, fmt::format("rank {} left the group: {}", rank, why.what()), {.peer = rank}});
+  }
+}
+
+/// Runs each in a thread, and returns when all that could be started have ended.
+void run_in_threads(std::vector<std::unique_ptr<Engine>>& engines,
+                    const std::function<void(std::unique_ptr<Engine>& engine)>& run, FirstFailure& failure) {
+  std::vector<std::jthread> threads;
+  threads.reserve(engines.size());
+  try {
+    for (auto& engine : engines) threads.emplace_back(run, std::ref(engine));
+  } catch (const std::system_error& error) {
+    const Error why(ErrorCode::kTransport,
+                    fmt::format("Thread {} of {} could not be started: {}. Ask for fewer, or let this user have more "
+                                "(ulimit -u).",
+                                threads.size() + 1, engines.size(), error.code().message()));
+    failure.keep(std::make_exception_ptr(why));
+    leave_at_once(std::span(engines).subspan(threads.size()), why);
+  }
+}
+
 void run_following(const JobCalibration& calibration, std::vector<std::unique_ptr<Engine>> engines,
                    const std::function<void(World&)>& f) {
   FirstFailure failure;
@@ -72,10 +100,7 @@ void run_following(const JobCalibration& calibration, std::vector<std::unique_pt
       failure.keep(std::current_exception());  // a world that could not be made
     }
   };
-  std::vector<std::jthread> threads;
-  threads.reserve(engines.size());
-  for (auto& engine : engines) threads.emplace_back(run, std::ref(engine));
-  threads.clear();
+  run_in_threads(engines, run, failure);
   failure.rethrow();
 }
 
