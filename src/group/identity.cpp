@@ -8,6 +8,10 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cstdint>
+#include <string_view>
+#include <system_error>
 
 namespace lockstep {
 
@@ -108,21 +112,48 @@ void check_local_rank(const Identity& identity, const char* variable) {
                                                        identity.local_rank, identity.size, identity.size - 1));
 }
 
-/// Of a list as srun writes it, "2(x3),1": the tasks of a node, from 0 on.
-int tasks_on_node(const std::string& list, int node) {
-  int first = 0;
+std::optional<int> count_in(std::string_view text) {
+  int count = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (error != std::errc{} || end != text.data() + text.size() || count < 1) return std::nullopt;
+  return count;
+}
+
+/// "2(x3)", of a list as srun writes it: three nodes with two tasks each.
+struct TasksOfNodes {
+  int tasks = 0;
+  int nodes = 1;
+};
+std::optional<TasksOfNodes> tasks_in(std::string_view part) {
+  const std::size_t times = part.find("(x");
+  const bool has_end = times == std::string_view::npos || part.ends_with(')');
+  const auto tasks = count_in(part.substr(0, times));
+  if (!tasks || !has_end) return std::nullopt;
+  if (times == std::string_view::npos) return TasksOfNodes{.tasks = *tasks};
+  const auto nodes = count_in(part.substr(times + 2, part.size() - times - 3));
+  return nodes ? std::optional(TasksOfNodes{*tasks, *nodes}) : std::nullopt;
+}
+
+/// Of the list "2(x3),1": the tasks of a node, from 0 on.
+int tasks_on_node(std::string_view list, int node) {
+  std::int64_t first = 0;
   for (std::size_t at = 0; at < list.size();) {
     const std::size_t end = std::min(list.find(',', at), list.size());
-    const std::string part = list.substr(at, end - at);
-    const std::size_t times = part.find("(x");
-    const int tasks = whole_number(kSlurmTasks, part.substr(0, times));
-    first +=
-        times == std::string::npos ? 1 : whole_number(kSlurmTasks, part.substr(times + 2, part.size() - times - 3));
-    if (node < first) return tasks;
+    const auto part = tasks_in(list.substr(at, end - at));
+    if (!part) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  fmt::format("{} is '{}', which is no list of tasks as srun writes it, such as 4(x2),3; start the "
+                              "program with srun, or unset it.",
+                              kSlurmTasks, list));
+    }
+    first += part->nodes;
+    if (node >= 0 && node < first) return part->tasks;
     at = end + 1;
   }
   throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("{} is '{}' and SLURM_NODEID is {}; the list has no such node.", kSlurmTasks, list, node));
+              fmt::format("{} is '{}' and SLURM_NODEID is {}; the list has no such node. Start the program with srun, "
+                          "or unset both.",
+                          kSlurmTasks, list, node));
 }
 
 std::string said_by(const char* name, const std::optional<std::string>& value) {

@@ -99,8 +99,25 @@ TEST(Identity, SrunSaysHowManyShareANode) {
   EXPECT_EQ(ranks_here("3(x2),2", "2"), 2);
   EXPECT_EQ(ranks_here("5,3", "1"), 3);
   EXPECT_EQ(ranks_here("8", "0"), 8);
-  EXPECT_THROW(ranks_here("4(x2)", "2"), Error);
-  EXPECT_THROW(ranks_here("many", "0"), Error);
+}
+
+TEST(Identity, AListOfNodesThatSrunDidNotWriteIsRefused) {
+  const auto refusal_of = [](const char* by_node, const char* node) {
+    return refusal(
+        {{"SLURM_PROCID", "3"}, {"SLURM_NTASKS", "8"}, {"SLURM_STEP_TASKS_PER_NODE", by_node}, {"SLURM_NODEID", node}});
+  };
+  EXPECT_EQ(refusal_of("4(x2)", "2"),
+            "SLURM_STEP_TASKS_PER_NODE is '4(x2)' and SLURM_NODEID is 2; the list has no such node. Start the program "
+            "with srun, or unset both.");
+  EXPECT_THAT(refusal_of("4(x2)", "-1"), testing::HasSubstr("SLURM_NODEID is -1; the list has no such node"));
+  EXPECT_THAT(refusal_of("4(x2)", "first"), testing::HasSubstr("SLURM_NODEID is 'first', which is not a whole number"));
+  for (const char* list : {"many", "4(x", "4(x)", "4(x2", "4(x2]", "4(xx2)", "(x2)", "0(x2)", "-4(x2)", "4(x0)", ",4",
+                           "4,,4", "4 (x2)", "4(x2)3", "99999999999"}) {
+    EXPECT_EQ(refusal_of(list, "1"), std::string("SLURM_STEP_TASKS_PER_NODE is '") + list +
+                                         "', which is no list of tasks as srun writes it, such as 4(x2),3; start the "
+                                         "program with srun, or unset it.");
+  }
+  EXPECT_EQ(refusal_of("9(x2147483647),1(x2147483647)", "2147483647"), "") << "nodes are counted as far as they go";
 }
 
 TEST(Identity, SrunThatSpeaksPmi2SaysWhoIsOnANode) {
