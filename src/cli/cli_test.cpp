@@ -71,6 +71,13 @@ TEST(CliUsage, BadInputIsAnsweredInOneSentence) {
   }
 }
 
+TEST(CliUsage, WhatNobodyTakesIsSaid) {
+  const Result full =
+      testing_support::run_command({"sh", "-c", "exec " LOCKSTEP_PROGRAM " show ring -n 4 > /dev/full"});
+  EXPECT_EQ(full.code, 1);
+  EXPECT_EQ(full.errors, "lockstep: The output could not be written: No space left on device.\n");
+}
+
 TEST(CliProve, ProvesCompositionsAndPipelines) {
   const Result levels = lockstep_with({"prove", "hierarchical:direct,ring", "-n", "8", "--local-size", "4"});
   EXPECT_EQ(levels.code, 0);
@@ -376,6 +383,7 @@ TEST_F(Cli, BenchRunsAScheduleFromAFileBesideTheCatalogues) {
               AllOf(HasSubstr(" direct "), HasSubstr(" direct#"),
                     testing::ContainsRegex("\n# +64 bytes: the file took direct#[^ ]*, [+-][0-9.]+ % of direct, ")));
   expect_usage_error({"bench", "all_reduce", "--schedule", "no/file"}, "--schedule: there is no file 'no/file'");
+  expect_usage_error({"bench", "all_reduce", "--schedule", "/"}, "--schedule: '/' is not a file");
   expect_usage_error({"bench", "broadcast", "--schedule", file}, "is for all_reduce, not for broadcast");
   expect_usage_error({"bench", "all_reduce", "-n", "3", "--schedule", file}, "is for 2 ranks, not 3; leave out -n");
   const std::string rooted = folder_ / "rooted.txt";
@@ -416,10 +424,17 @@ TEST_F(Cli, CalibrationIsStoredAndUsed) {
     EXPECT_EQ(bound.code, 2);
     EXPECT_THAT(bound.errors, HasSubstr("This process may use 1 of the machine's "));
   }
+}
+
+TEST_F(Cli, ACalibrationThatCannotBeIsNotBegun) {
   const std::string file = write("file", "", kPlainFile);
   const Result nowhere = lockstep_with({"calibrate", "-n", "2", "--fast"}, {"XDG_CACHE_HOME=" + file});
   EXPECT_EQ(nowhere.code, 1);
   EXPECT_THAT(nowhere.errors, HasSubstr("cannot be made or written to"));
+  const Result homeless = lockstep_with({"calibrate", "-n", "2", "--fast"}, {"XDG_CACHE_HOME=", "HOME="});
+  EXPECT_EQ(homeless.code, 2);
+  EXPECT_THAT(homeless.errors, HasSubstr("There is no place for the calibration; set XDG_CACHE_HOME (or HOME)"));
+  expect_usage_error({"calibrate", "-n", "65"}, "Calibration takes 2 to 64 ranks; -n says 65.");
 }
 
 }  // namespace lockstep

@@ -33,8 +33,8 @@ struct LabOptions {
   std::vector<std::string> algorithms;
   std::string rate = "1Gbit/s";
   std::string page;
-  int iterations = 12;
-  int rounds = 3;
+  std::string iterations = "12";
+  std::string rounds = "3";
   bool no_link = false;
 };
 
@@ -76,17 +76,15 @@ study::StudyOptions parse(const LabOptions& typed, const std::vector<std::string
                               .training = typed.training,
                               .flags = flags,
                               .ranks = parse_ranks(typed.ranks),
-                              .iterations = typed.iterations,
-                              .rounds = typed.rounds,
+                              .iterations = parse_count("--iterations", typed.iterations),
+                              .rounds = parse_count("--rounds", typed.rounds),
                               .bytes_per_second = typed.no_link ? 0 : parse_bandwidth(typed.rate),
                               .sizes = parse_sizes(typed.sizes),
                               .algorithms = typed.algorithms,
                               .page = typed.page};
   if (options.ranks < 2) refuse("A study of communication takes 2 ranks or more, as in: -n 2");
-  if (options.iterations < 1) refuse(fmt::format("--iterations is at least 1, not {}.", options.iterations));
-  if (options.rounds < 1) refuse(fmt::format("--rounds is at least 1, not {}.", options.rounds));
   for (const std::string& name : options.algorithms) {
-    if (!find_algorithm(name).supports(Collective::kAllReduce)) refuse(fmt::format("{} does no all_reduce.", name));
+    find_algorithm(name).require_support(Collective::kAllReduce);
   }
   check_page(options.page);
   return options;
@@ -194,8 +192,11 @@ void add_study(CLI::App& lab, const Study& study, Program& program) {
     command->add_option("--rate", typed->rate, "Of each rank's card on the shaped TCP link")->capture_default_str();
     command->add_flag("--no-link", typed->no_link, "Shared memory only");
   }
-  command->add_option("--iterations", typed->iterations, "Of a training, after its warm-up")->capture_default_str();
+  command->add_option("--iterations", typed->iterations, "Of a training, after its warm-up")
+      ->type_name("N")
+      ->capture_default_str();
   command->add_option("--rounds", typed->rounds, "How often each point is measured, all points in turn")
+      ->type_name("N")
       ->capture_default_str();
   command->add_option("--out", typed->page, "The page")->type_name("FILE")->capture_default_str();
   command->footer(

@@ -23,6 +23,12 @@ int parse_ranks(const std::string& text) {
                      std::numeric_limits<int>::max(), text));
 }
 
+int parse_count(const char* option, const std::string& text) {
+  if (const auto count = parse_between(text, 1, std::numeric_limits<int>::max())) return *count;
+  refuse(fmt::format("{} takes a whole number from 1 to {}; '{}' is not one.", option, std::numeric_limits<int>::max(),
+                     text));
+}
+
 int parse_local_size(const std::string& text, int most) {
   if (const auto ranks = parse_between(text, 1, most)) return *ranks;
   refuse(fmt::format("--local-size takes the number of ranks on a host, from 1 to {}; '{}' is not one.", most, text));

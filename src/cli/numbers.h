@@ -10,6 +10,8 @@ std::optional<int> parse_between(const std::string& text, int least, int most);
 
 /// The value of -n. Throws Error (kInvalidArgument) that repeats the text.
 int parse_ranks(const std::string& text);
+/// The value of `option`, from 1 up. Throws Error (kInvalidArgument) that repeats the text.
+int parse_count(const char* option, const std::string& text);
 /// The value of --local-size, ranks on a host, from 1 to `most`. Throws Error (kInvalidArgument).
 int parse_local_size(const std::string& text, int most);
 

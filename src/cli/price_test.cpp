@@ -235,6 +235,12 @@ TEST_F(CliPrice, AnswersBadUsageInOneSentence) {
   expect_usage_error({"price", "ring", "-n", "4", "--bytes", "1", "--format", "svg", "--links"},
                      "no part of a picture");
   expect_usage_error({"price", "ring", "-n", "4", "--bytes", "1", "--topology", "no/file"}, "no file 'no/file'");
+  const std::string ring = folder_ / "ring.txt";
+  EXPECT_EQ(lockstep_with({"show", "ring", "-n", "3", "--format", "schedule", "-o", ring}).code, 0);
+  expect_usage_error({"price", ring, "-n", "4", "--bytes", "1MiB"}, "is a schedule for 3 ranks, not 4; leave out -n.");
+  expect_usage_error({"price", ring, "tree", "--bytes", "1MiB"}, "A schedule from a file is priced alone.");
+  expect_usage_error({"price", ring, "--bytes", "1MiB", "--format", "svg"},
+                     "has a price, no picture; use --format table");
   const std::string topology = write("net.toml", "[[host]]\nranks = 4\n", kPlainFile);
   expect_usage_error({"price", "ring", "-n", "5", "--bytes", "1", "--topology", topology}, "ask for at most 4");
   expect_usage_error({"price", "ring", "--bytes", "1", "--topology", topology, "--alpha", "5us"}, "leave out --alpha");

@@ -99,6 +99,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   try {
     app.parse(argc, argv);
+    lab::require_numbers_that_fit(*app.get_subcommands().front());
   } catch (const CLI::Success& help) {
     return app.exit(help);
   } catch (const CLI::ParseError& error) {

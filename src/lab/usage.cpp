@@ -5,8 +5,12 @@
 #include <fmt/format.h>
 
 #include <cctype>
+#include <cerrno>
 #include <cstdint>
+#include <cstdlib>
+#include <limits>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace lockstep::lab {
@@ -48,29 +52,64 @@ bool holds(const CLI::Option& option) {
   }
 }
 
-std::string wrong_number(const CLI::App& command) {
+/// Whether the text, which is a whole number, is one of Number's.
+template <class Number>
+bool fits(const std::string& text) {
+  errno = 0;
+  if constexpr (std::numeric_limits<Number>::is_signed) {
+    const auto number = std::strtoll(text.c_str(), nullptr, 0);
+    return errno == 0 && std::in_range<Number>(number);
+  }
+  (void)std::strtoull(text.c_str(), nullptr, 0);
+  return errno == 0 && text.find('-') == std::string::npos;
+}
+
+template <class Number>
+std::string range_of() {
+  return fmt::format("a whole number from {} to {}", std::numeric_limits<Number>::min(),
+                     std::numeric_limits<Number>::max());
+}
+
+/// What the option takes, where it was given something else; empty where it was not.
+std::string wanted_instead(const CLI::Option& option, bool is_narrow) {
+  const std::string type = option.get_type_name();
+  const std::string& text = option.results().back();
+  if (type.starts_with("INT")) {
+    if (!holds<std::int64_t>(option)) return "a whole number";
+    if (!fits<std::int64_t>(text)) return range_of<std::int64_t>();
+    if (is_narrow && !fits<std::int32_t>(text)) return range_of<std::int32_t>();
+  }
+  if (type.starts_with("UINT")) {
+    if (!holds<std::uint64_t>(option)) return "a whole number, 0 or more";
+    if (!fits<std::uint64_t>(text)) return range_of<std::uint64_t>();
+  }
+  if (type.starts_with("FLOAT") && !holds<double>(option)) return "a number";
+  return "";
+}
+
+/// `refused`: what the parser says of the one that it did not take, if it was the parser.
+std::string wrong_number(const CLI::App& command, std::string_view refused) {
   for (const CLI::Option* option : options_of(command)) {
     if (option->count() == 0) continue;
-    const std::string type = option->get_type_name();
-    const std::string& text = option->results().back();
-    const auto refusal = [&](std::string_view kind) {
-      return fmt::format("{} takes {}; '{}' is not one.", option->get_name(), kind, text);
-    };
-    if (type.starts_with("INT") && !holds<std::int64_t>(*option)) return refusal("a whole number");
-    if (type.starts_with("UINT") && !holds<std::uint64_t>(*option)) {
-      return refusal("a whole number, 0 or more");
-    }
-    if (type.starts_with("FLOAT") && !holds<double>(*option)) return refusal("a number");
+    const bool is_refused = refused.find(option->get_name() + " = ") != std::string_view::npos;
+    const std::string wanted = wanted_instead(*option, is_refused);
+    if (wanted.empty()) continue;
+    return fmt::format("{} takes {}; '{}' is not one.", option->get_name(), wanted, option->results().back());
   }
   return "";
 }
 
 }  // namespace
 
+void require_numbers_that_fit(const CLI::App& command) {
+  const std::string sentence = wrong_number(command, "");
+  if (!sentence.empty()) throw CLI::ConversionError(sentence);
+}
+
 std::string usage_sentence(const CLI::App& command, const CLI::ParseError& error, const std::string& typed) {
   std::string sentence;
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) sentence = unknown_option(command, typed);
-  if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr) sentence = wrong_number(command);
+  if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr) sentence = wrong_number(command, error.what());
   if (!sentence.empty()) return sentence;
   sentence = error.what();
   return sentence.empty() || sentence.back() == '.' ? sentence : sentence + ".";

@@ -21,6 +21,7 @@ std::string said(void (*add_flags)(CLI::App&, Options&), const std::vector<std::
   add_flags(app, options);
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+    require_numbers_that_fit(app);
   } catch (const CLI::ParseError& error) {
     return usage_sentence(app, error, "lockstep train it");
   }
@@ -39,6 +40,23 @@ TEST(Usage, AValueThatIsNoNumberIsRepeated) {
   EXPECT_EQ(said(add_digits_flags, {"--seed=one"}), "--seed takes a whole number, 0 or more; 'one' is not one.");
   EXPECT_EQ(said(add_digits_flags, {"--stage=two"}), "--stage takes a whole number; 'two' is not one.");
   EXPECT_EQ(said(add_sst2_flags, {"--epochs=all"}), "--epochs takes a number; 'all' is not one.");
+}
+
+TEST(Usage, ANumberThatNothingHoldsIsRepeated) {
+  const std::string whole = "a whole number from -9223372036854775808 to 9223372036854775807";
+  for (const char* number : {"99999999999999999999", "-99999999999999999999", "9223372036854775808"}) {
+    EXPECT_EQ(said(add_text_flags, {std::string("--iterations=") + number}),
+              "--iterations takes " + whole + "; '" + number + "' is not one.");
+  }
+  for (const char* number : {"-1", "18446744073709551616"}) {
+    EXPECT_EQ(said(add_digits_flags, {std::string("--seed=") + number}),
+              std::string("--seed takes a whole number from 0 to 18446744073709551615; '") + number + "' is not one.");
+  }
+  EXPECT_EQ(said(add_digits_flags, {"--stage=99999999999"}),
+            "--stage takes a whole number from -2147483648 to 2147483647; '99999999999' is not one.");
+  EXPECT_EQ(said(add_text_flags, {"--iterations=99999999999999999999", "--iterations=5"}), "nothing")
+      << "the last one counts";
+  EXPECT_EQ(said(add_text_flags, {"--iterations=9223372036854775807", "--seed=18446744073709551615"}), "nothing");
 }
 
 TEST(Usage, AnOptionThatThereIsNotIsNamedWithTheNearest) {
