@@ -18,6 +18,8 @@ int main(int argc, char** argv) try {
   std::set<std::string> words;
   for (const auto& word : arguments(argc, argv, "[lars] [cosine | step]", 0, 2))
     words.insert(one_of(word, {"cosine", "lars", "step"}));
+  if (words.contains("cosine") && words.contains("step"))
+    refuse("'cosine' and 'step' are two ways for the learning rate to fall; give one of them.");
   auto world = lockstep::World::from_env();
   torch::manual_seed(7);
   torch::nn::Sequential net(torch::nn::Linear(2, 64), torch::nn::ReLU(), torch::nn::Linear(64, 2));

@@ -72,6 +72,8 @@ TEST(ExampleArguments, WhatAnExampleDoesNotKnowEndsItWithWhatItDoes) {
         Wrong{{"compression_advice", "int8"}, "lockstep run -n 2 ./compression_advice"},
         Wrong{{"invariant", "none/of/it", "abc"}, "ITERATIONS is 'abc'; it takes a whole number from 0 to 1000000000."},
         Wrong{{"large_batch", "lars", "cosin"}, "There is no word 'cosin'; there are cosine, lars, step."},
+        Wrong{{"large_batch", "cosine", "step"},
+              "'cosine' and 'step' are two ways for the learning rate to fall; give"},
         Wrong{{"local_sgd", "dilco"}, "There is no word 'dilco'; there are local_sgd, diloco."},
         Wrong{{"mirrored", "0"}, "REPLICAS is '0'; it takes a whole number from 1 to 64."},
         Wrong{{"recompute", "tide"}, "There is no word 'tide'; there are keep, tied."},
