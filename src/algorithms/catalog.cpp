@@ -177,8 +177,9 @@ void Algorithm::require_support(Collective collective) const {
 
 Schedule Algorithm::build(const ScheduleRequest& request) const {
   if (!request.hosts.empty() && request.hosts.size() != static_cast<std::size_t>(request.ranks)) {
-    throw Error(ErrorCode::kInvalidArgument, fmt::format("The hosts of {} ranks are given, of {} that there are.",
-                                                         request.hosts.size(), request.ranks));
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("The hosts of {} ranks are given, of {} that there are; give each rank's, or none.",
+                            request.hosts.size(), request.ranks));
   }
   require_support(request.collective);
   return write(request);

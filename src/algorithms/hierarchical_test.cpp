@@ -1,5 +1,6 @@
 #include "algorithms/catalog.h"
 #include "algorithms/shape_for_tests.h"
+#include "base/error_for_tests.h"
 #include "schedule/concrete_for_tests.h"
 #include "schedule/proof.h"
 #include "schedule/view.h"
@@ -13,6 +14,7 @@ namespace lockstep {
 namespace {
 
 using testing::HasSubstr;
+using testing_support::refuses;
 
 Schedule compose(const std::string& parts, std::vector<int> hosts) {
   const int ranks = static_cast<int>(hosts.size());
@@ -110,14 +112,22 @@ TEST(Hierarchical, RefusesWhatCannotBeComposed) {
   EXPECT_THAT(refusal("hierarchical:ring"), HasSubstr("as in: hierarchical:direct,ring"));
   EXPECT_THAT(refusal("hierarchical:ring,rign"), HasSubstr("Did you mean 'ring'?"));
   EXPECT_THAT(refusal("hierarchical:ring,pairwise"), HasSubstr("do an all_reduce, which 'pairwise' does not"));
-  EXPECT_THROW(find_algorithm("hierarchical:ring,tree").build({.ranks = 3, .hosts = {0, 1}}), Error);
-  EXPECT_THROW(find_algorithm("hierarchical:ring,tree").build({.ranks = 0}), Error);
+  EXPECT_THAT(
+      [] {
+        (void)find_algorithm("hierarchical:ring,tree").build({.ranks = 3, .hosts = {0, 1}});
+      },
+      refuses(ErrorCode::kInvalidArgument,
+              "The hosts of 2 ranks are given, of 3 that there are; give each rank's, or none."));
+  EXPECT_THAT([] { (void)find_algorithm("hierarchical:ring,tree").build({.ranks = 0}); },
+              refuses(ErrorCode::kInvalidArgument, "cannot be built: it needs at least one rank"));
 }
 
 TEST(Hierarchical, RefusesHostsOfSoManySizesThatNoChunksFit) {
   std::vector<int> hosts;
   for (const int size : {11, 13, 16, 17, 19, 23}) hosts.insert(hosts.end(), static_cast<std::size_t>(size), size);
-  EXPECT_THROW(compose("ring,tree", hosts), Error);
+  EXPECT_THAT([&] { (void)compose("ring,tree", hosts); },
+              refuses(ErrorCode::kInvalidArgument,
+                      "The hosts have so many different numbers of ranks that no chunks fit them all; use as many"));
 }
 
 }  // namespace lockstep

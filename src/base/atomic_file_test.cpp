@@ -1,5 +1,6 @@
 #include "base/atomic_file.h"
 
+#include "base/error_for_tests.h"
 #include "base/file_descriptor.h"
 #include "base/scratch_folder.h"
 
@@ -77,7 +78,17 @@ TEST_F(AtomicFile, SaysWhichFileAndWhy) {
     EXPECT_THAT(error.what(), testing::HasSubstr("missing/a"));
     EXPECT_THAT(error.what(), testing::HasSubstr("No such file or directory"));
   }
-  EXPECT_THROW(read_file(folder_ / "nothing"), Error);
+  using testing_support::refuses;
+  const std::string folder = folder_.string();
+  EXPECT_THAT([&] { read_file(folder_ / "nothing"); },
+              refuses(ErrorCode::kIo, "Reading " + folder + "/nothing failed: No such file or directory."));
+  EXPECT_THAT([&] { read_file(folder_); }, refuses(ErrorCode::kIo, "Reading " + folder + " failed: Is a directory."));
+  EXPECT_THAT([&] { write_file_atomically(folder_, "x"); },
+              refuses(ErrorCode::kIo, "Renaming to " + folder + " failed: Is a directory."));
+  EXPECT_THAT([] { write_file_atomically("/dev/full", "x"); },
+              refuses(ErrorCode::kIo, "Writing /dev/full failed: No space left on device."));
+  EXPECT_THAT([] { make_durable("/dev/full"); },
+              refuses(ErrorCode::kIo, "Writing /dev/full failed: Invalid argument."));
 }
 
 }  // namespace lockstep

@@ -1,5 +1,7 @@
 #include "base/environment.h"
 
+#include "base/error_for_tests.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <lockstep/error.h>
@@ -29,10 +31,16 @@ TEST(Environment, DurationsHaveAFallback) {
   EXPECT_EQ(environment_duration("LOCKSTEP_TEST_VARIABLE", std::chrono::seconds(3)).count(), 3000);
   ::setenv("LOCKSTEP_TEST_VARIABLE", "250ms", 1);
   EXPECT_EQ(environment_duration("LOCKSTEP_TEST_VARIABLE", std::chrono::seconds(3)).count(), 250);
-  for (const char* refused : {"soon", "0s", "500us"}) {
-    ::setenv("LOCKSTEP_TEST_VARIABLE", refused, 1);
-    EXPECT_THROW(environment_duration("LOCKSTEP_TEST_VARIABLE", std::chrono::seconds(3)), Error) << refused;
-  }
+  const auto expect_refused = [](const char* value, const std::string& words) {
+    ::setenv("LOCKSTEP_TEST_VARIABLE", value, 1);
+    EXPECT_THAT([] { environment_duration("LOCKSTEP_TEST_VARIABLE", std::chrono::seconds(3)); },
+                testing_support::refuses(ErrorCode::kInvalidArgument,
+                                         "The environment variable LOCKSTEP_TEST_VARIABLE" + words));
+  };
+  expect_refused("soon", ": 'soon' is not a time; write it like 5us, 2ms or 10s.");
+  expect_refused("0s", " is '0s'; it takes a millisecond or more.");
+  expect_refused("500us", " is '500us'; it takes a millisecond or more.");
+  ::unsetenv("LOCKSTEP_TEST_VARIABLE");
 }
 
 }  // namespace lockstep

@@ -1,6 +1,8 @@
 #include "base/secret.h"
 
 #include "base/environment.h"
+#include "base/error_for_tests.h"
+#include "base/limit_for_tests.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -73,6 +75,14 @@ TEST(Secret, PassesThroughADescriptor) {
 TEST(Secret, ADescriptorThatIsNotThereIsSaid) {
   expect_refused({{kSecretDescriptorVariable, "987"}}, "closed the launcher's descriptor");
   expect_refused({{kSecretDescriptorVariable, "x"}}, "not a whole number");
+}
+
+TEST(Secret, WhoHasNoDescriptorLeftIsTold) {
+  if (!testing_support::kDescriptorsCanBeDenied) GTEST_SKIP() << testing_support::kWhyNotDenied;
+  const testing_support::Limit descriptors(RLIMIT_NOFILE, 0);
+  EXPECT_THAT([] { (void)Secret::make().inheritable(); },
+              testing_support::refuses(ErrorCode::kTransport,
+                                       "Keeping the job's secret in memory failed: Too many open files"));
 }
 
 TEST(Secret, ReadsAFileOfHexadecimalDigits) {

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <stdexcept>
 
 namespace lockstep::detail {
 
@@ -56,8 +57,7 @@ std::string Canonical::cheapest_admitted(const Task& task) {
     cheapest = std::move(name);
   }
   if (!cheapest.empty()) return cheapest;
-  throw Error(ErrorCode::kUnsupported,
-              fmt::format("No schedule for a {} sums along the canonical tree.", to_string(task.collective)));
+  throw std::logic_error("no algorithm sums along the canonical tree");  // what sums all at once does
 }
 
 std::string Canonical::choose(const Task& task, std::string_view asked, MemoryKind memory) {

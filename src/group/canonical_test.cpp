@@ -1,6 +1,7 @@
 #include "group/canonical.h"
 
 #include "algorithms/catalog.h"
+#include "base/error_for_tests.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -112,7 +113,9 @@ TEST(Canonical, TheEnvironmentSaysWhatHoldsWhereNobodyAsks) {
     world.all_reduce(buffer_of(values), ReduceOp::kSum, {.algorithm = "ring", .reduction = Reduction::kFast}).wait();
   });
   ASSERT_EQ(::setenv("LOCKSTEP_REDUCTION", "cannonical", 1), 0);
-  EXPECT_THROW(detail::reduction_from_environment(), Error);
+  EXPECT_THAT([] { detail::reduction_from_environment(); },
+              testing_support::refuses(ErrorCode::kInvalidArgument,
+                                       "LOCKSTEP_REDUCTION is 'cannonical'. Did you mean 'canonical'?"));
   ASSERT_EQ(::unsetenv("LOCKSTEP_REDUCTION"), 0);
   EXPECT_EQ(detail::reduction_from_environment(), Reduction::kFast);
 }

@@ -1,6 +1,7 @@
 // What the ranks of a group are told when something is wrong.
 #include <lockstep/world.h>
 
+#include "base/error_for_tests.h"
 #include "tests/conformance/run_ranks.h"
 
 #include <gmock/gmock.h>
@@ -187,6 +188,30 @@ TEST(GroupErrors, ADeadlineNamesWhoDidNotCome) {
   EXPECT_THAT(errors[2], testing::HasSubstr("for rank 1, which did not come to it"));
 }
 
+/// Which needs of rank 1 what that has made of what rank 0 gave it.
+TEST(GroupErrors, ADeadlineNamesWhoCameAndWentNoFurther) {
+  std::atomic<bool> has_come = false;
+  std::atomic<bool> given_up = false;
+  const auto errors = errors_on(2, [&](World& world) {
+    std::vector<float> values(2000);
+    while (world.rank() == 0 && !has_come) std::this_thread::yield();
+    Pending pending = world.all_reduce(buffer_of(values), ReduceOp::kSum,
+                                       {.algorithm = "ring", .timeout = std::chrono::milliseconds(200)});
+    has_come = true;
+    while (world.rank() == 1 && !given_up) std::this_thread::yield();
+    if (world.rank() == 1) return;
+    try {
+      pending.wait();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kTimeout);
+      given_up = true;
+      throw;
+    }
+    given_up = true;
+  });
+  EXPECT_THAT(errors[0], testing::HasSubstr("waited 0.2 s for rank 1, which entered it and went no further"));
+}
+
 /// More than a letter holds, and more operations than there are slots to stage in: the root waits for room before it
 /// can begin, and is there all the same.
 TEST(GroupErrors, ADeadlineNamesWhoDidNotComeAndNoneWhoWaitsForRoom) {
@@ -325,7 +350,8 @@ TEST(GroupErrors, BadArgumentsAreRefusedBeforeAnythingIsSent) {
     // The group is none the worse for it.
     world.all_reduce(buffer_of(values)).wait();
   });
-  EXPECT_THROW(run_threads(0, [](World&) {}), Error);
+  EXPECT_THAT([] { run_threads(0, [](World&) {}); },
+              testing_support::refuses(ErrorCode::kInvalidArgument, "A world of 0 threads was asked for; at least 1."));
 }
 
 }  // namespace lockstep

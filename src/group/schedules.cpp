@@ -59,7 +59,7 @@ const Schedule& Schedules::get(const std::string& name, Collective collective, i
   if (const auto loaded = loaded_.find(name); loaded != loaded_.end()) {
     if (loaded->second.collective == collective && loaded->second.root == root) return loaded->second;
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("The schedule '{}' is a {} at root {}, not a {} at root {}.", name,
+                fmt::format("The schedule '{}' is for {} at root {}, not for {} at root {}.", name,
                             to_string(loaded->second.collective), loaded->second.root, to_string(collective), root));
   }
   const std::tuple key{name, collective, root};

@@ -46,7 +46,8 @@ constexpr pid_t kAllIsOver = 0;
 Guard::Guard() {
   // Messages, not a stream: each number arrives whole. Writing to a guard that somebody killed must not signal us.
   int ends[2];
-  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) throw_system_error("Making a socket");
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+    throw_system_error("Making a socket to the process that guards the job");
   channel_ = FileDescriptor(ends[0]);
   const FileDescriptor other(ends[1]);
   pid_ = ::fork();

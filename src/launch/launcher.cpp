@@ -80,7 +80,9 @@ void start_ranks(const LaunchOptions& options, const std::string& path, const Si
 
 int launch(const LaunchOptions& options) {
   if (options.command.empty()) throw Error(ErrorCode::kInvalidArgument, "There is no program to run.");
-  if (options.ranks < 1) throw Error(ErrorCode::kInvalidArgument, "A job has at least 1 rank.");
+  if (options.ranks < 1) {
+    throw Error(ErrorCode::kInvalidArgument, fmt::format("A job has at least 1 rank, not {}.", options.ranks));
+  }
   ensure_standard_descriptors();
   check_descriptor_limit(options.ranks, options.log_dir.has_value());
   const std::string path = find_program(options.command.front());

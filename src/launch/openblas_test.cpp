@@ -1,5 +1,9 @@
 #include "launch/openblas.h"
 
+#include "base/child_for_tests.h"
+#include "base/error_for_tests.h"
+#include "base/limit_for_tests.h"
+
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -23,6 +27,16 @@ TEST(OpenBlas, IsToldOnlyWhereItTookKernelsOfAnOldProcessor) {
 TEST(OpenBlas, IsAskedInAProcessOfItsOwn) {
   EXPECT_THAT(openblas_choice(), AnyOf(IsEmpty(), MatchesRegex("[A-Za-z0-9_]+")));
   EXPECT_EQ(::dlopen("libopenblas.so.0", RTLD_LAZY | RTLD_NOLOAD), nullptr);
+}
+
+TEST(OpenBlas, IsNotAskedWhereThereIsNoProcessOrPipeForIt) {
+  if (const auto said = testing_support::said_with_few_tasks(0, [] { return "chose " + openblas_choice(); })) {
+    EXPECT_EQ(*said, "Starting a process to ask OpenBLAS failed: Resource temporarily unavailable.");
+  }
+  if (!testing_support::kDescriptorsCanBeDenied) GTEST_SKIP() << testing_support::kWhyNotDenied;
+  const testing_support::Limit descriptors(RLIMIT_NOFILE, 0);
+  EXPECT_THAT([] { openblas_choice(); },
+              testing_support::refuses(ErrorCode::kTransport, "Making a pipe to ask OpenBLAS failed: Too many open"));
 }
 
 TEST(OpenBlas, OnceToldItTakesWhatItWasTold) {

@@ -1,5 +1,6 @@
 #include "launch/output.h"
 
+#include "base/error_for_tests.h"
 #include "base/scratch_folder.h"
 
 #include <fcntl.h>
@@ -194,8 +195,17 @@ TEST(Output, ALogThatCannotBeMadeIsAnError) {
     FAIL() << "made a folder in /proc";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
-    EXPECT_THAT(error.what(), HasSubstr("/proc/no-such-folder"));
+    EXPECT_THAT(error.what(), HasSubstr("Cannot make the log folder /proc/no-such-folder: "));
   }
+}
+
+TEST(Output, ALogThatCannotBeWrittenIsAnError) {
+  const ScratchFolder folder;
+  std::filesystem::create_directory(folder.path() / "rank1.log");
+  EXPECT_THAT([&] { const Output output({.ranks = 2, .log_dir = folder.path()}); },
+              testing_support::refuses(
+                  ErrorCode::kInvalidArgument,
+                  "Cannot write the log file " + (folder.path() / "rank1.log").string() + ": Is a directory."));
 }
 
 }  // namespace lockstep

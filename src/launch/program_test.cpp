@@ -1,10 +1,15 @@
 #include "launch/program.h"
 
+#include "base/error_for_tests.h"
+#include "base/scratch_folder.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <lockstep/error.h>
 
 #include <cerrno>
+#include <filesystem>
+#include <fstream>
 
 namespace lockstep {
 
@@ -27,10 +32,23 @@ TEST(Program, WhatCannotRunIsExplained) {
     }
   };
   EXPECT_THAT(refusal(""), HasSubstr("empty"));
-  EXPECT_THAT(refusal("lockstep-no-such-program"), HasSubstr("in PATH"));
+  EXPECT_EQ(refusal("lockstep-no-such-program"),
+            "There is no program 'lockstep-no-such-program' in PATH; check its name, or give its path.");
   EXPECT_THAT(refusal("/no/such/program"), HasSubstr("No such file"));
   EXPECT_THAT(refusal("/"), HasSubstr("folder"));
   EXPECT_THAT(refusal("/etc/passwd"), HasSubstr("chmod +x /etc/passwd"));
+}
+
+TEST(Program, OfOneThatLiesHereItsPathIsSaid) {
+  const ScratchFolder folder;
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::ofstream(folder.path() / "lockstep-lies-here") << "a program\n";
+  std::filesystem::current_path(folder.path());
+  EXPECT_THAT([] { find_program("lockstep-lies-here"); },
+              testing_support::refuses(ErrorCode::kInvalidArgument,
+                                       "There is no program 'lockstep-lies-here' in PATH; for the file here, say "
+                                       "./lockstep-lies-here."));
+  std::filesystem::current_path(before);
 }
 
 TEST(Program, ExecsErrnoBecomesASentence) {

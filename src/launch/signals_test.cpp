@@ -1,5 +1,8 @@
 #include "launch/signals.h"
 
+#include "base/error_for_tests.h"
+#include "base/limit_for_tests.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,6 +34,14 @@ TEST(Signals, TheMaskIsAsBeforeWhenTheyAreGone) {
   { const Signals signals; }
   ::sigprocmask(SIG_BLOCK, nullptr, &mask);
   EXPECT_EQ(::sigismember(&mask, SIGTERM), 0);
+}
+
+TEST(Signals, WhoHasNoDescriptorLeftIsTold) {
+  if (!testing_support::kDescriptorsCanBeDenied) GTEST_SKIP() << testing_support::kWhyNotDenied;
+  const testing_support::Limit descriptors(RLIMIT_NOFILE, 0);
+  EXPECT_THAT(
+      [] { const Signals signals; },
+      testing_support::refuses(ErrorCode::kTransport, "Making a descriptor for signals failed: Too many open files"));
 }
 
 TEST(Signals, HaveNames) {

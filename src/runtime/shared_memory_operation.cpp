@@ -40,7 +40,7 @@ Layout SharedMemoryOperation::cut_into_pieces() const {
     throw Error(
         ErrorCode::kUnsupported,
         fmt::format("the schedule '{}' has {} chunks of which {} versions must be staged, more than the staging "
-                    "area of {} bytes has room for",
+                    "area of {} bytes has room for; take one of fewer chunks",
                     plan_->algorithm, plan_->chunks, plan_->staging_versions, staging_.slot_bytes()));
   }
   const auto sliced = [this](std::size_t bytes) {

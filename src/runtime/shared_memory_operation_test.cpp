@@ -2,6 +2,7 @@
 
 #include "algorithms/catalog.h"
 #include "algorithms/every_request_for_tests.h"
+#include "base/error_for_tests.h"
 #include "schedule/proof.h"
 #include "transport/shm/shm_transport.h"
 #include "transport/shm/thread_host.h"
@@ -136,6 +137,28 @@ TEST(ExecutionByHand, MakesASumThatIsOfNoUse) {
       for (const Plan::Move& move : step.moves) EXPECT_FALSE(move.targets.empty()) << "of rank " << rank;
     }
   }
+}
+
+TEST(ExecutionByHand, MoreThanCanBeStagedIsRefused) {
+  constexpr int kChunks = 65;  // of a cache line each, in a slot of 4 KiB
+  Schedule schedule{.name = "wide", .collective = Collective::kBroadcast, .ranks = 2, .chunks = kChunks, .steps = {{}}};
+  for (int chunk = 0; chunk < kChunks; ++chunk) schedule.steps[0].push_back({TransferKind::kCopy, chunk, 0, 1});
+  std::vector<shm::Host> hosts = shm::thread_hosts(2);
+  const auto transport = shm::create(std::move(hosts[0]));
+  StagingRing staging(StagingRing::kSlots * 4096);
+  Announcement announcement;
+  announcement.count = kCount;
+  announcement.collective = schedule.collective;
+  const SharedMemoryOperation::Setup setup{
+      .plan = std::make_shared<const Plan>(make_staged_plan(schedule, 0)),
+      .announcement = announcement,
+      .layout = Layout(
+          {.collective = schedule.collective, .ranks = 2, .chunks = kChunks, .count = kCount, .block_counts = {}})};
+  EXPECT_THAT(
+      [&] { const SharedMemoryOperation operation(*transport, staging, setup); },
+      testing_support::refuses(ErrorCode::kUnsupported,
+                               "the schedule 'wide' has 65 chunks of which 1 versions must be staged, more than "
+                               "the staging area of 4096 bytes has room for; take one of fewer chunks"));
 }
 
 /// Progress counts to 2^24; beyond, a rank would take a peer's for that in the next operation.

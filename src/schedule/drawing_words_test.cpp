@@ -1,5 +1,7 @@
 #include "schedule/drawing_words.h"
 
+#include "base/error_for_tests.h"
+
 #include <gtest/gtest.h>
 #include <lockstep/error.h>
 
@@ -33,7 +35,9 @@ TEST(DrawingWords, SummariesNameTheRootWhereThereIsOne) {
 }
 
 TEST(DrawingWords, WhatIsOutOfRangeIsRefused) {
-  EXPECT_THROW(require_in_range({.ranks = 0}), Error);
+  EXPECT_THAT([] { require_in_range({.name = "none", .ranks = 0}); },
+              testing_support::refuses(ErrorCode::kRefused,
+                                       "The schedule 'none' cannot be drawn: a schedule has 1 to 1024 ranks, not 0."));
   EXPECT_NO_THROW(require_in_range({.ranks = 2}));
 }
 

@@ -1,5 +1,6 @@
 #include "schedule/segmented.h"
 
+#include "base/error_for_tests.h"
 #include "schedule/chain_for_tests.h"
 #include "schedule/proof.h"
 #include "schedule/view.h"
@@ -52,8 +53,11 @@ TEST(Segmented, SlicesOfABlockStayWithItsRank) {
 }
 
 TEST(Segmented, RefusesNumbersThatCannotBe) {
-  EXPECT_THROW(segmented(chain(), 0), Error);
-  EXPECT_THROW(segmented({.ranks = 2, .chunks = 1 << 16}, 1 << 16), Error);
+  using testing_support::refuses;
+  EXPECT_THAT([] { (void)segmented(chain(), 0); },
+              refuses(ErrorCode::kInvalidArgument, "cannot be cut into 0 segments each; take a number from 1 up"));
+  EXPECT_THAT([] { (void)segmented({.ranks = 2, .chunks = 1 << 16}, 1 << 16); },
+              refuses(ErrorCode::kInvalidArgument, "cannot be cut into 65536 segments each"));
 }
 
 }  // namespace lockstep

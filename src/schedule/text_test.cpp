@@ -1,5 +1,6 @@
 #include "schedule/text.h"
 
+#include "base/error_for_tests.h"
 #include "schedule/builder.h"
 
 #include <gmock/gmock.h>
@@ -69,7 +70,9 @@ TEST(Text, ANameThatCannotBeReadBackIsNotWritten) {
   Schedule schedule = pair();
   for (const char* name : {"", "two words", "line\nfeed"}) {
     schedule.name = name;
-    EXPECT_THROW(to_text(schedule), Error) << name;
+    EXPECT_THAT([&] { to_text(schedule); },
+                testing_support::refuses(ErrorCode::kInvalidArgument, "this one cannot be written as text"))
+        << name;
   }
 }
 
@@ -81,6 +84,10 @@ TEST(Text, SaysWhichLineIsWrongAndHow) {
             "mine.txt, line 3: There is no collective 'allreduce'. Did you mean 'all_reduce'?");
   EXPECT_THAT(refusal(with("ranks 2", "ranks many")), HasSubstr("line 4: 'many' is not a number"));
   EXPECT_THAT(refusal(with("ranks 2", "ranks 99999999999999999999")), HasSubstr("line 4: '99999999999999999999'"));
+  EXPECT_EQ(refusal(with("name pair", "name p{air")),
+            "mine.txt, line 2: a name is 1 to 64 letters, digits and '_-.:,'.");
+  EXPECT_THAT(refusal(with("name pair", "name " + std::string(65, 'x'))),
+              HasSubstr("line 2: a name is 1 to 64 letters"));
   EXPECT_THAT(refusal(with("root 0", "root 5")), HasSubstr("no rank 5 among 2 to be the root"));
   EXPECT_THAT(refusal(with("from 1 to 0", "1 to 0")), HasSubstr("expected 'reduce CHUNK from RANK to RANK'"));
   EXPECT_THAT(refusal(with("from 1 to 0", "from 0 to 0")), HasSubstr("line 8: rank 0 sends to itself"));

@@ -1,5 +1,6 @@
 #include "schedule/view.h"
 
+#include "base/error_for_tests.h"
 #include "schedule/chain_for_tests.h"
 
 #include <gmock/gmock.h>
@@ -29,8 +30,10 @@ TEST(View, IsTheSameFromTheWholeAndFromOnesOwnPart) {
 }
 
 TEST(View, RefusesARankThatIsNotThere) {
-  EXPECT_THROW(view_of(chain(), 3), Error);
-  EXPECT_THROW(view_of(chain(), -1), Error);
+  using testing_support::refuses;
+  EXPECT_THAT([] { (void)view_of(chain(), 3); },
+              refuses(ErrorCode::kInvalidArgument, "has ranks 0 to 2; there is no rank 3."));
+  EXPECT_THAT([] { (void)view_of(chain(), -1); }, refuses(ErrorCode::kInvalidArgument, "there is no rank -1."));
 }
 
 TEST(View, AgreementFindsTheStepWhereViewsPart) {

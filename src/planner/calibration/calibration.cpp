@@ -182,7 +182,7 @@ std::string to_json(const Calibration& calibration) {
 Calibration parse_calibration(std::string_view text, const std::string& source_name) {
   try {
     const nlohmann::json json = nlohmann::json::parse(text);
-    if (json.at("version") != kVersion) fail("it was written by another version");
+    if (json.at("version") != kVersion) fail("another version of Lockstep wrote it");
     const nlohmann::json& machine = json.at("machine");
     Calibration calibration{.machine = {.processor = machine.at("processor"),
                                         .cores = count_at(machine, "cores"),

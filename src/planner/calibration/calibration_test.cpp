@@ -2,6 +2,7 @@
 
 #include "algorithms/catalog.h"
 #include "base/atomic_file.h"
+#include "base/error_for_tests.h"
 #include "planner/calibration/calibration_for_tests.h"
 #include "planner/one_host/tcp_model_for_tests.h"
 
@@ -52,6 +53,13 @@ TEST(Calibration, WhatIsNoneIsRefusedWithWhatToDo) {
       EXPECT_THAT(error.what(), testing::HasSubstr("`lockstep calibrate`"));
     }
   }
+}
+
+TEST(Calibration, OfAnotherVersionIsRefused) {
+  EXPECT_THAT([] { (void)parse_calibration(R"({"version":1})", "file.json"); },
+              testing_support::refuses(ErrorCode::kRefused,
+                                       "file.json is no calibration (another version of Lockstep wrote it); measure "
+                                       "again with `lockstep calibrate`, or remove it."));
 }
 
 /// Nobody takes an algorithm or a price from a file that a person or a disk has changed.

@@ -143,8 +143,7 @@ class Parser {
     if (name.empty()) fail(entry, "An algorithm is missing; write one like '4KiB- ring'.");
     if (name == kVendor) return;
     const Algorithm algorithm = read(entry, [&] { return find_algorithm(name); });
-    if (algorithm.supports(collective)) return;
-    fail(entry, fmt::format("{} does not do {}.", name, to_string(collective)));
+    read(entry, [&] { algorithm.require_support(collective); });
   }
 
   std::string_view text_;

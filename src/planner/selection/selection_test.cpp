@@ -51,6 +51,8 @@ TEST(Selection, EachMistakeHasItsPlaceAndWhatToWrite) {
   expect_refused("ring", "written like 'all_reduce: 0-4KiB direct, 4KiB- ring'");
   expect_refused("allreduce: ring", "Did you mean 'all_reduce'?");
   expect_refused("all_reduce: rign", "Did you mean 'ring'?");
+  expect_refused("all_reduce: 0-4KiB pairwise, 4KiB- ring",
+                 "at '0-4KiB pairwise': The algorithm 'pairwise' does no all_reduce, but all_to_all; these do: ");
   expect_refused("all_reduce: 0-4KiB ring", "The last range must have no upper end");
   expect_refused("all_reduce: 1KiB- ring", "this one has to start at 0");
   expect_refused("all_reduce: 0-4KiB ring, 8KiB- tree", "this one has to start at 4KiB");

@@ -1,0 +1,28 @@
+// What is left of a job whose launcher is killed, tests/processes looks at.
+#include "launch/guard.h"
+
+#include "base/child_for_tests.h"
+#include "base/error_for_tests.h"
+#include "base/limit_for_tests.h"
+
+#include <gtest/gtest.h>
+
+namespace lockstep {
+
+TEST(Guard, SaysWhatItLacks) {
+  const auto make = [] {
+    const Guard guard;
+    return "made";
+  };
+  EXPECT_STREQ(make(), "made");
+  if (const auto said = testing_support::said_with_few_tasks(0, make)) {
+    EXPECT_EQ(*said, "Starting the process that guards the job failed: Resource temporarily unavailable.");
+  }
+  if (!testing_support::kDescriptorsCanBeDenied) GTEST_SKIP() << testing_support::kWhyNotDenied;
+  const testing_support::Limit descriptors(RLIMIT_NOFILE, 0);
+  EXPECT_THAT(
+      make, testing_support::refuses(ErrorCode::kTransport,
+                                     "Making a socket to the process that guards the job failed: Too many open files"));
+}
+
+}  // namespace lockstep
