@@ -11,8 +11,11 @@
 #include <fmt/ranges.h>
 #include <lockstep/comm.h>
 #include <mpi.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <map>
 #include <string>
@@ -254,6 +257,26 @@ void leave() {
   world.all_reduce(buffer_of(values), lockstep::ReduceOp::kSum, {.purpose = "gradients of layer1"}).wait();
 }
 
+/// The last rank is stopped with chunks under way that the first has begun to take. That one's World goes, and so does
+/// its process.
+void stop_while_sending() {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // also where the test fails
+  {
+    World world = World::from_env();
+    std::vector<float> values(1 << 20, 1);
+    if (world.rank() == world.size() - 1) {
+      const lockstep::Pending out = world.send(buffer_of(values), 0);
+      ::raise(SIGSTOP);
+    }
+    try {
+      world.receive(buffer_of(values), world.size() - 1, {.timeout = std::chrono::seconds(1)}).wait();
+    } catch (const lockstep::Error& error) {
+      fmt::print("noticed peer {}: {}\n", error.peer(), error.what());
+    }
+  }
+  fmt::print("the World is gone\n");
+}
+
 /// The last rank ends its process while the others wait for it.
 void end() {
   World world = World::from_env();
@@ -284,6 +307,7 @@ int main(int argc, char** argv) {
                                                {"come_too_late", come_too_late},
                                                {"stay_away", stay_away},
                                                {"leave", leave},
+                                               {"stop_while_sending", stop_while_sending},
                                                {"end", end},
                                                {"raise", raise_error}};
   try {

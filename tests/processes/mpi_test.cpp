@@ -149,6 +149,15 @@ TEST_F(Mpi, AStoppedRankIsNamedAtTheDeadline) {
   EXPECT_THAT(command->output(), AllOf(HasSubstr("peer 2"), HasSubstr("all_reduce #3"), HasSubstr("waited 0.5 s")));
 }
 
+/// What is under way needs the stopped rank: over TCP, and through memory in pieces.
+TEST_F(Mpi, ARankThatIsStoppedWhileItSendsHoldsUpNoWorldThatGoes) {
+  for (const char* const by : {"OMPI_MCA_btl=tcp,self", "OMPI_MCA_btl_vader_single_copy_mechanism=none"}) {
+    const auto command = run(2, {LOCKSTEP_MPI_PROGRAM, "stop_while_sending"}, {"LOCKSTEP_TRANSPORT=mpi", by});
+    EXPECT_THAT(command->wait(), testing::AllOf(testing::Ge(0), testing::Lt(1000))) << by;
+    EXPECT_THAT(command->output(), AllOf(HasSubstr("noticed peer 1: "), HasSubstr("the World is gone"))) << by;
+  }
+}
+
 TEST_F(Mpi, TwoThatOnlyWaitForEachOtherDisagree) {
   const auto command = run(2, {LOCKSTEP_RANK_PROGRAM, "cross"});
   EXPECT_EQ(command->wait(), 3);

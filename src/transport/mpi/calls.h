@@ -56,10 +56,11 @@ struct Calls {
   const char* (*receive)(Request* request, void* data, std::size_t bytes, int from, int tag);
   /// Whether it is complete; then how much came, and from whom.
   const char* (*test)(Request* request, int* complete, std::size_t* bytes, int* from);
-  /// Gives up a receive: nothing is written to its memory any more.
-  void (*cancel_receive)(Request* request);
-  /// Forgets a send, whose memory stays MPI's for ever.
-  void (*forget_send)(Request* request);
+  /// Gives up a receive. 1 if nothing is written to its memory any more; 0 where a message is on its way into it: then
+  /// the memory stays MPI's for ever. Waits for nobody for long.
+  int (*cancel_receive)(Request* request);
+  /// Forgets a send. 1 if it was complete; 0 where its memory stays MPI's for ever.
+  int (*forget_send)(Request* request);
   /// Makes a communicator of these ranks, which all of them call; blocks until they have. Numbers it from 0.
   const char* (*make_communicator)(int* communicator, const int* ranks, int size, int tag);
   /// Begins a collective there, which every rank of it does, in the same order; nobody can give it up.
@@ -69,6 +70,6 @@ struct Calls {
 };
 
 /// The one symbol of liblockstep-mpi.so. The number changes with this struct.
-inline constexpr const char* kCallsSymbol = "lockstep_mpi_calls_2";
+inline constexpr const char* kCallsSymbol = "lockstep_mpi_calls_3";
 
 }  // namespace lockstep::mpi

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <utility>
 
 namespace lockstep::mpi {
 
@@ -14,11 +15,15 @@ enum Kind : std::uint32_t { kLeft = 1, kFailed, kAsk, kWaits, kTold };
 
 Control::Control(const Process& process, int world_rank, int tag)
     : process_(process), world_rank_(world_rank), tag_(tag) {
-  process_.receive(receive_, std::as_writable_bytes(std::span(&word_, 1)), world_rank_, tag_);
+  expect_word();
 }
 
 Control::~Control() {
-  if (state_ == State::kActive) process_.cancel_receive(receive_);
+  if (state_ == State::kActive) process_.give_up_receive(receive_, std::move(word_));
+}
+
+void Control::expect_word() {
+  process_.receive(receive_, std::as_writable_bytes(std::span(word_.get(), 1)), world_rank_, tag_);
 }
 
 void Control::listen() {
@@ -27,20 +32,20 @@ void Control::listen() {
 
 /// After the last word of a peer nothing more is expected of it.
 void Control::take_word() {
-  if (word_.kind == kLeft) state_ = State::kLeft;
-  if (word_.kind == kFailed) state_ = State::kFailed;
+  if (word_->kind == kLeft) state_ = State::kLeft;
+  if (word_->kind == kFailed) state_ = State::kFailed;
   if (state_ != State::kActive) return;
-  waits_ |= word_.kind == kWaits;
-  if (word_.kind == kTold) {
-    told_bytes_ = std::min<std::size_t>(word_.code, told_.size());
-    std::memcpy(told_.data(), word_.text.data(), told_bytes_);
+  waits_ |= word_->kind == kWaits;
+  if (word_->kind == kTold) {
+    told_bytes_ = std::min<std::size_t>(word_->code, told_.size());
+    std::memcpy(told_.data(), word_->text.data(), told_bytes_);
   }
-  if (word_.kind == kAsk) say({.kind = kWaits, .code = 0, .about = 0, .sent = {}, .text = {}});
-  process_.receive(receive_, std::as_writable_bytes(std::span(&word_, 1)), world_rank_, tag_);
+  if (word_->kind == kAsk) say({.kind = kWaits, .code = 0, .about = 0, .sent = {}, .text = {}});
+  expect_word();
 }
 
 Error Control::failure() const {
-  return {static_cast<ErrorCode>(word_.code), word_.text.data(), {.peer = static_cast<int>(word_.about)}};
+  return {static_cast<ErrorCode>(word_->code), word_->text.data(), {.peer = static_cast<int>(word_->about)}};
 }
 
 void Control::ask() {
@@ -75,15 +80,13 @@ void Control::say_failed(const Error& error) noexcept {
   }
 }
 
-/// A word is small enough for MPI to take it at once; one that it has not taken stays its own.
+/// A word is small enough for MPI to take it at once.
 void Control::say(const Word& word) {
   if (state_ != State::kActive) return;
   auto kept = std::make_unique<Word>(word);
   Request request;
   process_.send(request, std::as_bytes(std::span(kept.get(), 1)), world_rank_, tag_, false);
-  if (process_.test(request)) return;
-  process_.forget_send(request);
-  (void)kept.release();
+  process_.give_up_send(request, std::move(kept));
 }
 
 }  // namespace lockstep::mpi

@@ -32,7 +32,7 @@ class Control {
   /// What it failed of. Only in state kFailed.
   Error failure() const;
   /// What it had sent when it left. Only in state kLeft.
-  const Sent& sent() const { return word_.sent; }
+  const Sent& sent() const { return word_->sent; }
 
   void ask();
   bool says_it_waits() const { return waits_; }
@@ -53,6 +53,7 @@ class Control {
 
   void say(const Word& word);
   void take_word();
+  void expect_word();
 
   const Process& process_;
   int world_rank_;
@@ -62,7 +63,7 @@ class Control {
   std::array<std::byte, MessageTransport::kMostToldBytes> told_{};
   std::size_t told_bytes_ = 0;
   Request receive_;
-  Word word_{};
+  std::unique_ptr<Word> word_ = std::make_unique<Word>();  ///< MPI may keep it
 };
 
 }  // namespace lockstep::mpi

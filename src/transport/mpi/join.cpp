@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <thread>
+#include <utility>
 
 namespace lockstep::mpi {
 
@@ -17,10 +19,12 @@ using Deadline = std::chrono::steady_clock::time_point;
 constexpr int kMeetingTag = 3;  ///< of a group's
 constexpr int kNobody = -1;
 
-template <class T>
-std::span<std::byte> bytes_of(std::vector<T>& values) {
-  return std::as_writable_bytes(std::span(values));
-}
+/// Of its own, since MPI may keep them.
+using Words = std::unique_ptr<std::vector<int>>;
+
+Words words(std::size_t count) { return std::make_unique<std::vector<int>>(count, kNobody); }
+
+std::span<std::byte> bytes_of(const Words& values) { return std::as_writable_bytes(std::span(*values)); }
 
 /// What came, once it has; none if the deadline passed first.
 std::optional<Process::Came> await(const Process& process, Request& request, Deadline deadline) {
@@ -36,23 +40,25 @@ std::vector<int> gather(const Process& process, int tag, int size, Deadline dead
   std::vector<int> world_ranks(static_cast<std::size_t>(size), kNobody);
   world_ranks[0] = process.rank();
   for (int i = 1; i < size; ++i) {
-    std::vector<int> rank(1, kNobody);
+    Words rank = words(1);
     Request request;
     process.receive(request, bytes_of(rank), -1, tag);
     const auto came = await(process, request, deadline);
     if (!came) {
-      process.cancel_receive(request);
+      process.give_up_receive(request, std::move(rank));
       break;
     }
-    world_ranks.at(static_cast<std::size_t>(rank[0])) = came->from;
+    world_ranks.at(static_cast<std::size_t>(rank->front())) = came->from;
   }
   return world_ranks;
 }
 
-void send(const Process& process, std::vector<int>& words, int to, int tag) {
+/// Small enough for MPI to take it at once; if it does not, the others miss it at their deadlines.
+void send(const Process& process, const std::vector<int>& what, int to, int tag, Deadline deadline) {
+  auto kept = std::make_unique<std::vector<int>>(what);
   Request request;
-  process.send(request, bytes_of(words), to, tag, false);
-  (void)await(process, request, Deadline::max());  // small: MPI takes it at once
+  process.send(request, bytes_of(kept), to, tag, false);
+  if (!await(process, request, deadline)) process.give_up_send(request, std::move(kept));
 }
 
 }  // namespace
@@ -82,26 +88,26 @@ Joined join(const Process& process, const Place& place, int rank, int size, std:
                   {.rank = 0, .peer = missing.front()});
     }
     answer.push_back(place.tag > 0 ? place.tag : process.next_group());
-    for (int other = 1; other < size; ++other) send(process, answer, answer[static_cast<std::size_t>(other)], tag);
+    for (int other = 1; other < size; ++other)
+      send(process, answer, answer[static_cast<std::size_t>(other)], tag, deadline);
     const int own_tag = answer.back();
     answer.pop_back();
     return {std::move(answer), own_tag};
   }
-  std::vector<int> own{rank};
-  send(process, own, place.leader, tag);
-  std::vector<int> answer(static_cast<std::size_t>(size) + 1);
+  send(process, {rank}, place.leader, tag, deadline);
+  Words answer = words(static_cast<std::size_t>(size) + 1);
   Request request;
   process.receive(request, bytes_of(answer), place.leader, tag);
   if (!await(process, request, deadline)) {
-    process.cancel_receive(request);
+    process.give_up_receive(request, std::move(answer));
     throw Error(ErrorCode::kTimeout,
                 fmt::format("Rank {} waited {} s for rank 0's answer over MPI. Do all {} ranks make this group?", rank,
                             seconds, size),
                 {.rank = rank, .peer = 0});
   }
-  const int own_tag = answer.back();
-  answer.pop_back();
-  return {std::move(answer), own_tag};
+  const int own_tag = answer->back();
+  answer->pop_back();
+  return {std::move(*answer), own_tag};
 }
 
 }  // namespace lockstep::mpi

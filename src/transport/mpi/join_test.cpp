@@ -21,4 +21,14 @@ TEST(MpiJoin, WhoDoesNotComeIsNamedAtTheDeadline) {
                       "Rank 2 waited 0.02 s for rank 0's answer over MPI. Do all 3 ranks make this group?"));
 }
 
+/// As a small message may do where MPI has no room for it.
+TEST(MpiJoin, AWordThatIsNotTakenIsNotWaitedForLonger) {
+  Calls calls = calls_that_bring_nothing();
+  calls.test = [](Request*, int*, std::size_t*, int*) -> const char* { return nullptr; };
+  const Process process(calls, milliseconds(10));
+  EXPECT_THAT([&] { (void)join(process, {}, 1, 2, milliseconds(20)); },
+              refuses(ErrorCode::kTimeout,
+                      "Rank 1 waited 0.02 s for rank 0's answer over MPI. Do all 2 ranks make this group?"));
+}
+
 }  // namespace lockstep::mpi

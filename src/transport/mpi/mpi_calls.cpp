@@ -16,6 +16,8 @@ using Clock = std::chrono::steady_clock;
 
 /// How long a rank that failed, or was ended within a group, waits at its end for the others, who may have more to say.
 constexpr std::chrono::seconds kLastWait{2};
+/// How long a receive that is given up is waited for, where a message is on its way into it.
+constexpr std::chrono::milliseconds kLastLook{20};
 
 /// A pointer in some MPIs, a number in others.
 struct Handle {
@@ -37,6 +39,11 @@ bool complete_by(MPI_Request& request, Clock::time_point end, int& code) {
 
 /// In a forked child what MPI keeps is its parent's.
 bool is_forked() { return state().process != ::getpid(); }
+
+/// A child may have been forked while another thread held it.
+std::unique_lock<std::mutex> lock_unless_forked() {
+  return is_forked() ? std::unique_lock<std::mutex>() : std::unique_lock(state().mutex);
+}
 
 /// At the end of the process: waits for the others, as MPI_Finalize does too, but that it cannot be left. Who failed,
 /// or left a group without a word, leaves without MPI_Finalize if they do not come, which makes the launcher end them.
@@ -72,7 +79,7 @@ const char* initialise() {
     if (const char* const fault = said(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &level))) return fault;
     std::atexit(finish);
   } else {
-    MPI_Query_thread(&level);
+    if (const char* const fault = said(MPI_Query_thread(&level))) return fault;
   }
   if (level >= MPI_THREAD_SERIALIZED) return nullptr;
   return say(std::string("MPI runs with ") + name_of_level(level) +
@@ -97,11 +104,12 @@ const char* start(Started* started, long timeout_ms) {
   if (state().communicator == MPI_COMM_NULL) {
     if (const char* const fault = duplicate_world(timeout_ms)) return fault;
   }
-  MPI_Comm_rank(state().communicator, &started->rank);
-  MPI_Comm_size(state().communicator, &started->size);
+  if (const char* const fault = said(MPI_Comm_rank(state().communicator, &started->rank))) return fault;
+  if (const char* const fault = said(MPI_Comm_size(state().communicator, &started->size))) return fault;
   int* most_tag = nullptr;
   int known = 0;
-  MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&most_tag), &known);
+  const int code = MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&most_tag), &known);
+  if (const char* const fault = said(code)) return fault;
   started->most_tag = known != 0 ? *most_tag : 32767;  // what the standard promises
   return nullptr;
 }
@@ -134,32 +142,43 @@ const char* test(Request* request, int* complete, std::size_t* bytes, int* from)
   store(*request, handle);
   if (code != MPI_SUCCESS || *complete == 0) return said(code);
   int count = 0;
-  MPI_Get_count(&status, MPI_BYTE, &count);
+  if (const char* const fault = said(MPI_Get_count(&status, MPI_BYTE, &count))) return fault;
   *bytes = static_cast<std::size_t>(count);
   *from = status.MPI_SOURCE;
   return nullptr;
 }
 
-void cancel_receive(Request* request) {
-  if (is_forked()) return;
-  const std::lock_guard lock(state().mutex);
-  MPI_Request handle = load(*request);
-  int finalized = 0;
-  MPI_Finalized(&finalized);
-  if (finalized != 0 || handle == MPI_REQUEST_NULL) return;
-  MPI_Cancel(&handle);
-  MPI_Wait(&handle, MPI_STATUS_IGNORE);
-  store(*request, MPI_REQUEST_NULL);
+/// Tests until then, at least once, and leaves to MPI what is not complete; whether it was.
+int complete_or_leave(MPI_Request& handle, Clock::time_point end) {
+  int code = MPI_SUCCESS;
+  if (complete_by(handle, end, code)) return 1;
+  if (handle != MPI_REQUEST_NULL) MPI_Request_free(&handle);
+  return 0;
 }
 
-void forget_send(Request* request) {
-  if (is_forked()) return;
-  const std::lock_guard lock(state().mutex);
-  MPI_Request handle = load(*request);
+/// What is to be given up of it: nothing in a forked child, after MPI's end, or once it was complete.
+MPI_Request take(Request* request) {
   int finalized = 0;
-  MPI_Finalized(&finalized);
-  if (finalized == 0 && handle != MPI_REQUEST_NULL) MPI_Request_free(&handle);
+  if (is_forked() || MPI_Finalized(&finalized) != MPI_SUCCESS || finalized != 0) return MPI_REQUEST_NULL;
+  const MPI_Request handle = load(*request);
   store(*request, MPI_REQUEST_NULL);
+  return handle;
+}
+
+/// A receive that has met its message is not cancelled any more, and needs its sender, who may have been stopped:
+/// MPI_Wait, which MPI says waits for nobody after MPI_Cancel, then does not return (Open MPI 4.1.4).
+int cancel_receive(Request* request) {
+  const auto lock = lock_unless_forked();
+  MPI_Request handle = take(request);
+  if (handle == MPI_REQUEST_NULL) return 1;
+  const Clock::time_point now = Clock::now();
+  return complete_or_leave(handle, MPI_Cancel(&handle) == MPI_SUCCESS ? now + kLastLook : now);
+}
+
+int forget_send(Request* request) {
+  const auto lock = lock_unless_forked();
+  MPI_Request handle = take(request);
+  return handle == MPI_REQUEST_NULL ? 1 : complete_or_leave(handle, Clock::now());
 }
 
 void count_open(int change) {
@@ -202,6 +221,6 @@ void store(Request& request, MPI_Request value) {
 
 }  // namespace lockstep::mpi
 
-extern "C" __attribute__((visibility("default"))) const lockstep::mpi::Calls* lockstep_mpi_calls_2() {
+extern "C" __attribute__((visibility("default"))) const lockstep::mpi::Calls* lockstep_mpi_calls_3() {
   return &lockstep::mpi::kCalls;
 }

@@ -105,8 +105,8 @@ const char* make_communicator(int* communicator, const int* ranks, int size, int
   if (code == MPI_SUCCESS) code = MPI_Comm_create_group(state().communicator, some, tag, &made);
   if (some != MPI_GROUP_NULL) MPI_Group_free(&some);
   MPI_Group_free(&all);
+  if (code == MPI_SUCCESS) code = MPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN);
   if (const char* const fault = said(code)) return fault;
-  MPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN);
   *communicator = static_cast<int>(state().groups.size());
   state().groups.push_back(made);
   return nullptr;
@@ -116,7 +116,7 @@ const char* begin(Request* request, int communicator, const WholeCollective* wha
   const std::lock_guard lock(state().mutex);
   MPI_Request handle = MPI_REQUEST_NULL;
   Part part{*what, state().groups[static_cast<std::size_t>(communicator)], &handle};
-  MPI_Comm_rank(part.communicator, &part.rank);
+  if (const char* const fault = said(MPI_Comm_rank(part.communicator, &part.rank))) return fault;
   const char* const fault = said(begin(part));
   store(*request, handle);
   return fault;

@@ -33,8 +33,16 @@ class Process {
   };
   /// What came, or went, once it has.
   std::optional<Came> test(Request& request) const;
-  void cancel_receive(Request& request) const noexcept { calls_.cancel_receive(&request); }
-  void forget_send(Request& request) const noexcept { calls_.forget_send(&request); }
+  /// Gives up what is under way, and lets go of its memory: frees it, or leaves it to MPI for ever where that may still
+  /// use it. In a forked child MPI is not asked.
+  template <class Memory>
+  void give_up_receive(Request& request, std::unique_ptr<Memory> memory) const noexcept {
+    if (calls_.cancel_receive(&request) == 0) (void)memory.release();
+  }
+  template <class Memory>
+  void give_up_send(Request& request, std::unique_ptr<Memory> memory) const noexcept {
+    if (calls_.forget_send(&request) == 0) (void)memory.release();
+  }
 
   /// As Calls'.
   int make_communicator(std::span<const int> ranks, int tag) const;

@@ -52,12 +52,10 @@ std::size_t scatter(std::span<const std::byte> data, std::span<const iovec> span
 
 Lane::~Lane() {
   for (Chunk& chunk : in_.chunks) {
-    if (chunk.under_way) process_.cancel_receive(chunk.request);
+    if (chunk.under_way) process_.give_up_receive(chunk.request, std::move(chunk.data));
   }
-  for (Chunk& chunk : out_.chunks) {
-    if (!chunk.under_way || is_complete(chunk)) continue;
-    process_.forget_send(chunk.request);  // only where this group has failed
-    (void)chunk.data.release();
+  for (Chunk& chunk : out_.chunks) {  // incomplete only where this group has failed
+    if (chunk.under_way) process_.give_up_send(chunk.request, std::move(chunk.data));
   }
 }
 
