@@ -64,7 +64,9 @@ struct OperationOptions {
   /// An algorithm's name, or "auto". Every rank must ask for the same one. "vendor" hands the whole collective to the
   /// library beneath the transport, where there is one (MPI): it combines in an order of its own, and what it makes of
   /// NaNs and of integers that overflow is its affair. Without one the operation throws kUnsupported. If such an
-  /// operation ends in an error, the library may still write to its buffer, which must stay until the process ends.
+  /// operation ends in an error, the library may still write to its buffer, which must stay until the process ends. A
+  /// group's first one may wait, once all ranks have come to it, without a deadline; wait for it before beginning
+  /// another group's first one (docs/design/mpi.md).
   std::string algorithm = "auto";
   /// What this is for, in a few words ("gradients of layer3.weight, layer3.bias"): errors and traces repeat it.
   std::string purpose;

@@ -23,8 +23,9 @@ class VendorCollective {
  public:
   virtual ~VendorCollective() = default;
 
-  /// Every rank of the group does, in the same order. Nobody can take it back: until it is complete, or the process
-  /// ends, the memory is the library's. Throws Error (kTransport) with what the library says.
+  /// Every rank of the group does, in the same order; they have met. The group's first may wait for all of them,
+  /// without a deadline. Nobody can take it back: until it is complete, or the process ends, the memory is the
+  /// library's. Throws Error (kTransport) with what the library says.
   virtual void begin(const void* input, void* output) = 0;
   /// Whether it is complete. Moves it on.
   virtual bool test() = 0;

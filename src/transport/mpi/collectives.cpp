@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <climits>
 #include <cstring>
+#include <utility>
 
 namespace lockstep::mpi {
 
@@ -79,8 +80,7 @@ void place_blocks(Storage& storage, const VendorTask& task, std::size_t rank, st
 
 class MpiCollective final : public VendorCollective {
  public:
-  MpiCollective(const Collectives& group, const VendorTask& task)
-      : group_(group), storage_(std::make_unique<Storage>()) {
+  MpiCollective(Collectives& group, const VendorTask& task) : group_(group), storage_(std::make_unique<Storage>()) {
     const auto rank = static_cast<std::size_t>(group.rank());
     place_blocks(*storage_, task, rank, static_cast<std::size_t>(group.size()));
     storage_->what = {.collective = task.collective,
@@ -120,7 +120,7 @@ class MpiCollective final : public VendorCollective {
   }
 
  private:
-  const Collectives& group_;
+  Collectives& group_;
   std::unique_ptr<Storage> storage_;
   std::size_t own_offset_ = 0;  ///< of this rank's block, in bytes
   void* output_ = nullptr;
@@ -129,14 +129,16 @@ class MpiCollective final : public VendorCollective {
 
 }  // namespace
 
-Collectives::Collectives(const Process& process, int rank, const std::vector<int>& world_ranks, int tag)
-    : process_(process),
-      rank_(rank),
-      size_(static_cast<int>(world_ranks.size())),
-      communicator_(process.make_communicator(world_ranks, tag)) {}
+Collectives::Collectives(const Process& process, int rank, std::vector<int> world_ranks, int tag)
+    : process_(process), rank_(rank), world_ranks_(std::move(world_ranks)), tag_(tag) {}
+
+int Collectives::communicator() {
+  if (!communicator_) communicator_ = process_.make_communicator(world_ranks_, tag_);
+  return *communicator_;
+}
 
 std::unique_ptr<VendorCollective> Collectives::prepare(const VendorTask& task) {
-  require_supported(task, size_);
+  require_supported(task, size());
   return std::make_unique<MpiCollective>(*this, task);
 }
 
