@@ -15,6 +15,8 @@
 #include <fmt/format.h>
 #include <lockstep/error.h>
 
+#include <algorithm>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <utility>
@@ -24,8 +26,14 @@ namespace lockstep {
 
 namespace {
 
-std::chrono::milliseconds join_timeout() {
-  return environment_duration(kJoinTimeoutVariable, std::chrono::seconds(60));
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+milliseconds join_timeout() { return environment_duration(kJoinTimeoutVariable, std::chrono::seconds(60)); }
+
+milliseconds left_of_join_timeout(Clock::time_point begun) {
+  const auto gone = std::chrono::duration_cast<milliseconds>(Clock::now() - begun);
+  return std::max(join_timeout() - gone, milliseconds(1));
 }
 
 /// Who does not come may be elsewhere: that all are here is the launcher's word.
@@ -73,14 +81,15 @@ std::unique_ptr<detail::Engine> join(const Identity& identity) {
 }  // namespace
 
 World World::from_env() {
+  const auto begun = Clock::now();
   Identity identity = identify_from_environment();
   auto engine = join(identity);
   JobCalibration calibration;
   if (identity.size > 1) {
     const std::string host = host_id();
     calibration = job_calibration();
-    const auto [placement, same] =
-        detail::tell_whereabouts(*engine, {.host = host, .calibration = calibration.digest}, join_timeout());
+    const auto [placement, same] = detail::tell_whereabouts(*engine, {.host = host, .calibration = calibration.digest},
+                                                            left_of_join_timeout(begun));
     identity.hosts = placement;
     if (!same) calibration = {.calibration = nullptr, .fault = "ranks follow different calibrations"};
   }
