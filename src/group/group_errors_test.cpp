@@ -347,6 +347,17 @@ TEST(GroupErrors, BadArgumentsAreRefusedBeforeAnythingIsSent) {
     refused([&] { world.all_reduce({nullptr, 3, DataType::kFloat32}).wait(); }, "null pointer");
     refused([&] { world.all_reduce({values.data(), 3, DataType::kFloat32, Device::kCuda}).wait(); }, "device memory");
     refused([&] { world.all_reduce(buffer_of(values), ReduceOp::kSum, {.algorithm = "rnig"}).wait(); }, "'ring'");
+    for (const std::size_t count : {static_cast<std::size_t>(-1), (std::size_t{1} << 62U) + 4}) {
+      const Buffer endless = buffer_of(values.data(), count);
+      const std::string why = "no memory holds a buffer of " + std::to_string(count) + " elements";
+      for (const char* algorithm : {"auto", "naive", "recursive_doubling", "ring"}) {
+        refused([&] { world.all_reduce(endless, ReduceOp::kSum, {.algorithm = algorithm}).wait(); }, why.c_str());
+      }
+      refused([&] { world.broadcast(endless).wait(); }, why.c_str());
+      refused([&] { world.all_gather(endless).wait(); }, why.c_str());
+      refused([&] { world.send(endless, 1 - world.rank()).wait(); }, why.c_str());
+      refused([&] { world.receive(endless, 1 - world.rank()).wait(); }, why.c_str());
+    }
     // The group is none the worse for it.
     world.all_reduce(buffer_of(values)).wait();
   });

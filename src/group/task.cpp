@@ -10,6 +10,7 @@
 #include <numeric>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace lockstep::detail {
 
@@ -28,9 +29,16 @@ std::size_t row(const Task& task, int rank, int size, int end) {
   return std::accumulate(begin, begin + end, std::size_t{0});
 }
 
+/// Elements that memory can hold.
+std::size_t most_elements(DataType dtype) { return static_cast<std::size_t>(PTRDIFF_MAX) / size_of(dtype); }
+
+std::string fault_of_too_many(std::string_view what, std::size_t count) {
+  return fmt::format("no memory holds {} {} elements; is that a negative number?", what, count);
+}
+
 /// The first count with which the blocks have more elements than memory can hold; none if there is no such.
 std::optional<std::size_t> first_too_many(const Task& task) {
-  std::size_t left = static_cast<std::size_t>(PTRDIFF_MAX) / size_of(task.buffer.dtype);
+  std::size_t left = most_elements(task.buffer.dtype);
   for (const std::size_t count : task.block_counts) {
     if (count > left) return count;
     left -= count;
@@ -46,9 +54,7 @@ std::string fault_of_counts(const Task& task, int rank, int size) {
     return fmt::format("{} block counts were given for {}a group of {}.", task.block_counts.size(),
                        pairs ? "the pairs of " : "", size);
   }
-  if (const auto count = first_too_many(task)) {
-    return fmt::format("no memory holds blocks with {} elements; is that a negative number?", *count);
-  }
+  if (const auto count = first_too_many(task)) return fault_of_too_many("blocks with", *count);
   const std::size_t sum = pairs ? column(task, rank, size, size)
                                 : std::accumulate(task.block_counts.begin(), task.block_counts.end(), std::size_t{0});
   if (sum == task.buffer.count) return "";
@@ -71,6 +77,7 @@ std::string fault_of_buffers(const Task& task, int rank, int size) {
 /// What is wrong with any buffer.
 std::string fault_of(const Buffer& buffer, const Engine& engine) {
   if (buffer.data == nullptr && buffer.count > 0) return "the buffer is a null pointer.";
+  if (buffer.count > most_elements(buffer.dtype)) return fault_of_too_many("a buffer of", buffer.count);
   const bool on_host = buffer.device == Device::kHost;
   if (!engine.takes(buffer.device)) {
     return fmt::format("the buffer is in {} memory, which the transport {} does not take; copy it to {} memory first.",
