@@ -10,7 +10,8 @@ namespace lockstep {
 /// Element type of a collective. The 16-bit floats are IEEE binary16 and bfloat16; both are reduced in float32.
 enum class DataType : std::uint8_t { kFloat32, kFloat64, kBFloat16, kFloat16, kInt32, kInt64, kUInt8 };
 
-/// How contributions combine. `kMean` is the sum divided by the group's size; integers round toward zero.
+/// How contributions combine. `kMean` is the sum divided by the group's size; integers round toward zero, and
+/// where their sum does not fit the type it wraps before it is divided (200 and 200 in uint8: 72).
 enum class ReduceOp : std::uint8_t { kSum, kMean, kMin, kMax, kProduct };
 
 /// The collectives that schedules describe. All of them work in place on one buffer:
