@@ -79,7 +79,7 @@ struct OperationOptions {
   std::shared_ptr<OperationRecord> record = nullptr;
   /// For who computes meanwhile: where bytes only move while somebody asks for it and peers are a network away (TCP), a
   /// thread of the group's own moves this operation and those before it until they are complete. Elsewhere, and for
-  /// messages, it changes nothing; who waits at once gains nothing by it.
+  /// messages, it changes nothing, nor where the system gives no thread; who waits at once gains nothing by it.
   bool in_background = false;
 };
 

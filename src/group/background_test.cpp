@@ -1,8 +1,12 @@
 // Operations that move on while nobody is in the group.
 #include "group/thread_world.h"
 
+#include "base/file_descriptor.h"
+#include "base/limit_for_tests.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <array>
 #include <chrono>
@@ -112,6 +116,33 @@ TEST(Background, AGroupMayGoWhileItSleeps) {
       EXPECT_EQ(values, std::vector<float>(values.size(), 4));
     });
   }
+}
+
+TEST(Background, WithoutDescriptorsForItOperationsCompleteAllTheSame) {
+  if (!testing_support::kDescriptorsCanBeDenied) GTEST_SKIP() << testing_support::kWhyNotDenied;
+  std::promise<void> begun;
+  detail::run_threads_over_tcp(2, [&](World& world) {
+    std::vector<float> first(kMany / 10, 1);
+    std::vector<float> second(kMany / 100, 2);
+    std::vector<Pending> sums;
+    const auto begin = [&](bool in_background) {
+      for (auto* const values : {&first, &second}) {
+        sums.push_back(world.all_reduce(buffer_of(*values), ReduceOp::kSum, {.in_background = in_background}));
+      }
+    };
+    if (world.rank() == 0) {
+      const FileDescriptor next(::dup(0));  // all below it are taken, and it is the first that may not be
+      const testing_support::Limit descriptors(RLIMIT_NOFILE, static_cast<rlim_t>(next.get()));
+      EXPECT_NO_THROW(begin(true));
+      begun.set_value();
+    } else {
+      begun.get_future().wait();
+      begin(false);
+    }
+    for (Pending& sum : sums) sum.wait();
+    EXPECT_EQ(first, std::vector<float>(first.size(), 2));
+    EXPECT_EQ(second, std::vector<float>(second.size(), 4));
+  });
 }
 
 TEST(Background, InMemoryItChangesNothing) {

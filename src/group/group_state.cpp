@@ -182,11 +182,16 @@ void GroupState::look_for_trouble() {
   }
 }
 
-/// A thread is of use where it can sleep until there is something to do, which takes sockets.
 void GroupState::move_in_background() {
-  if (!thread_) {
-    add_awaited_sockets(watched_);
-    if (watched_.empty()) return;
+  if (!thread_ && !does_without_thread_) make_thread();
+  if (thread_) thread_->wake();
+}
+
+/// A thread is of use where it can sleep until there is something to do, which takes sockets.
+void GroupState::make_thread() {
+  add_awaited_sockets(watched_);
+  if (watched_.empty()) return;
+  try {
     for (auto* const sockets : {&watched_, &awaited_}) sockets->reserve(static_cast<std::size_t>(identity_.size));
     thread_ =
         std::make_unique<ProgressThread>([this](std::vector<pollfd>& awaited) { return background_step(awaited); },
@@ -203,6 +208,9 @@ void GroupState::add_awaited_sockets(std::vector<pollfd>& sockets) {
   }
 }
 
+  } catch (const std::exception&) {
+    // The operation is under way, and whoever asks about it or waits moves it: it only comes later without a thread.
+    does_without_thread_ = true;
 void GroupState::tell_thread() {
   if (!thread_ || queue_.empty()) return;
   awaited_.clear();
@@ -210,7 +218,6 @@ void GroupState::tell_thread() {
   const auto is_same = [](const pollfd& a, const pollfd& b) { return a.fd == b.fd && a.events == b.events; };
   if (std::equal(awaited_.begin(), awaited_.end(), watched_.begin(), watched_.end(), is_same)) return;
   std::swap(watched_, awaited_);
-  thread_->wake();
 }
 
 std::chrono::microseconds GroupState::background_step(std::vector<pollfd>& sockets) noexcept {

@@ -79,6 +79,7 @@ class GroupState final : public Awaited, public std::enable_shared_from_this<Gro
   Reduction reduction_of(const OperationOptions& options) const;
   std::chrono::milliseconds timeout_of(const OperationOptions& options) const;
   void push(const Task& task, PreparedOperation& operation, const OperationOptions& options);
+  void make_thread();
   void begin_front();
   void complete_front();
   bool advance_operations();
@@ -109,8 +110,9 @@ class GroupState final : public Awaited, public std::enable_shared_from_this<Gro
   std::chrono::milliseconds default_timeout_;
   Reduction default_reduction_;
   std::mutex mutex_;
-  std::vector<pollfd> watched_;  ///< what the thread sleeps on
-  std::vector<pollfd> awaited_;  ///< kept from one look to the next
+  std::vector<pollfd> watched_;       ///< what the thread sleeps on
+  std::vector<pollfd> awaited_;       ///< kept from one look to the next
+  bool does_without_thread_ = false;  ///< the system gave none
   /// From the first operation on that wants one; last, since it uses all of the above.
   std::unique_ptr<ProgressThread> thread_;
 };
