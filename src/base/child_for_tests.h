@@ -47,6 +47,21 @@ std::optional<std::string> said_in_child(const Prepare& prepare, const Call& cal
   return said.empty() ? std::nullopt : std::optional(said);
 }
 
+/// Whether a test may fork beside other threads, and why not.
+#ifdef __SANITIZE_THREAD__
+inline constexpr bool kForksBesideThreads = false;
+#else
+inline constexpr bool kForksBesideThreads = true;
+#endif
+inline constexpr const char* kWhyNotForked = "ThreadSanitizer follows no fork beside threads";
+
+/// The same in a child as it is; none where that hangs.
+template <class Call>
+std::optional<std::string> said_in_child(const Call& call) {
+  constexpr unsigned kLong = 20;  // seconds
+  return said_in_child([] { return ::alarm(kLong) == 0; }, call);
+}
+
 /// The same in a child whose user may start `more` threads and processes besides; none where this process may not
 /// become another user.
 template <class Call>

@@ -1,17 +1,22 @@
 #pragma once
 
-#include <unistd.h>
+#include <atomic>
 
 namespace lockstep {
 
 /// The process that made this. A child that it forks is another, and holds copies of what its parent shares with
-/// others: when the child ends, it has nothing to tell them.
+/// others: it has nothing to tell them, and what they send is its parent's.
 class OwnProcess {
  public:
-  bool is_this() const { return ::getpid() == id_; }
+  /// Throws Error (kTransport).
+  OwnProcess();
+  /// Costs a load, so that every call of a group may ask.
+  bool is_this() const { return forks_ == forks_before_.load(std::memory_order_relaxed); }
 
  private:
-  pid_t id_ = ::getpid();
+  static inline std::atomic<unsigned> forks_before_ = 0;  ///< from the first process that made one of these to this one
+
+  unsigned forks_;
 };
 
 }  // namespace lockstep

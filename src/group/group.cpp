@@ -110,7 +110,7 @@ std::string Group::algorithm_for(Collective collective, std::size_t bytes, const
 
 std::string Group::load_schedule(const std::string& text) const { return state_->schedules().load(text); }
 
-RegisteredMemory Group::allocate(std::size_t bytes) const { return state_->engine().allocate(bytes); }
+RegisteredMemory Group::allocate(std::size_t bytes) const { return state_->allocate(bytes); }
 
 bool Group::progress() const { return state_->progress(); }
 

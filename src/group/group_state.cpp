@@ -44,6 +44,8 @@ std::string name_of(const Identity& identity) {
   return fmt::format("the group of the world's ranks {}", fmt::join(identity.world_ranks, ", "));
 }
 
+constexpr const char* kThrewMeanwhile = "it threw while an operation was under way";
+
 }  // namespace
 
 GroupState::GroupState(Identity identity, std::unique_ptr<Engine> engine, JobCalibration calibration)
@@ -61,7 +63,17 @@ GroupState::~GroupState() {
   if (std::uncaught_exceptions() > 0) abandon("an exception ended it");
 }
 
+void GroupState::require_own_process() const {
+  if (process_.is_this()) return;
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("Rank {}: this process was forked from the rank's, and its groups are its parent's alone; "
+                          "call them there, and let the child join a world of its own if it needs one.",
+                          identity_.rank),
+              {.rank = identity_.rank});
+}
+
 std::unique_lock<std::mutex> GroupState::alone() {
+  require_own_process();
   return thread_ ? std::unique_lock(mutex_) : std::unique_lock<std::mutex>();
 }
 
@@ -196,8 +208,10 @@ void GroupState::make_thread() {
     thread_ =
         std::make_unique<ProgressThread>([this](std::vector<pollfd>& awaited) { return background_step(awaited); },
                                          /*most_sockets=*/static_cast<std::size_t>(identity_.size));
+  } catch (const std::exception&) {
+    // The operation is under way, and whoever asks about it or waits moves it: it only comes later without a thread.
+    does_without_thread_ = true;
   }
-  thread_->wake();
 }
 
 void GroupState::add_awaited_sockets(std::vector<pollfd>& sockets) {
@@ -208,9 +222,6 @@ void GroupState::add_awaited_sockets(std::vector<pollfd>& sockets) {
   }
 }
 
-  } catch (const std::exception&) {
-    // The operation is under way, and whoever asks about it or waits moves it: it only comes later without a thread.
-    does_without_thread_ = true;
 void GroupState::tell_thread() {
   if (!thread_ || queue_.empty()) return;
   awaited_.clear();
@@ -218,6 +229,7 @@ void GroupState::tell_thread() {
   const auto is_same = [](const pollfd& a, const pollfd& b) { return a.fd == b.fd && a.events == b.events; };
   if (std::equal(awaited_.begin(), awaited_.end(), watched_.begin(), watched_.end(), is_same)) return;
   std::swap(watched_, awaited_);
+  thread_->wake();
 }
 
 std::chrono::microseconds GroupState::background_step(std::vector<pollfd>& sockets) noexcept {
@@ -289,6 +301,16 @@ void GroupState::wait_until(std::uint64_t sequence) {
   tell_thread();
 }
 
+void GroupState::abandon_at(std::uint64_t sequence) {
+  const auto lock = alone();
+  if (!is_complete(sequence)) leave(kThrewMeanwhile);
+}
+
+void GroupState::AwaitedMessages::abandon_at(PointToPoint::Ticket ticket) {
+  const auto lock = state_.alone();
+  if (!state_.messages_.is_complete(ticket)) state_.leave(kThrewMeanwhile);
+}
+
 bool GroupState::AwaitedMessages::advance_to(PointToPoint::Ticket ticket) {
   const auto lock = state_.alone();
   if (!state_.messages_.is_complete(ticket)) state_.move_all();
@@ -332,9 +354,25 @@ void GroupState::throw_if_failed() const {
 }
 
 void GroupState::abandon(const std::string& why) noexcept {
+  if (!process_.is_this()) return;  // the parent goes on
   const auto lock = alone();
-  engine_->fail(
-      {ErrorCode::kPeerLeft, fmt::format("rank {} left the group: {}", identity_.rank, why), {.peer = identity_.rank}});
+  leave(why);
+}
+
+void GroupState::leave(const std::string& why) {
+  const std::string what = fmt::format("rank {} left the group: {}", identity_.rank, why);
+  engine_->fail({ErrorCode::kPeerLeft, what, {.peer = identity_.rank}});
+  if (error_) return;
+  error_ =
+      std::make_exception_ptr(Error(ErrorCode::kPeerLeft,
+                                    fmt::format("Rank {}{}{}: {}.", identity_.rank,
+                                                identity_.world_ranks.empty() ? "" : " of ", name_of(identity_), what),
+                                    {.rank = identity_.rank, .peer = identity_.rank}));
+}
+
+RegisteredMemory GroupState::allocate(std::size_t bytes) {
+  require_own_process();  // or the parent gives out the same memory
+  return engine_->allocate(bytes);
 }
 
 }  // namespace lockstep::detail

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/own_process.h"
 #include "group/engine.h"
 #include "group/identity.h"
 #include "group/operation_queue.h"
@@ -47,8 +48,12 @@ class GroupState final : public Awaited, public std::enable_shared_from_this<Gro
   /// A ticket is the operation's sequence number.
   bool advance_to(std::uint64_t sequence) override;
   void wait_until(std::uint64_t sequence) override;
-  /// Says to the peers that this rank ends, and why.
+  /// Unless it is complete: as abandon().
+  void abandon_at(std::uint64_t sequence) override;
+  /// Says to the peers that this rank ends, and why, and does no more.
   void abandon(const std::string& why) noexcept;
+
+  RegisteredMemory allocate(std::size_t bytes);
 
   void record_transfers(TransferRecorder recorder);
   std::shared_ptr<void>& attribute_slot(std::type_index type) { return attributes_[type]; }
@@ -60,15 +65,21 @@ class GroupState final : public Awaited, public std::enable_shared_from_this<Gro
     explicit AwaitedMessages(GroupState& state) : state_(state) {}
     bool advance_to(PointToPoint::Ticket ticket) override;
     void wait_until(PointToPoint::Ticket ticket) override;
+    void abandon_at(PointToPoint::Ticket ticket) override;
 
    private:
     GroupState& state_;
   };
 
-  /// Held by whoever is in the group, once it has a thread of its own.
+  /// Throws Error (kInvalidArgument) in a forked child, where what is under way is the parent's, and the mutex may have
+  /// been held by a thread that is not there.
+  void require_own_process() const;
+  /// Held by whoever is in the group, once it has a thread of its own. Throws as require_own_process().
   std::unique_lock<std::mutex> alone();
+  void leave(const std::string& why);
   bool move_all();
   void move_in_background();
+  void make_thread();
   void add_awaited_sockets(std::vector<pollfd>& sockets);
   /// For who has moved things and leaves: wakes the thread where what is under way has come to wait for other sockets
   /// than those that it sleeps on.
@@ -79,7 +90,6 @@ class GroupState final : public Awaited, public std::enable_shared_from_this<Gro
   Reduction reduction_of(const OperationOptions& options) const;
   std::chrono::milliseconds timeout_of(const OperationOptions& options) const;
   void push(const Task& task, PreparedOperation& operation, const OperationOptions& options);
-  void make_thread();
   void begin_front();
   void complete_front();
   bool advance_operations();
@@ -93,6 +103,7 @@ class GroupState final : public Awaited, public std::enable_shared_from_this<Gro
   [[noreturn]] void fail_in_message(const Error& error);
   void throw_if_failed() const;
 
+  OwnProcess process_;
   Identity identity_;
   std::unique_ptr<Engine> engine_;
   JobCalibration calibration_;

@@ -1,6 +1,9 @@
 // The thread that moves operations in the background, over sockets that the test makes ready.
 #include "group/group_state.h"
 
+#include "base/child_for_tests.h"
+#include "base/limit_for_tests.h"
+
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
 
@@ -24,6 +27,8 @@ struct Gate {
   std::atomic<bool> open = false;
   std::atomic<bool> passed = false;  ///< the operation is complete
   std::atomic<int> looks = 0;        ///< at the socket, before somebody sleeps on it
+  std::atomic<bool> holds = false;   ///< whoever moves the operation
+  std::atomic<bool> held = false;    ///< somebody
 
   void ring() const { ASSERT_EQ(::eventfd_write(socket.get(), 1), 0); }
 };
@@ -40,6 +45,10 @@ class GatedOperation final : public RunningOperation {
  protected:
   void enter() override {}
   bool go_on() override {
+    while (gate_.holds) {
+      gate_.held = true;
+      std::this_thread::sleep_for(milliseconds(1));
+    }
     if (gate_.open) gate_.passed = true;
     return gate_.open;
   }
@@ -93,7 +102,10 @@ class SleepingThread : public testing::Test {
     std::this_thread::sleep_for(milliseconds(50));
   }
   void TearDown() override {
-    for (Gate& gate : gates_) gate.open = true;  // nobody waits for what is under way after a failure
+    for (Gate& gate : gates_) {  // nobody waits for what is under way after a failure
+      gate.open = true;
+      gate.holds = false;
+    }
   }
 
   /// Whether the thread takes the second operation through its gate, by the socket alone.
@@ -132,6 +144,42 @@ TEST_F(SleepingThread, KnowsWhatIsAwaitedOnceACallerHasMovedAll) {
   gates_[0].open = true;
   EXPECT_FALSE(state_->progress());
   EXPECT_TRUE(thread_completes_the_second());
+}
+
+TEST_F(SleepingThread, HoldsUpNoForkedChildThatDropsAPending) {
+  if (!testing_support::kForksBesideThreads) GTEST_SKIP() << testing_support::kWhyNotForked;
+  gates_[0].holds = true;
+  gates_[0].ring();
+  ASSERT_TRUE(becomes_true([&] { return gates_[0].held.load(); }));
+  // The thread is in the group now, and in the child it never comes out.
+  EXPECT_EQ(testing_support::said_in_child([&] {
+              sums_ = {};
+              state_.reset();
+              return "dropped";
+            }),
+            "dropped");
+}
+
+TEST(GroupState, DoesWithoutAThreadThatTheSystemDoesNotGive) {
+  if (!testing_support::kDescriptorsCanBeDenied) GTEST_SKIP() << testing_support::kWhyNotDenied;
+  std::array<Gate, 2> gates;
+  std::array<float, 2> values{};
+  const auto state = std::make_shared<GroupState>(Identity{.rank = 0, .size = 2}, std::make_unique<GatedEngine>(gates));
+  const auto start = [&](std::size_t count) {
+    return state->start({.collective = Collective::kAllReduce, .buffer = buffer_of(values.data(), count)},
+                        {.algorithm = "direct", .in_background = true});
+  };
+  Pending first;
+  {
+    const testing_support::Limit descriptors(RLIMIT_NOFILE, 0);
+    ASSERT_NO_THROW(first = start(1));
+  }
+  Pending second = start(2);
+  EXPECT_EQ(gates[0].looks, 1) << "it tried again";
+  EXPECT_FALSE(first.done());
+  for (Gate& gate : gates) gate.open = true;
+  second.wait();
+  EXPECT_TRUE(first.done());
 }
 
 }  // namespace

@@ -7,13 +7,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <array>
 #include <chrono>
 #include <csignal>
-#include <cstdlib>
 #include <future>
 #include <memory>
 #include <semaphore>
@@ -64,21 +61,15 @@ TEST(ProgressThread, StepsWhenItIsWokenAndWhenASocketItNamedIsReady) {
 }
 
 TEST(ProgressThread, AForkedChildDoesNotWaitForItsParents) {
-#ifdef __SANITIZE_THREAD__
-  GTEST_SKIP() << "ThreadSanitizer follows no fork beside threads";
-#endif
+  if (!testing_support::kForksBesideThreads) GTEST_SKIP() << testing_support::kWhyNotForked;
   Worker worker;
   auto thread = std::make_unique<ProgressThread>([&](std::vector<pollfd>& sockets) { return worker.step(sockets); }, 1);
   ASSERT_TRUE(worker.steps_once_more());
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::alarm(20);
-    thread.reset();
-    std::_Exit(0);
-  }
-  int status = -1;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFEXITED(status)) << "ended by signal " << WTERMSIG(status);
+  EXPECT_EQ(testing_support::said_in_child([&] {
+              thread.reset();
+              return "it is gone";
+            }),
+            "it is gone");
 }
 
 TEST(ProgressThread, SleepsWhileNothingIsUnderWay) {

@@ -20,6 +20,7 @@ class Finishing : public Operation {
     first_.wait();
     finish();
   }
+  void abandon() override { first_.abandon(); }
 
  private:
   void finish() {
@@ -37,7 +38,11 @@ class Continuing : public Operation {
   void wait() override {
     first_.wait();
     torch::NoGradGuard no_grad;
-    then_().wait();
+    if (then_) then_().wait();
+  }
+  void abandon() override {
+    then_ = nullptr;
+    first_.abandon();
   }
 
  private:
