@@ -47,6 +47,8 @@ Buffer buffer_of(std::vector<T>& values) {
 /// In which order a reduction sums. Every rank gets the same bytes in any case. Canonical: each element along one fixed
 /// binary tree over the ranks (pairs, then pairs of pairs), the 16-bit floats in float32 and rounded once, so that the
 /// bits do not depend on algorithm, transport, bucket or kind of memory; only algorithms that can do so run.
+/// On x86 neither depends on how a rank's threads round or whether they flush subnormal numbers to zero: sums are made
+/// with the defaults, and each thread's own choice is as before afterwards. Elsewhere all threads must choose alike.
 enum class Reduction : std::uint8_t { kFromEnvironment, kFast, kCanonical };
 
 /// One operation as it ran, on this rank: filled in when it is complete.

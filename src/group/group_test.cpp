@@ -2,11 +2,13 @@
 
 #include "algorithms/catalog.h"
 #include "base/error_for_tests.h"
+#include "kernels/float_mode.h"
 #include "tests/conformance/run_ranks.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <chrono>
 #include <string>
 #include <string_view>
@@ -44,6 +46,33 @@ TEST(Group, ProgressMovesWhatPeersAreReadyFor) {
     world.barrier().wait();
   });
 }
+
+#if LOCKSTEP_HAS_FLOAT_MODE
+/// Of one that flushes subnormals to zero and takes them for it, whoever adds what.
+TEST(Group, BytesAreTheSameWhateverARankHasSetOfItsFloats) {
+  constexpr unsigned kNoSubnormals = 0x8040;
+  constexpr std::uint32_t kSmall = 0x000116c2;  // 1e-40
+  for (const std::string_view algorithm : algorithms_for(Collective::kAllReduce)) {
+    for (const bool in_background : {false, true}) {
+      std::vector<std::vector<std::uint32_t>> bits(2);
+      run_ranks(2, [&](World& world) {
+        std::vector<float> values(1000, std::bit_cast<float>(kSmall));
+        const OperationOptions options{.algorithm = std::string(algorithm), .in_background = in_background};
+        world.all_reduce(buffer_of(values), ReduceOp::kMax, options).wait();  // which starts the thread
+        const unsigned before = _mm_getcsr();
+        const unsigned set = world.rank() == 0 ? before | kNoSubnormals : before;
+        _mm_setcsr(set);
+        world.all_reduce(buffer_of(values), ReduceOp::kSum, options).wait();
+        EXPECT_EQ(_mm_getcsr() & kNoSubnormals, set & kNoSubnormals);
+        _mm_setcsr(before);
+        for (const float value : values)
+          bits[static_cast<std::size_t>(world.rank())].push_back(std::bit_cast<std::uint32_t>(value));
+      });
+      for (const auto& of_rank : bits) EXPECT_THAT(of_rank, testing::Each(2 * kSmall)) << algorithm;
+    }
+  }
+}
+#endif
 
 TEST(Group, ManyMoreRanksThanCores) {
   run_ranks(17, [](World& world) {

@@ -8,6 +8,7 @@
 #include <hwy/foreach_target.h>
 // After foreach_target.h, as Highway asks.
 #include "kernels/copy.h"
+#include "kernels/float_mode.h"
 #include "kernels/reduce_lanes-inl.h"
 #include "kernels/reduce_tree-inl.h"
 
@@ -235,7 +236,10 @@ namespace lockstep::kernels {
 
 HWY_EXPORT(reduce_here);
 
-void reduce(const ReduceArguments& arguments) { HWY_DYNAMIC_DISPATCH(reduce_here)(arguments); }
+void reduce(const ReduceArguments& arguments) {
+  const DefaultFloatMode mode;
+  HWY_DYNAMIC_DISPATCH(reduce_here)(arguments);
+}
 
 namespace {
 

@@ -16,9 +16,10 @@ namespace lockstep::kernels {
 /// No pointer needs an alignment beyond its element's. A target may be the very pointer of an operand; otherwise it may
 /// overlap neither an operand nor another target.
 ///
-/// The bits depend on the values and their order only, so that every rank and machine gets the same: integers wrap
-/// around; a NaN among the operands gives a NaN (in min and max too), and every NaN that comes out is the positive
-/// quiet one without a payload; -0 is less than +0 in min and max.
+/// The bits depend on the values and their order only, so that every rank and machine gets the same, and, on x86, every
+/// thread, whatever rounding, flushing to zero or subnormals as zero it has set (float_mode.h): integers wrap around; a
+/// NaN among the operands gives a NaN (in min and max too), and every NaN that comes out is the positive quiet one
+/// without a payload; -0 is less than +0 in min and max.
 struct ReduceArguments {
   void* const* targets;
   std::size_t target_count;  ///< at least 1

@@ -1,3 +1,4 @@
+#include "kernels/float_mode.h"
 #include "kernels/reduce.h"
 
 #include <bit>
@@ -152,6 +153,7 @@ void copy_elements(const ReduceArguments& arguments) {
 }  // namespace
 
 void reduce_scalar(const ReduceArguments& arguments) {
+  const DefaultFloatMode mode;
   if (arguments.operand_count == 1 && arguments.divide_by == 1) return copy_elements(arguments);
   switch (arguments.dtype) {
     case DataType::kFloat32: return reduce_elements<Plain<float>>(arguments);
