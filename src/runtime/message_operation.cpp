@@ -106,16 +106,20 @@ bool MessageOperation::go_on() {
   while (true) {
     bool moved = false;
     for (OutgoingStream& stream : outgoing_) moved |= stream.flush(transport_, progress_);
-    for (IncomingStream& stream : incoming_)
-      moved |= stream.fill(transport_, buffers_[index(stream.peer())], progress_);
+    for (IncomingStream& stream : incoming_) moved |= receive(stream);
     moved |= combine();
-    if (complete()) break;
+    if (complete()) return true;
     if (!moved) return false;
     tries_ = 0;
     if (!transport_.shares_core()) look_again();
   }
-  if (records()) record_moves();
-  return true;
+}
+
+bool MessageOperation::receive(IncomingStream& stream) {
+  const std::size_t before = stream.arrived();
+  const bool any = stream.fill(transport_, buffers_[index(stream.peer())], progress_);
+  if (records()) record_copies(stream, before);
+  return any;
 }
 
 void MessageOperation::look_again() {
@@ -194,6 +198,9 @@ void MessageOperation::combine_piece(int index_of_move, std::size_t begin, std::
                      .divide_by = divides ? plan_->ranks : 1});
     begin += bytes;
   }
+  if (records() && begin == progress_.bytes_of(move.chunk)) {
+    for (const int source : move.sources) record_transfer(index_of_move, source);
+  }
 }
 
 void MessageOperation::wait_for_peer_until(Time at_most) {
@@ -249,11 +256,19 @@ void MessageOperation::find_needs() {
   }
 }
 
-void MessageOperation::record_moves() const {
-  // Those of the first piece are the schedule's; the others do the same to theirs.
-  for (const MessagePlan::Move& move : std::span(plan_->moves).first(plan_->moves.size() / index(plan_->pieces))) {
-    for (const int source : move.sources) record({move.step, {move.kind, move.chunk, source, plan_->rank}});
+/// Those that came since there were so many, into their place; contributions are carried out once they are combined.
+void MessageOperation::record_copies(const IncomingStream& stream, std::size_t since) const {
+  for (std::size_t i = since; i < stream.arrived(); ++i) {
+    const int move = stream.move_of_arrival(i);
+    if (plan_->moves[index(move)].kind == TransferKind::kCopy) record_transfer(move, stream.peer());
   }
+}
+
+void MessageOperation::record_transfer(int index_of_move, int source) const {
+  // Those of the first piece are the schedule's; the others do the same to theirs.
+  if (index(index_of_move) >= plan_->moves.size() / index(plan_->pieces)) return;
+  const MessagePlan::Move& move = plan_->moves[index(index_of_move)];
+  record({move.step, {move.kind, move.chunk, source, plan_->rank}});
 }
 
 void MessageOperation::throw_late() {

@@ -49,6 +49,7 @@ class MessageOperation final : public RunningOperation {
   }
   void measure_chunks();
   void place_chunks();
+  bool receive(IncomingStream& stream);
   bool combine();
   bool combine(int move);
   void combine_piece(int move, std::size_t begin, std::size_t end);
@@ -56,7 +57,8 @@ class MessageOperation final : public RunningOperation {
   void find_needs();
   void tell_the_awaited();
   void compare_with_what_was_told() const;
-  void record_moves() const;
+  void record_copies(const IncomingStream& stream, std::size_t since) const;
+  void record_transfer(int move, int source) const;
   [[noreturn]] void throw_late();
 
   MessageTransport& transport_;

@@ -295,6 +295,44 @@ TEST_P(MessageExecution, CarriesOutWhatIsComposed) {
   expect_carried_out(GetParam(), cases);
 }
 
+/// Rank 0 takes in something from rank 1 and from rank 2, which comes only once rank 0 has told of the first. Whoever
+/// recites a plan in the end tells of nothing until then, and whoever does so at the start has nothing in place.
+TEST(MessageOperation, TellsOfATransferWhenItIsCarriedOut) {
+  constexpr std::size_t kBlock = 200;
+  const Schedule sums{.name = "one by one",
+                      .collective = Collective::kReduce,
+                      .ranks = 3,
+                      .chunks = 1,
+                      .root = 0,
+                      .steps = {{{TransferKind::kReduce, 0, 1, 0}}, {{TransferKind::kReduce, 0, 2, 0}}}};
+  const Schedule copies = find_algorithm("star").build({.collective = Collective::kGather, .ranks = 3});
+  for (const Schedule& schedule : {sums, copies}) {
+    std::atomic<bool> is_first_told = false;
+    tcp::on_transports(3, [&](MessageTransport& transport) {
+      const int rank = transport.rank();
+      std::vector<float> values(3 * kBlock, static_cast<float>(1 + rank));
+      std::vector<int> sources;
+      const TransferRecorder recorder = [&](const ExecutedTransfer& done) {
+        sources.push_back(done.transfer.from);
+        const bool sum = schedule.collective == Collective::kReduce;
+        const int place = sum ? 0 : done.transfer.from;
+        const auto expected = static_cast<float>(sum ? (done.transfer.from == 1 ? 3 : 6) : done.transfer.from + 1);
+        EXPECT_EQ(values[static_cast<std::size_t>(place) * kBlock + kBlock - 1], expected) << schedule.name;
+        is_first_told = true;
+      };
+      Subject subject(transport, schedule, {schedule.collective, values.size()});
+      if (rank == 0) subject.operation.record_transfers(&recorder);
+      const auto at_most = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+      while (rank == 2 && !is_first_told && std::chrono::steady_clock::now() < at_most) std::this_thread::yield();
+      EXPECT_TRUE(rank != 2 || is_first_told) << schedule.name;
+      subject.run(values.data(), values.data(), 1);
+      if (rank == 0) {
+        EXPECT_THAT(sources, testing::ElementsAre(1, 2)) << schedule.name;
+      }
+    });
+  }
+}
+
 TEST(MessageOperation, DisagreementQuotesBothRanks) {
   const Schedule schedule = find_algorithm("ring").build({.collective = Collective::kAllReduce, .ranks = 2});
   tcp::on_transports(2, [&](MessageTransport& transport) {

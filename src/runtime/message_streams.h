@@ -103,6 +103,9 @@ class IncomingStream {
   bool entered() const { return announced_ == sizeof theirs_; }
   int peer() const { return peer_; }
 
+  /// How many arrivals are there whole, and which move each belongs to.
+  std::size_t arrived() const { return at_; }
+  int move_of_arrival(std::size_t arrival) const { return arrivals_[arrival].move; }
   /// How much of the arrival that belongs to this move is there.
   std::size_t arrived_for(int move) const;
   /// Byte `offset` of a contribution, and how many follow it in one piece.
