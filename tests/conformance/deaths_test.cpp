@@ -14,14 +14,18 @@
 #include <gtest/gtest.h>
 #include <lockstep/error.h>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <csignal>
 #include <cstring>
 #include <functional>
 #include <optional>
 #include <ostream>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -37,6 +41,8 @@ constexpr std::chrono::milliseconds kNoDeadline{60'000};  // of those who must b
 // Behind an operation in which others may wait for it still: those are told first.
 constexpr std::chrono::milliseconds kLaterDeadline{1500};
 constexpr std::int64_t kSecond = 1'000'000;  // microseconds
+/// Of survivors from an operation that goes on without them; the victim never comes back.
+constexpr std::chrono::milliseconds kAway{300};
 
 enum class Memory : std::uint8_t { kPlain, kRegistered };
 
@@ -49,6 +55,7 @@ struct Subject {
   std::size_t elements = kElements;
   int times = 1;  ///< in a row: where one may be over before a rank looks at its tripwire
   bool in_part = false;
+  bool in_background = false;  ///< and all are away from the group when the end comes
 };
 
 /// No collective, but messages: everybody's to the next. One is as much as a rank may pass between two looks at its
@@ -62,7 +69,7 @@ constexpr int kOutsider = 2;
 constexpr std::array kInPart{2, 1, -1, 0};  ///< by rank in the world
 
 /// Every collective that no algorithm does first, small operations, which go as letters where there are such, and one
-/// in a part.
+/// in a part, and one in the background where there is such.
 std::vector<Subject> subjects_beside_the_first(Medium medium) {
   std::vector<Subject> subjects;
   const auto add = [&](Collective collective, const char* algorithm) -> Subject& {
@@ -85,6 +92,7 @@ std::vector<Subject> subjects_beside_the_first(Medium medium) {
   add_small(Collective::kBarrier, "recursive_doubling", 0);
   if (medium == Medium::kSharedMemory) add_small(Collective::kBarrier, "naive", 0);  // as letters
   add(Collective::kAllReduce, "ring").in_part = true;
+  if (medium == Medium::kTcp) add(Collective::kAllReduce, "ring").in_background = true;
   return subjects;
 }
 
@@ -113,7 +121,8 @@ std::ostream& operator<<(std::ostream& out, const Subject& subject) {
   out << (subject.medium == Medium::kTcp ? "tcp_" : "shm_") << (subject.medium == Medium::kTcp ? "" : memory);
   out << test_name({subject.algorithm, 0}) << (subject.hosts.empty() ? "" : "_between_hosts");
   if (subject.collective) out << "_" << to_string(*subject.collective);
-  return out << (subject.elements < kElements ? "_small" : "") << (subject.in_part ? "_in_a_part" : "");
+  return out << (subject.elements < kElements ? "_small" : "") << (subject.in_part ? "_in_a_part" : "")
+             << (subject.in_background ? "_in_the_background" : "");
 }
 
 /// What the victim says before its end.
@@ -121,6 +130,7 @@ struct End {
   std::uint64_t passed;  ///< of what it moves in an operation, when the end came
   std::uint64_t total;   ///< of what it moved in the same operation before
   std::int64_t time;
+  bool in_background;  ///< it came in another thread than the one that asks for operations
 };
 
 /// What a survivor is told.
@@ -199,12 +209,28 @@ class Job {
     MemberMemory memory(group, {one});
     const Buffer buffer{memory.of(one), subject_.elements, DataType::kFloat32};
     const auto* const input = static_cast<const float*>(buffer.data) + subject_.elements;
+    int rounds = 0;
     const auto operation = [&](std::chrono::milliseconds deadline) {
+      const OperationOptions options{
+          .algorithm = algorithm.name, .timeout = deadline, .in_background = subject_.in_background};
       for (int i = 0; i < subject_.times; ++i) {
-        facts.start(group, one, input, buffer, {.algorithm = algorithm.name, .timeout = deadline}).wait();
+        if (subject_.in_background) await_absence(member.world.rank(), rounds);
+        Pending pending = facts.start(group, one, input, buffer, options);
+        if (subject_.in_background) stay_away(member.world.rank(), rounds++);
+        pending.wait();
       }
     };
     repeat(group, member, tripwire, operation, notices);
+  }
+
+  /// The victim asks first, so that it can move little itself.
+  void await_absence(int rank, int round) const {
+    while (rank != victim_ && absences_[0] <= round) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  /// In the first round nobody ends.
+  void stay_away(int rank, int round) const {
+    if (rank == victim_) ++absences_[0];
+    std::this_thread::sleep_for(rank == victim_ && round > 0 ? kNoDeadline : kAway);
   }
 
   void pass_round(const World& world, std::vector<float>& values, std::chrono::milliseconds deadline) const {
@@ -279,7 +305,7 @@ class Job {
   }
 
   void finish(std::uint64_t passed, std::uint64_t total) const {
-    end_[0] = {passed, total, now_us()};
+    end_[0] = {passed, total, now_us(), ::gettid() != ::getpid()};
     std::raise(signal_);
   }
 
@@ -287,6 +313,7 @@ class Job {
   int victim_;
   int signal_;
   SharedArray<End> end_{1};
+  SharedArray<std::atomic<int>> absences_{1};  ///< of the victim
   SharedArray<Notice> notices_{kRanks};
   SharedArray<Notice> notices_in_part_{kRanks};
   std::vector<int> exit_codes_;
@@ -330,6 +357,7 @@ TEST_P(Deaths, AKilledRankIsNamedOnEverySurvivorWithinASecond) {
     EXPECT_THAT(job.exit_codes(), testing::Each(0));
     EXPECT_GT(job.end().passed, 0U);
     EXPECT_LT(job.end().passed, job.end().total) << "it was over before its death";
+    EXPECT_EQ(job.end().in_background, GetParam().in_background);
     for (int rank = 0; rank < kRanks; ++rank) {
       if (rank == victim) continue;
       expect_death_told(job, job.notice(rank), victim);
@@ -347,6 +375,7 @@ TEST_P(Deaths, AStoppedRankIsAnErrorOnEverySurvivorAtTheDeadline) {
   EXPECT_THAT(job.exit_codes(), testing::Each(0));
   EXPECT_GT(job.end().passed, 0U);
   EXPECT_LT(job.end().passed, job.end().total) << "it was over before it was stopped";
+  EXPECT_EQ(job.end().in_background, GetParam().in_background);
   for (int rank = 0; rank < kRanks; ++rank) {
     if (rank == kVictim) continue;
     const std::chrono::milliseconds deadline = GetParam().collective ? kLaterDeadline : kDeadline;

@@ -24,7 +24,11 @@ class WatchedStreams final : public ByteStreams {
   bool wait(std::span<const Need> needs, std::chrono::steady_clock::time_point deadline) override {
     return inner_.wait(needs, deadline);
   }
+  void add_sockets(std::span<const Need> needs, std::vector<pollfd>& sockets) const override {
+    inner_.add_sockets(needs, sockets);
+  }
   int patience() const override { return inner_.patience(); }
+  bool shares_core() const override { return inner_.shares_core(); }
 
  private:
   ByteStreams& inner_;
@@ -105,7 +109,12 @@ class WatchedMessageTransport final : public MessageTransport {
   bool wait(std::span<const Need> needs, std::chrono::steady_clock::time_point deadline) override {
     return data_.wait(needs, deadline);
   }
+  void add_sockets(std::span<const Need> needs, std::vector<pollfd>& sockets) const override {
+    data_.add_sockets(needs, sockets);
+  }
   int patience() const override { return data_.patience(); }
+  bool shares_core() const override { return data_.shares_core(); }
+  std::size_t piece_bytes() const override { return inner_->piece_bytes(); }
 
   int rank() const override { return inner_->rank(); }
   int size() const override { return inner_->size(); }
@@ -146,9 +155,13 @@ void Tripwire::pass_bytes(int peer, std::uint64_t count) {
   if (peers_.empty() || std::find(peers_.begin(), peers_.end(), peer) != peers_.end()) pass(count);
 }
 
+std::unique_ptr<MessageTransport> watched(std::unique_ptr<MessageTransport> inner, Tripwire& tripwire) {
+  return std::make_unique<WatchedMessageTransport>(std::move(inner), tripwire);
+}
+
 std::unique_ptr<detail::Engine> watched_engine(const Meeting& meeting, int rank, Tripwire& tripwire) {
   if (meeting.medium() == Medium::kTcp) {
-    return detail::make_engine(std::make_unique<WatchedMessageTransport>(meeting.tcp(rank), tripwire));
+    return detail::make_engine(watched(meeting.tcp(rank), tripwire));
   }
   return detail::make_engine(std::make_unique<WatchedTransport>(meeting.shared_memory(rank), tripwire));
 }

@@ -35,4 +35,7 @@ class Tripwire {
 /// parts of the world too. It outlives the engine.
 std::unique_ptr<detail::Engine> watched_engine(const Meeting& meeting, int rank, Tripwire& tripwire);
 
+/// But for what it counts, the same as `inner`.
+std::unique_ptr<MessageTransport> watched(std::unique_ptr<MessageTransport> inner, Tripwire& tripwire);
+
 }  // namespace lockstep::conformance
