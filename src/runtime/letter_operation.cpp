@@ -113,7 +113,8 @@ std::byte* LetterOperation::address_of(const Plan::Place& place, int chunk) {
 }
 
 void LetterOperation::wait_for_peer_until(Time at_most) {
-  if (next_ == transport_.size() || transport_.await_briefly(next_, letter_from(next_), room_for(next_))) return;
+  if (next_ == transport_.size()) return;
+  if (!CallDeadline::is_over(at_most) && transport_.await_briefly(next_, letter_from(next_), room_for(next_))) return;
   show();
   const Progress entering{announcement_.sequence, 0};
   if (!transport_.wait_for(next_, letter_from(next_), room_for(next_), entering, deadline_.next_look_or(at_most))) {

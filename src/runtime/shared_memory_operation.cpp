@@ -233,7 +233,7 @@ std::byte* SharedMemoryOperation::address_of(const Plan::Place& place, int chunk
 void SharedMemoryOperation::wait_for_peer_until(Time at_most) {
   if (!blocked_on_) return;
   const auto [peer, target] = *blocked_on_;
-  if (transport_.await_briefly(peer, target)) return;
+  if (!CallDeadline::is_over(at_most) && transport_.await_briefly(peer, target)) return;
   show_that_it_has_come();
   // First for the peer to enter the operation, so that disagreement is seen although the peer will come no further.
   const Progress entering{announcement_.sequence, 0};

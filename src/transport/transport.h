@@ -82,7 +82,8 @@ class Transport {
   virtual bool post(const Letter& letter, const std::byte* data) = 0;
   /// Whether the peer's letter is there; then it is copied to `to`, which has room for letter_bytes().
   virtual bool read(int peer, const Letter& letter, std::byte* to) const = 0;
-  /// Looks for it as long as staying awake is cheaper than sleeping; true if it is there.
+  /// Looks for it as long as staying awake is cheaper than sleeping; true if it is there. Not for who only looks
+  /// whether something is wrong: its core is given to others meanwhile, for as long as they take.
   virtual bool await_briefly(int peer, const Letter& letter, std::byte* to) = 0;
   /// Waits until the letter is there or the peer has come that far; false if the deadline passed first.
   virtual bool wait_for(int peer, const Letter& letter, std::byte* to, Progress progress,
