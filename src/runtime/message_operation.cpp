@@ -90,6 +90,7 @@ void MessageOperation::place_chunks() {
 }
 
 void MessageOperation::enter() {
+  transport_.listen();
   place_chunks();
   std::fill(progress_.moved.begin(), progress_.moved.end(), 0);
   std::fill(progress_.sent.begin(), progress_.sent.end(), 0);

@@ -14,6 +14,7 @@
 
 #include <atomic>
 #include <functional>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -371,6 +372,32 @@ TEST(MessageOperation, ADeadlineNamesWhoDidNotCome) {
     }
     ++given_up;
     while (given_up < 2) std::this_thread::yield();  // who leaves earlier would be named for that
+  });
+}
+
+/// Or what its peers say would fill the connection, and the system would break that.
+TEST(MessageOperation, WhoNeverWaitsHearsItsPeers) {
+  const Schedule schedule = find_algorithm("direct").build({.collective = Collective::kBroadcast, .ranks = 2});
+  std::atomic<bool> over = false;
+  tcp::on_transports(2, [&](MessageTransport& transport) {
+    if (transport.rank() == 1) {
+      const std::byte what{7};
+      transport.tell(0, std::span(&what, 1));
+      while (!over) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      return;
+    }
+    Subject subject(transport, schedule, {Collective::kBroadcast, 1});
+    float value = 1;
+    const Call call{.input = &value, .output = &value, .purpose = "", .timeout = std::chrono::seconds(20)};
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    for (std::uint64_t sequence = 1; transport.told_by(1).empty() && std::chrono::steady_clock::now() < end;
+         ++sequence) {
+      subject.operation.begin(call, sequence);
+      EXPECT_TRUE(subject.operation.advance()) << "a root does not wait";
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    EXPECT_EQ(transport.told_by(1).size(), 1U);
+    over = true;
   });
 }
 

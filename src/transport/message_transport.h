@@ -44,12 +44,17 @@ class MessageTransport : public ByteStreams {
   /// By all of these streams, since the transport was made.
   virtual std::uint64_t bytes_sent() const = 0;
 
+  /// Takes what peers have said beside the data, unless it has just done so; never waits, and throws no peer's failure.
+  /// For who may find all data there at once, again and again: a rank that waits hears its peers anyway.
+  virtual void listen() {}
+
   /// The peers that are there but do not wait for anybody in this group: those for whose sake others wait. Asks them,
   /// and gives them a quarter of a second to answer. Throws what one that failed meanwhile says.
   virtual std::vector<int> idle_peers() = 0;
 
-  /// Tells a peer something of this rank, of at most kMostToldBytes, which that knows once it waits itself; and what a
-  /// peer told this rank last, nothing if it never did. For what is rare, beside the data. Never of a rank itself.
+  /// Tells a peer something of this rank, of at most kMostToldBytes, which that knows once it waits or listens; and
+  /// what a peer told this rank last, nothing if it never did. For what is rare, beside the data. Never of a rank
+  /// itself.
   virtual void tell(int peer, std::span<const std::byte> what) = 0;
   virtual std::span<const std::byte> told_by(int peer) = 0;
   static constexpr std::size_t kMostToldBytes = 512;

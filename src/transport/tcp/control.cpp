@@ -1,29 +1,26 @@
 #include "transport/tcp/control.h"
 
+#include "transport/tcp/tcp_socket.h"
+
+#include <fmt/format.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace lockstep::tcp {
 
-namespace {
-
-constexpr std::uint32_t kLeftWord = 1;
-constexpr std::uint32_t kFailedWord = 2;
-constexpr std::uint32_t kQuestion = 3;  ///< does it wait for somebody
-constexpr std::uint32_t kWaits = 4;     ///< the answer of one that does; others say nothing
-constexpr std::uint32_t kTold = 5;      ///< so many bytes as its code says
-
-}  // namespace
-
 void Control::listen() {
+  send_unsent();
   while (socket_ && state_ != State::kFailed) {  // after that word nothing counts, and it is kept
     auto* const bytes = reinterpret_cast<std::byte*>(&word_);
     const ssize_t got = ::recv(socket_.get(), bytes + received_, sizeof word_ - received_, MSG_DONTWAIT);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && errno == EAGAIN) return;
+    if (got < 0 && !ends_connection(errno)) throw_system_error(fmt::format("Hearing what rank {} says", peer_));
     if (got <= 0) {
       // Its last word stands; only who went without one is gone.
       if (state_ == State::kActive) state_ = State::kGone;
@@ -39,15 +36,29 @@ void Control::listen() {
 
 void Control::take_word() {
   switch (word_.kind) {
-    case kQuestion: say({.kind = kWaits, .code = 0, .about = 0, .text = {}}); break;
+    case kLeftWord:
+      if (state_ == State::kActive) state_ = State::kLeft;
+      break;
+    case kFailedWord:
+      if (state_ == State::kActive) state_ = State::kFailed;
+      break;
+    case kQuestion: is_asked_ = true; break;
     case kWaits: waits_ = true; break;
     case kTold:
       told_bytes_ = std::min<std::size_t>(word_.code, told_.size());
       std::memcpy(told_.data(), word_.text.data(), told_bytes_);
       break;
     default:
-      if (state_ == State::kActive) state_ = word_.kind == kFailedWord ? State::kFailed : State::kLeft;
+      throw Error(ErrorCode::kTransport,
+                  fmt::format("rank {} said something of kind {} on its control connection, which no rank of this "
+                              "version says; do all ranks run the same version of Lockstep?",
+                              peer_, word_.kind),
+                  {.peer = peer_});
   }
+}
+
+void Control::answer() noexcept {
+  if (std::exchange(is_asked_, false)) say({.kind = kWaits, .code = 0, .about = 0, .text = {}});
 }
 
 void Control::ask() noexcept {
@@ -88,8 +99,42 @@ void Control::say_failed(const Error& error) noexcept {
 }
 
 void Control::say(const Word& word) noexcept {
-  // Each rank says a few things, which fit into any socket's buffer.
-  if (socket_) ::send(socket_.get(), &word, sizeof word, MSG_DONTWAIT | MSG_NOSIGNAL);
+  unsent_[word.kind - 1] = word;
+  send_unsent();
+}
+
+void Control::send_unsent() noexcept {
+  while (socket_ && (gone_ < sizeof going_ || take_unsent())) {
+    const auto* const bytes = reinterpret_cast<const std::byte*>(&going_);
+    const ssize_t sent = ::send(socket_.get(), bytes + gone_, sizeof going_ - gone_, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0 && !ends_connection(errno)) return;
+    // Nobody is there any more for the rest; listen() says what became of the peer.
+    gone_ = sent < 0 ? sizeof going_ : gone_ + static_cast<std::size_t>(sent);
+  }
+}
+
+/// Whether there is one that goes next.
+bool Control::take_unsent() noexcept {
+  const auto next = std::find_if(unsent_.rbegin(), unsent_.rend(), [](const auto& word) { return word.has_value(); });
+  if (next == unsent_.rend()) return false;
+  going_ = **next;
+  next->reset();
+  gone_ = 0;
+  return true;
+}
+
+bool Control::has_more_to_say() const {
+  const bool is_kept = std::any_of(unsent_.begin(), unsent_.end(), [](const auto& word) { return word.has_value(); });
+  return socket_ && (gone_ < sizeof going_ || is_kept);
+}
+
+void Control::finish_saying(std::chrono::steady_clock::time_point deadline) noexcept {
+  pollfd polled{descriptor(), POLLOUT, 0};
+  while (has_more_to_say() && std::chrono::steady_clock::now() < deadline) {
+    ::poll(&polled, 1, milliseconds_until(deadline));
+    send_unsent();
+  }
 }
 
 void Control::close() noexcept {

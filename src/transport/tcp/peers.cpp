@@ -18,6 +18,8 @@ using std::chrono::steady_clock;
 constexpr milliseconds kLastWord{500};
 /// For a peer that waits to say so.
 constexpr milliseconds kAnswer{250};
+/// Who never waits listens so often: a peer says a word a second at most, of which any buffer holds several.
+constexpr milliseconds kBetweenListening{100};
 
 }  // namespace
 
@@ -29,16 +31,41 @@ Peers::Peers(int rank, std::vector<FileDescriptor> controls) : rank_(rank) {
 }
 
 bool Peers::poll(std::span<const pollfd> wanted, Deadline deadline) {
+  for (Control& control : controls_) control.answer();
   polled_.assign(wanted.begin(), wanted.end());
-  for (const Control& control : controls_) polled_.push_back({control.descriptor(), POLLIN, 0});
-  const int ready = ::poll(polled_.data(), polled_.size(), milliseconds_until(deadline));
+  add_controls();
+  // A last word that was heard before wakes nobody.
+  const int ready = ::poll(polled_.data(), polled_.size(), is_hopeless() ? 0 : milliseconds_until(deadline));
   const auto first_control = polled_.begin() + static_cast<std::ptrdiff_t>(wanted.size());
   const bool met = std::any_of(polled_.begin(), first_control, [](const pollfd& one) { return one.revents != 0; });
-  for (std::size_t i = wanted.size(); ready > 0 && i < polled_.size(); ++i) {
-    if (polled_[i].revents != 0) controls_[i - wanted.size()].listen();
-  }
+  if (ready > 0) listen_to_ready(wanted.size());
+  for (Control& control : controls_) control.answer();
   if (!met) check();
   return ready != 0 || steady_clock::now() < deadline;
+}
+
+void Peers::add_controls() {
+  for (const Control& control : controls_) {
+    const int events = POLLIN | (control.has_more_to_say() ? POLLOUT : 0);
+    polled_.push_back({control.descriptor(), static_cast<short>(events), 0});
+  }
+}
+
+void Peers::listen_to_ready(std::size_t first_control) {
+  for (std::size_t i = first_control; i < polled_.size(); ++i) {
+    if (polled_[i].revents != 0) controls_[i - first_control].listen();
+  }
+}
+
+/// Throws nothing that it hears: what the peer gave before is to be taken first. A question stays open until somebody
+/// waits here.
+void Peers::listen() {
+  const auto now = steady_clock::now();
+  if (now < listens_at_) return;
+  listens_at_ = now + kBetweenListening;
+  polled_.clear();
+  add_controls();
+  if (::poll(polled_.data(), polled_.size(), 0) > 0) listen_to_ready(0);
 }
 
 std::vector<int> Peers::ask_who_is_idle() {
@@ -46,9 +73,12 @@ std::vector<int> Peers::ask_who_is_idle() {
   const auto end = steady_clock::now() + kAnswer;
   while (steady_clock::now() < end && !idle().empty()) {
     polled_.clear();
-    for (const Control& control : controls_) polled_.push_back({control.descriptor(), POLLIN, 0});
+    add_controls();
     ::poll(polled_.data(), polled_.size(), milliseconds_until(end));
-    for (Control& control : controls_) control.listen();
+    for (Control& control : controls_) {
+      control.listen();
+      control.answer();
+    }
     check();
   }
   return idle();
@@ -74,6 +104,12 @@ void Peers::check() const {
   }
 }
 
+bool Peers::is_hopeless() const {
+  return std::any_of(controls_.begin(), controls_.end(), [](const Control& control) {
+    return control.state() == Control::State::kFailed || control.state() == Control::State::kGone;
+  });
+}
+
 void Peers::throw_broken(int peer) {
   Control& control = controls_[static_cast<std::size_t>(peer)];
   control.listen();
@@ -94,12 +130,19 @@ void Peers::throw_broken(int peer) {
 void Peers::say_left() noexcept {
   if (!process_.is_this()) return;
   for (Control& control : controls_) control.say_left();
+  finish_saying();
   for (Control& control : controls_) control.close();
 }
 
 void Peers::say_failed(const Error& error) noexcept {
   if (!process_.is_this()) return;
   for (Control& control : controls_) control.say_failed(error);
+  finish_saying();
+}
+
+void Peers::finish_saying() noexcept {
+  const Deadline end = steady_clock::now() + kLastWord;
+  for (Control& control : controls_) control.finish_saying(end);
 }
 
 Error Peers::died(int peer) const {

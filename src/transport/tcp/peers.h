@@ -29,6 +29,8 @@ class Peers {
   /// failure in the next operation must not overtake what it gave to this one.
   bool poll(std::span<const pollfd> wanted, Deadline deadline);
 
+  /// As MessageTransport::listen.
+  void listen();
   /// As MessageTransport::idle_peers.
   std::vector<int> ask_who_is_idle();
   /// As MessageTransport's.
@@ -45,6 +47,13 @@ class Peers {
   /// Throws if any peer has failed or died.
   void check() const;
   std::vector<int> idle() const;
+  void add_controls();
+  /// Those that are ready, of what was polled from there on.
+  void listen_to_ready(std::size_t first_control);
+  /// Whether a peer is known to have failed or died, so that check() throws.
+  bool is_hopeless() const;
+  /// Last words, which may have to wait for the peers to read what was said before.
+  void finish_saying() noexcept;
   Error died(int peer) const;
   Control& control(int peer) { return controls_[static_cast<std::size_t>(peer)]; }
   Control::State state(int peer) const { return controls_[static_cast<std::size_t>(peer)].state(); }
@@ -53,6 +62,7 @@ class Peers {
   int rank_;
   std::vector<Control> controls_;  ///< by rank; our own says nothing
   std::vector<pollfd> polled_;
+  Deadline listens_at_;  ///< not before
 };
 
 }  // namespace lockstep::tcp

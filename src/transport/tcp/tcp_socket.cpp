@@ -201,6 +201,12 @@ FileDescriptor connect_to(const Address& address, Deadline deadline) {
   return {};
 }
 
+bool ends_connection(int error) {
+  constexpr std::array kOfPeers{EPIPE,        ECONNRESET, ECONNABORTED, ECONNREFUSED, ENOTCONN, ETIMEDOUT,
+                                EHOSTUNREACH, EHOSTDOWN,  ENETUNREACH,  ENETDOWN,     ENETRESET};
+  return std::find(kOfPeers.begin(), kOfPeers.end(), error) != kOfPeers.end();
+}
+
 Moved send_all(const FileDescriptor& socket, const void* data, std::size_t bytes, Deadline deadline) {
   return move_all(socket, bytes, POLLOUT, deadline, [&](std::size_t done) {
     return ::send(socket.get(), static_cast<const std::byte*>(data) + done, bytes - done, MSG_NOSIGNAL);

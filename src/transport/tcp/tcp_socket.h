@@ -65,6 +65,10 @@ FileDescriptor accept_from(const FileDescriptor& listener);
 /// cannot be reached at all.
 FileDescriptor connect_to(const Address& address, Deadline deadline);
 
+/// Whether this error of a call that moves data tells of the other end, or of the way there. Any other is this rank's
+/// own.
+bool ends_connection(int error);
+
 enum class Moved : std::uint8_t { kAll, kTimeout, kClosed };
 /// Exactly that many bytes. For the few messages of a start; they never throw.
 Moved send_all(const FileDescriptor& socket, const void* data, std::size_t bytes, Deadline deadline);
@@ -73,8 +77,8 @@ Moved receive_all(const FileDescriptor& socket, void* data, std::size_t bytes, D
 /// What every connection between ranks gets: small messages leave at once, and silence is broken now
 /// and then. `ranks_here`: how many ranks share this machine's cores.
 void prepare(const FileDescriptor& socket, int ranks_here);
-/// A machine or line that does not answer for 30 s breaks the connection. For those that never fill: one whose peer
-/// does not read would break too, however alive that is.
+/// A machine or line that does not answer for 30 s breaks the connection. For those whose peer reads them again and
+/// again, so that they never fill: one whose peer does not would break too, however alive that is.
 void notice_silence(const FileDescriptor& socket);
 
 }  // namespace lockstep::tcp

@@ -69,6 +69,7 @@ class TcpTransport final : public MessageTransport {
   ByteStreams& messages() override { return messages_; }
   std::uint64_t bytes_sent() const override { return data_.bytes_sent() + messages_.bytes_sent(); }
 
+  void listen() override { peers_.listen(); }
   std::vector<int> idle_peers() override { return peers_.ask_who_is_idle(); }
   void tell(int peer, std::span<const std::byte> what) override { peers_.tell(peer, what); }
   std::span<const std::byte> told_by(int peer) override { return peers_.told_by(peer); }
