@@ -1,11 +1,15 @@
 #include "transport/tcp/streams.h"
 
 #include "topology/cpu_quota.h"
+#include "transport/tcp/tcp_socket.h"
 
+#include <fmt/format.h>
+#include <lockstep/error.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <utility>
 
 namespace lockstep::tcp {
@@ -33,7 +37,7 @@ std::size_t Streams::send(int peer, std::span<const iovec> spans) {
     bytes_sent_.fetch_add(static_cast<std::uint64_t>(sent), std::memory_order_relaxed);
     return static_cast<std::size_t>(sent);
   }
-  if (errno != EAGAIN && errno != EINTR) peers_.throw_broken(peer);
+  if (errno != EAGAIN && errno != EINTR) throw_failed(peer, "sending to", errno);
   return 0;
 }
 
@@ -41,8 +45,19 @@ std::size_t Streams::receive(int peer, std::span<const iovec> spans) {
   msghdr message = message_of(spans);
   const ssize_t received = ::recvmsg(socket(peer), &message, MSG_DONTWAIT);
   if (received > 0) return static_cast<std::size_t>(received);
-  if (received == 0 || (errno != EAGAIN && errno != EINTR)) peers_.throw_broken(peer);
+  if (received == 0) peers_.throw_broken(peer);
+  if (errno != EAGAIN && errno != EINTR) throw_failed(peer, "receiving from", errno);
   return 0;
+}
+
+void Streams::throw_failed(int peer, const char* what, int error) {
+  if (ends_connection(error)) peers_.throw_broken(peer);
+  const char* const advice =
+      error == EFAULT ? "; is all of the buffer there? It must be until the operation is complete" : "";
+  throw Error(
+      ErrorCode::kTransport,
+      fmt::format("{} rank {} failed on rank {} itself: {}{}", what, peer, peers_.rank(), std::strerror(error), advice),
+      {.rank = peers_.rank()});
 }
 
 bool Streams::wait(std::span<const Need> needs, std::chrono::steady_clock::time_point deadline) {

@@ -33,6 +33,8 @@ class Streams final : public ByteStreams {
   const FileDescriptor& any_socket() const;
 
  private:
+  /// Throws why a call of the system failed, which is the peer's death only where the connection ended.
+  [[noreturn]] void throw_failed(int peer, const char* what, int error);
   int socket(int peer) const { return sockets_[static_cast<std::size_t>(peer)].get(); }
 
   Peers& peers_;

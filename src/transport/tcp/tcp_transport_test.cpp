@@ -5,10 +5,16 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <lockstep/error.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstring>
 #include <numeric>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -128,6 +134,79 @@ TEST_F(TcpTransportTest, WhoVanishesHasDied) {
   hosts[1] = {};
   EXPECT_EQ(told_while_waiting_for(2), "rank 1 died");
   EXPECT_EQ(told_while_waiting_for(1), "rank 1 died");
+}
+
+/// Memory from which nothing can be read, nor anything be written to it: that is nobody's death.
+TEST_F(TcpTransportTest, ARanksOwnFaultIsNotItsPeersDeath) {
+  start(2);
+  constexpr std::size_t kBytes = 4096;
+  void* const nowhere = ::mmap(nullptr, kBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(nowhere, MAP_FAILED);
+  const iovec span{nowhere, kBytes};
+  const auto expect_own_fault = [](const char* what, const auto& move) {
+    try {
+      move();
+      ADD_FAILURE() << "moved: " << what;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kTransport);
+      EXPECT_EQ(error.peer(), -1) << "nobody else is to blame";
+      EXPECT_THAT(error.what(),
+                  testing::StartsWith(std::string(what) + " rank 1 failed on rank 0 itself: Bad address"));
+    }
+  };
+  expect_own_fault("sending to", [&] { ranks_[0]->send(1, std::span(&span, 1)); });
+  std::vector<char> byte{'x'};
+  const iovec good = span_of(byte);
+  ASSERT_EQ(ranks_[1]->send(0, std::span(&good, 1)), 1U);
+  const MessageTransport::Need need{.peer = 1, .room = false, .bytes = true};
+  ASSERT_TRUE(ranks_[0]->wait(std::span(&need, 1), steady_clock::now() + std::chrono::seconds(20)));
+  expect_own_fault("receiving from", [&] { ranks_[0]->receive(1, std::span(&span, 1)); });
+  EXPECT_EQ(told_while_waiting_for(1), "bytes") << "the connection is as good as before";
+  ::munmap(nowhere, kBytes);
+}
+
+/// The word that would wake a waiting rank has been taken already.
+TEST_F(TcpTransportTest, AFailureThatWasHeardBeforeEndsTheNextWait) {
+  start(3);
+  ranks_[1]->fail({ErrorCode::kTransport, "rank 1 broke", {.peer = 1}});
+  std::this_thread::sleep_for(milliseconds(30));
+  ranks_[0]->listen();
+  const MessageTransport::Need need{.peer = 2, .room = false, .bytes = true};
+  const auto begin = steady_clock::now();
+  EXPECT_THAT([&] { ranks_[0]->wait(std::span(&need, 1), begin + std::chrono::seconds(40)); },
+              testing::ThrowsMessage<Error>("rank 1 broke"));
+  EXPECT_LT(steady_clock::now() - begin, std::chrono::seconds(20)) << "not only once the deadline has passed";
+}
+
+/// A rank that sleeps says the rest of what it had no room for when its peer begins to read.
+TEST_F(TcpTransportTest, WhatHadNoRoomFollowsFromASleepingRank) {
+  std::vector<Host> hosts = thread_hosts(2);
+  const int least = 1;  // of which the system makes a few KiB
+  ::setsockopt(hosts[0].links[1].control.get(), SOL_SOCKET, SO_SNDBUF, &least, sizeof least);
+  for (Host& host : hosts) ranks_.push_back(create(std::move(host)));
+  std::array<std::byte, MessageTransport::kMostToldBytes> what{};
+  for (int i = 0; i < 1000; ++i) ranks_[0]->tell(1, what);
+  what.fill(std::byte{1});
+  ranks_[0]->tell(1, what);
+  std::jthread sleeper([&] {
+    const MessageTransport::Need need{.peer = 1, .room = false, .bytes = true};
+    const auto end = steady_clock::now() + std::chrono::seconds(40);
+    while (ranks_[0]->wait(std::span(&need, 1), end)) {
+      std::vector<char> byte(1);
+      const iovec span = span_of(byte);
+      if (ranks_[0]->receive(1, std::span(&span, 1)) > 0) return;
+    }
+  });
+  const auto end = steady_clock::now() + std::chrono::seconds(20);
+  const auto is_told = [&] { return std::ranges::equal(ranks_[1]->told_by(0), what); };
+  for (const MessageTransport::Need none{.peer = 0, .room = false, .bytes = true};
+       !is_told() && steady_clock::now() < end;) {
+    ranks_[1]->wait(std::span(&none, 1), steady_clock::now() + milliseconds(5));
+  }
+  EXPECT_TRUE(is_told());
+  std::vector<char> byte{'x'};
+  const iovec span = span_of(byte);
+  ASSERT_EQ(ranks_[1]->send(0, std::span(&span, 1)), 1U);
 }
 
 }  // namespace lockstep::tcp
