@@ -1,7 +1,10 @@
 #include "algorithms/shape_for_tests.h"
+#include "schedule/segmented.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <set>
 
 namespace lockstep {
@@ -47,12 +50,33 @@ TEST(DoubleTree, TreesAreBinaryAndAsHighAsTheLogarithm) {
   }
 }
 
+/// Of an even number every rank is a leaf of one tree and inner in the other: in a pipeline it sends a slice of the
+/// half in whose tree it is a leaf in the step in which it hears one of the other half, and later is told and passes on
+/// so.
 TEST(DoubleTree, LeavesAreBusyBothWays) {
-  // Of an even number every rank is a leaf of one tree and inner in the other: it passes on one half and its own other.
   const Schedule schedule = shape::build("double_tree", 12);
-  EXPECT_EQ(inner_ranks(schedule, 0).size(), 6U);
-  EXPECT_EQ(inner_ranks(schedule, 1).size(), 6U);
-  for (const int halves : shape::sent(schedule)) EXPECT_GE(halves, 2);
+  const std::array inner{inner_ranks(schedule, 0), inner_ranks(schedule, 1)};
+  EXPECT_EQ(inner[0].size(), 6U);
+  EXPECT_EQ(inner[1].size(), 6U);
+  constexpr int kSegments = 4;
+  const auto is_of_leaf = [&](const Transfer& transfer, int rank) {
+    return !inner[static_cast<std::size_t>(transfer.chunk / kSegments)].contains(rank);
+  };
+  for (const TransferKind kind : {TransferKind::kReduce, TransferKind::kCopy}) {
+    std::set<int> busy;
+    for (const Step& step : segmented(schedule, kSegments).steps) {
+      for (int rank = 0; rank < 12; ++rank) {
+        const auto any = [&](bool sends, bool of_leaf) {
+          return std::any_of(step.begin(), step.end(), [&](const Transfer& one) {
+            return one.kind == kind && (sends ? one.from : one.to) == rank && is_of_leaf(one, rank) == of_leaf;
+          });
+        };
+        const bool goes_up = kind == TransferKind::kReduce;
+        if (any(goes_up, true) && any(!goes_up, false)) busy.insert(rank);
+      }
+    }
+    EXPECT_EQ(busy.size(), 12U);
+  }
 }
 
 TEST(DoubleTree, TheRootStandsAboveBothTrees) {
