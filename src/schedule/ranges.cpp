@@ -17,11 +17,13 @@ Refusal refuse(std::string sentence) { return {-1, -1, -1, std::move(sentence)};
 
 }  // namespace
 
-std::optional<Refusal> check_shape(const Schedule& schedule) {
+std::optional<Refusal> check_ranks(const Schedule& schedule) {
+  if (schedule.ranks >= 1 && schedule.ranks <= kMostRanks) return std::nullopt;
+  return refuse(fmt::format("a schedule has 1 to {} ranks, not {}", kMostRanks, schedule.ranks));
+}
+
+std::optional<Refusal> check_chunks(const Schedule& schedule) {
   const auto& [name, collective, ranks, chunks, root, steps] = schedule;
-  if (ranks < 1 || ranks > kMostRanks) {
-    return refuse(fmt::format("a schedule has 1 to {} ranks, not {}", kMostRanks, ranks));
-  }
   const std::int64_t most_chunks = std::min<std::int64_t>(kMostChunks, kMostRanksTimesChunks / ranks);
   if (chunks < 1 || chunks > most_chunks) {
     return refuse(fmt::format("a schedule of {} ranks has 1 to {} chunks, not {}", ranks, most_chunks, chunks));
@@ -30,6 +32,13 @@ std::optional<Refusal> check_shape(const Schedule& schedule) {
     return refuse(fmt::format("{} needs a multiple of {} chunks, one block a {}, not {}", to_string(collective), blocks,
                               collective == Collective::kAllToAll ? "pair of ranks" : "rank", chunks));
   }
+  return std::nullopt;
+}
+
+std::optional<Refusal> check_shape(const Schedule& schedule) {
+  if (auto refusal = check_ranks(schedule)) return refusal;
+  if (auto refusal = check_chunks(schedule)) return refusal;
+  const auto& [name, collective, ranks, chunks, root, steps] = schedule;
   if (root < 0 || root >= ranks) return refuse(fmt::format("there is no rank {} among {} to be the root", root, ranks));
   if (root != 0 && !has_root(collective)) {
     return refuse(fmt::format("{} has no root, yet rank {} is named", to_string(collective), root));

@@ -17,8 +17,10 @@ inline constexpr int kMostRanksTimesSteps = 1 << 22;
 /// What is out of range in a schedule, if anything is: must hold before anything else is done with one.
 std::optional<Refusal> check_ranges(const Schedule& schedule);
 
-/// Its parts, for a schedule that is being read: the numbers but for the steps, the number of steps, one transfer of a
-/// step.
+/// Its parts, for a schedule that is being read, each with those before it in range: the number of ranks; that of
+/// chunks; these and the root; the number of steps; one transfer of a step.
+std::optional<Refusal> check_ranks(const Schedule& schedule);
+std::optional<Refusal> check_chunks(const Schedule& schedule);
 std::optional<Refusal> check_shape(const Schedule& schedule);
 std::optional<Refusal> check_step_count(const Schedule& schedule);
 std::optional<Refusal> check_transfer(const Schedule& schedule, int step, const Transfer& transfer);

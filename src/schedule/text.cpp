@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <charconv>
 #include <iterator>
+#include <optional>
 #include <vector>
 
 namespace lockstep {
@@ -54,9 +55,11 @@ class Parser {
       refuse(error.what());
     }
     schedule.ranks = number(value_of("ranks"));
+    require_none(check_ranks(schedule));
     schedule.chunks = number(value_of("chunks"));
+    require_none(check_chunks(schedule));
     schedule.root = number(value_of("root"));
-    if (const auto refusal = check_shape(schedule)) refuse(refusal->sentence);
+    require_none(check_shape(schedule));
     read_steps(schedule);
     while (next_line()) refuse("nothing may follow 'end'");
     return schedule;
@@ -69,6 +72,10 @@ class Parser {
                 fmt::format("{}, line {}: {}{}", source_, number_of_line_, reason, is_ended ? "" : "."));
   }
 
+  void require_none(const std::optional<Refusal>& refusal) const {
+    if (refusal) refuse(refusal->sentence);
+  }
+
   /// The next line that says something.
   bool next_line() {
     while (!rest_.empty()) {
@@ -79,9 +86,12 @@ class Parser {
       rest_.remove_prefix(std::min(end + 1, rest_.size()));
       if (!line_.empty() && line_.back() == '\r') line_.remove_suffix(1);
       if (line_.size() > kLongestLine) refuse(fmt::format("the line is longer than {} characters", kLongestLine));
-      const auto is_printable = [](char c) { return c >= ' ' && c <= '~'; };
+      const auto is_printable = [](char c) { return (c >= ' ' && c <= '~') || c == '\t'; };
       if (!std::all_of(line_.begin(), line_.end(), is_printable)) refuse("this is not text (printable ASCII)");
-      if (line_.find_first_not_of(' ') != std::string_view::npos && line_.front() != '#') return true;
+      const std::size_t first = line_.find_first_not_of(' ');
+      if (first == std::string_view::npos || line_[first] == '#') continue;
+      if (line_.find('\t') != std::string_view::npos) refuse("there is a tab; words are parted by spaces");
+      return true;
     }
     ++number_of_line_;
     if (is_too_long_)
@@ -111,7 +121,7 @@ class Parser {
       if (words.size() == 1 && words[0] == "end") return;
       if (words.size() == 1 && words[0] == "step") {
         schedule.steps.emplace_back();
-        if (const auto refusal = check_step_count(schedule)) refuse(refusal->sentence);
+        require_none(check_step_count(schedule));
       } else {
         add_transfer(schedule, words);
       }
@@ -130,8 +140,7 @@ class Parser {
     if (schedule.steps.empty()) refuse("a transfer stands before the first line 'step'");
     const Transfer transfer{words[0] == "copy" ? TransferKind::kCopy : TransferKind::kReduce, number(words[1]),
                             number(words[3]), number(words[5])};
-    if (const auto refusal = check_transfer(schedule, static_cast<int>(schedule.steps.size()) - 1, transfer))
-      refuse(refusal->sentence);
+    require_none(check_transfer(schedule, static_cast<int>(schedule.steps.size()) - 1, transfer));
     schedule.steps.back().push_back(transfer);
   }
 

@@ -22,7 +22,8 @@ namespace lockstep {
 ///   copy 0 from 0 to 1
 ///   end
 ///
-/// The number after `copy` or `reduce` is the chunk. Empty lines and lines that start with # mean nothing.
+/// The number after `copy` or `reduce` is the chunk. Words are parted by spaces, which may also stand before the
+/// first. Empty lines and lines whose first word starts with # mean nothing.
 /// Throws Error (kInvalidArgument) if the name is not 1 to 64 letters, digits and "_-.:,".
 std::string to_text(const Schedule& schedule);
 

@@ -64,6 +64,7 @@ TEST(Text, IsWrittenForPeopleAndReadBack) {
 TEST(Text, EmptyLinesCommentsAndWindowsEndsMeanNothing) {
   EXPECT_EQ(parse_schedule(with("step\n", "\n# the sum\nstep\r\n"), "mine.txt"), pair());
   EXPECT_EQ(parse_schedule(with("reduce 0 from", "  reduce  0  from"), "mine.txt"), pair());
+  EXPECT_EQ(parse_schedule(with("reduce 0 from", "  # the\tsum\nreduce 0 from"), "mine.txt"), pair());
 }
 
 TEST(Text, ANameThatCannotBeReadBackIsNotWritten) {
@@ -88,6 +89,12 @@ TEST(Text, SaysWhichLineIsWrongAndHow) {
             "mine.txt, line 2: a name is 1 to 64 letters, digits and '_-.:,'.");
   EXPECT_THAT(refusal(with("name pair", "name " + std::string(65, 'x'))),
               HasSubstr("line 2: a name is 1 to 64 letters"));
+  EXPECT_EQ(refusal(with("ranks 2", "ranks 2000000000")),
+            "mine.txt, line 4: a schedule has 1 to 1024 ranks, not 2000000000.");
+  EXPECT_THAT(refusal(with("chunks 1", "chunks 0")), HasSubstr("line 5: a schedule of 2 ranks has 1 to 65536 chunks"));
+  EXPECT_EQ(refusal(with("reduce 0 from", "\treduce 0 from")),
+            "mine.txt, line 8: there is a tab; words are parted by spaces.");
+  EXPECT_EQ(refusal(with("from 1", "from\t1")), "mine.txt, line 8: there is a tab; words are parted by spaces.");
   EXPECT_THAT(refusal(with("root 0", "root 5")), HasSubstr("no rank 5 among 2 to be the root"));
   EXPECT_THAT(refusal(with("from 1 to 0", "1 to 0")), HasSubstr("expected 'reduce CHUNK from RANK to RANK'"));
   EXPECT_THAT(refusal(with("from 1 to 0", "from 0 to 0")), HasSubstr("line 8: rank 0 sends to itself"));
