@@ -114,17 +114,29 @@ std::string transfers_of(const Step& step, std::size_t columns) {
   return text;
 }
 
+std::int64_t table_lines(const Schedule& schedule) {
+  return (static_cast<std::int64_t>(schedule.steps.size()) + 1) * (schedule.chunks + 1);
+}
+
 /// The widest table that fits; none if none does.
 std::optional<Table> fitting_table(const Schedule& schedule, std::size_t columns) {
-  const auto lines = (static_cast<std::int64_t>(schedule.steps.size()) + 1) * (schedule.chunks + 1);
   constexpr std::size_t kNarrowestColumn = 4;  // "r0" and a gap
-  if (static_cast<std::size_t>(schedule.ranks) * kNarrowestColumn > columns || lines > kMostTableLines)
-    return std::nullopt;
+  if (table_lines(schedule) > kMostTableLines) return std::nullopt;
+  if (static_cast<std::size_t>(schedule.ranks) * kNarrowestColumn > columns) return std::nullopt;
   for (const CellStyle style : {CellStyle::kFull, CellStyle::kStarred, CellStyle::kShort}) {
     const Table table(schedule, style);
     if (table.width() <= columns) return table;
   }
   return std::nullopt;
+}
+
+std::string why_there_are_no_tables(const Schedule& schedule, std::size_t columns) {
+  const std::string reason =
+      table_lines(schedule) > kMostTableLines
+          ? fmt::format("have {} lines, and at most {} are shown", table_lines(schedule), kMostTableLines)
+          : fmt::format("do not fit {} columns here", columns);
+  return fmt::format("The tables of who holds what {}{}.\n", reason,
+                     json_says_who_holds_what(schedule) ? "; --format json has them" : "");
 }
 
 }  // namespace
@@ -134,9 +146,7 @@ std::string draw_text(const Schedule& schedule, int columns) {
   const auto width = static_cast<std::size_t>(std::max(columns, 40));
   const auto table = fitting_table(schedule, width);
   std::string text = fmt::format("{}: {}\n", schedule.name, summary_of(schedule));
-  text +=
-      table ? table->legend()
-            : fmt::format("The tables of who holds what do not fit {} columns here; --format json has them.\n", width);
+  text += table ? table->legend() : why_there_are_no_tables(schedule, width);
   std::optional<Board> board;
   if (table) {
     board.emplace(schedule);

@@ -9,8 +9,8 @@ namespace lockstep {
 /// A picture in text: for each step what moves, then who holds what: ranks as columns, chunks as rows, in each cell
 /// whose contributions it has ("a1+b1+c1"; "." where nothing). Where the table would be wider than `columns`, cells
 /// that have all of them become "*", then runs of ranks are shortened ("a-g"); if that does not help, the tables are
-/// left out and a sentence says so. The schedule need not be proved. Throws Error (kRefused) if something in it is out
-/// of range.
+/// left out and a sentence says why, as of more than 20000 lines of them. The schedule need not be proved. Throws Error
+/// (kRefused) if something in it is out of range.
 std::string draw_text(const Schedule& schedule, int columns = 120);
 
 /// The same as a picture, a whole SVG file: ranks as columns, steps from the top down, a box a chunk that fills as
@@ -24,5 +24,7 @@ std::string draw_svg(const Schedule& schedule);
 /// is a list of contributions. "start" and "holds" are left out of a schedule whose lists would have more than a
 /// million entries. Throws Error (kRefused) if something in it is out of range.
 std::string draw_json(const Schedule& schedule);
+/// Whether "start" and "holds" are in it.
+bool json_says_who_holds_what(const Schedule& schedule);
 
 }  // namespace lockstep

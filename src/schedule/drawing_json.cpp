@@ -26,11 +26,15 @@ nlohmann::json held(const Board& board, const Schedule& schedule) {
 
 }  // namespace
 
-std::string draw_json(const Schedule& schedule) {
-  require_in_range(schedule);
+bool json_says_who_holds_what(const Schedule& schedule) {
   const auto cells = static_cast<std::int64_t>(schedule.ranks) * schedule.chunks;
   const auto tables = static_cast<std::int64_t>(schedule.steps.size()) + 1;
-  const bool shows_held = cells <= kMostEntriesHeld / tables / schedule.ranks;
+  return cells <= kMostEntriesHeld / tables / schedule.ranks;
+}
+
+std::string draw_json(const Schedule& schedule) {
+  require_in_range(schedule);
+  const bool shows_held = json_says_who_holds_what(schedule);
   nlohmann::json json{{"name", schedule.name},   {"collective", to_string(schedule.collective)},
                       {"ranks", schedule.ranks}, {"chunks", schedule.chunks},
                       {"root", schedule.root},   {"steps", nlohmann::json::array()}};

@@ -1,6 +1,7 @@
 #include "schedule/drawing.h"
 
 #include "schedule/builder.h"
+#include "schedule/segmented.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -82,6 +83,25 @@ TEST(Drawing, ShortensBeforeItGivesUpTheTables) {
   EXPECT_THAT(many, HasSubstr("copy chunk 0: 0 -> 1, 0 -> 2"));
   EXPECT_THAT(many, Not(HasSubstr("start")));
   EXPECT_LE(widest_line(many), 80U);
+}
+
+/// What is said in the place of the tables: why, and of JSON only where it has them.
+TEST(Drawing, SaysWhyThereAreNoTablesAndWhereTheyAre) {
+  const auto said = [](const Schedule& schedule) {
+    std::istringstream lines(draw_text(schedule));
+    std::string line;
+    std::getline(lines, line);
+    std::getline(lines, line);
+    EXPECT_EQ(line.ends_with("; --format json has them."),
+              nlohmann::json::parse(draw_json(schedule)).contains("start"));
+    return line;
+  };
+  EXPECT_EQ(said(star(64)), "The tables of who holds what do not fit 120 columns here; --format json has them.");
+  EXPECT_EQ(said(star(700)), "The tables of who holds what do not fit 120 columns here.");
+  EXPECT_EQ(said(segmented(star(2), 150)),
+            "The tables of who holds what have 22952 lines, and at most 20000 are shown; --format json has them.");
+  EXPECT_EQ(said(segmented(star(8), 150)),
+            "The tables of who holds what have 23103 lines, and at most 20000 are shown.");
 }
 
 TEST(Drawing, JsonSaysTheSame) {
