@@ -5,6 +5,7 @@
 #include "base/nearest.h"
 #include "planner/network/count.h"
 #include "schedule/proof.h"
+#include "schedule/ranges.h"
 
 #include <fmt/format.h>
 #include <lockstep/error.h>
@@ -60,9 +61,21 @@ std::string Canonical::cheapest_admitted(const Task& task) {
   throw std::logic_error("no algorithm sums along the canonical tree");  // what sums all at once does
 }
 
+/// A proof that is refused for the number of ranks says nothing about the order of a sum.
+void Canonical::require_provable(Collective collective) const {
+  const int ranks = schedules_.ranks();
+  if (!check_ranks({.ranks = ranks})) return;
+  throw Error(ErrorCode::kUnsupported,
+              fmt::format("Rank {}: {}: a canonical reduction takes at most {} ranks, since its order is proved, and "
+                          "this group has {}; ask for a fast one, or for smaller groups.",
+                          rank_, to_string(collective), kMostRanks, ranks));
+}
+
 std::string Canonical::choose(const Task& task, std::string_view asked, MemoryKind memory) {
   std::string name = schedules_.resolve(asked, task.collective, task.common_bytes(), memory);
-  if (!sums(task.collective) || admits(name, task)) return name;
+  if (!sums(task.collective)) return name;
+  require_provable(task.collective);
+  if (admits(name, task)) return name;
   std::string instead = cheapest_admitted(task);
   if (asked == "auto") return instead;
   throw Error(

@@ -19,10 +19,12 @@ class Canonical {
 
   /// The algorithm to run for what the caller asked: that one if it is admitted; for "auto" the selected one or, where
   /// it is not admitted, of those that are the one that moves and combines least. Collectives that sum nothing run what
-  /// was asked, or selected. Throws Error (kInvalidArgument) naming the admitted ones.
+  /// was asked, or selected. Throws Error: kInvalidArgument naming the admitted ones, kUnsupported in a group of more
+  /// ranks than are proved (kMostRanks in schedule/ranges.h).
   std::string choose(const Task& task, std::string_view asked, MemoryKind memory);
 
  private:
+  void require_provable(Collective collective) const;
   bool admits(const std::string& name, const Task& task);
   std::string cheapest_admitted(const Task& task);
 

@@ -84,6 +84,25 @@ TEST(Canonical, AnAlgorithmThatSumsOtherwiseIsRefused) {
   });
 }
 
+/// Of so many ranks nothing is proved, which says nothing of the order in which they sum.
+TEST(Canonical, OfMoreRanksThanAreProvedThatIsSaid) {
+  for (const int ranks : {1024, 1025}) {
+    detail::Schedules schedules(ranks, Medium::kTcp, {}, {});
+    detail::Canonical canonical(schedules, 7);
+    detail::Task task{.collective = Collective::kAllReduce, .buffer = {}};
+    const auto choose = [&] { return canonical.choose(task, "star", MemoryKind::kPlain); };
+    if (ranks == 1024) {
+      EXPECT_EQ(choose(), "star");
+    } else {
+      EXPECT_THAT(choose, testing_support::refuses(ErrorCode::kUnsupported,
+                                                   "Rank 7: all_reduce: a canonical reduction takes at most 1024 "
+                                                   "ranks, since its order is proved, and this group has 1025"));
+    }
+    task.collective = Collective::kBroadcast;
+    EXPECT_EQ(choose(), "star") << "sums nothing";
+  }
+}
+
 /// Recursive doubling adds along the tree on four ranks, but would round a 16-bit partial sum.
 TEST(Canonical, SixteenBitPartialSumsAreNeverRounded) {
   run_threads(4, [](World& world) {

@@ -19,6 +19,8 @@ class Schedules {
   /// `hosts` says on which host each rank is (ScheduleRequest::hosts).
   Schedules(int ranks, Medium medium, std::vector<int> hosts, const JobCalibration& calibration);
 
+  int ranks() const { return ranks_; }
+
   /// A small number that stands for what the caller typed: the same text, the same number. Allocates for a new text
   /// only.
   int number_of(std::string_view asked);
