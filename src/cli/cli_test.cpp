@@ -68,6 +68,14 @@ TEST(CliUsage, BadInputIsAnsweredInOneSentence) {
     expect_usage_error({command, "ring", "-n", "4", "--segments", "0"}, "--segments takes a number from 1 to");
     expect_usage_error({command, "ring", "-n", "64", "--segments", "1500"}, "has 1 to 16384 chunks, not 96000");
     expect_usage_error({command, "naive", "-n", "1024", "--segments", "1024"}, "more than 16777216 transfers");
+    expect_usage_error({command, "star", "-n", "2", "--segments", "65536"},
+                       "--segments 65536: a schedule of 2 ranks has at most 65536 steps, not 65537.");
+    expect_usage_error(
+        {command, "pairwise", "--collective", "all_to_all", "-n", "110"},
+        "The schedule 'pairwise' is too large: a schedule of 110 ranks has 1 to 9532 chunks, not 12100.");
+    expect_usage_error({command, "hierarchical:ring,ring", "-n", "600", "--local-size", "301"},
+                       "The schedule 'hierarchical:ring,ring' of 600 ranks would have more than 16777216 transfers, "
+                       "which are neither shown nor proved; ask for fewer ranks, or for as many on each host.");
   }
 }
 
@@ -152,7 +160,7 @@ TEST_F(Cli, AHostileFileIsRefusedWithItsLine) {
   };
   write("hostile", "lockstep-schedule 1\nname huge\ncollective all_reduce\nranks 2000000000\nchunks 1\nroot 0\n",
         kPlainFile);
-  expect_refused("6: a schedule has 1 to 1024 ranks, not 2000000000.");
+  expect_refused("4: a schedule has 1 to 1024 ranks, not 2000000000.");
   write("hostile",
         std::string("\x7f"
                     "ELF\0\0\0",

@@ -5,6 +5,7 @@
 #include "base/nearest.h"
 #include "base/refuse.h"
 #include "cli/numbers.h"
+#include "planner/pricing/price.h"
 #include "report/writable.h"
 #include "schedule/promise.h"
 #include "schedule/ranges.h"
@@ -29,7 +30,7 @@ namespace lockstep::cli {
 
 namespace {
 
-/// That --segments may make of a schedule: some hundreds of MiB.
+/// Of a schedule that is shown or proved: some hundreds of MiB.
 constexpr std::int64_t kMostTransfers = std::int64_t{1} << 24;
 
 std::vector<std::string_view> algorithm_names() {
@@ -110,6 +111,13 @@ Schedule ScheduleArgument::build() const {
     refuse(fmt::format("'{0}' needs to know which ranks share a host, as in: lockstep {1} {0} -n 8 --local-size 4",
                        what_, command_));
   }
+  algorithm.require_support(request.collective);
+  if (estimated_transfers(what_, request) > static_cast<double>(kMostTransfers)) {
+    refuse(fmt::format(
+        "The schedule '{}' of {} ranks would have more than {} transfers, which are neither shown nor "
+        "proved; ask for fewer ranks{}.",
+        what_, request.ranks, kMostTransfers, request.hosts.empty() ? "" : ", or for as many on each host"));
+  }
   return algorithm.build(request);
 }
 
@@ -120,14 +128,19 @@ int parse_segments(const std::string& text) {
 
 Schedule in_segments(const Schedule& schedule, const std::string& segments) {
   const int number = parse_segments(segments);
+  const auto refuse_it = [&](const std::string& reason) {
+    refuse(number > 1 ? fmt::format("--segments {}: {}.", segments, reason)
+                      : fmt::format("The schedule '{}' is too large: {}.", schedule.name, reason));
+  };
   if (transfers_of(schedule) * number > kMostTransfers) {
-    refuse(
-        fmt::format("--segments {}: more than {} transfers are neither shown nor proved.", segments, kMostTransfers));
+    refuse_it(fmt::format("more than {} transfers are neither shown nor proved", kMostTransfers));
   }
   Schedule bounds{.name = {}, .collective = schedule.collective, .ranks = schedule.ranks, .root = schedule.root};
   bounds.chunks =
       static_cast<int>(std::min<std::int64_t>(std::int64_t{schedule.chunks} * number, std::numeric_limits<int>::max()));
-  if (const auto refusal = check_shape(bounds)) refuse(fmt::format("--segments {}: {}.", segments, refusal->sentence));
+  if (const auto refusal = check_shape(bounds)) refuse_it(refusal->sentence);
+  if (!schedule.steps.empty()) bounds.steps.resize(schedule.steps.size() + static_cast<std::size_t>(number) - 1);
+  if (const auto refusal = check_step_count(bounds)) refuse_it(refusal->sentence);
   return segmented(schedule, number);
 }
 

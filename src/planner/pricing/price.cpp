@@ -160,10 +160,14 @@ std::optional<ClosedForm> closed_form_for(std::string_view algorithm, const Pric
 }
 
 double estimated_transfers(std::string_view algorithm, const PriceRequest& request, const PricedNetwork& network) {
-  const auto parts = composition_of(algorithm);
-  const double in_one = parts ? composed_transfers(*parts, network.hosts_of(request.ranks), request.ranks)
-                              : estimated_transfers(algorithm, request.collective, request.ranks);
-  return request.segments * in_one;
+  return request.segments * estimated_transfers(algorithm, ScheduleRequest{.collective = request.collective,
+                                                                           .ranks = request.ranks,
+                                                                           .hosts = network.hosts_of(request.ranks)});
+}
+
+double estimated_transfers(std::string_view algorithm, const ScheduleRequest& request) {
+  if (const auto parts = composition_of(algorithm)) return composed_transfers(*parts, request.hosts, request.ranks);
+  return estimated_transfers(algorithm, request.collective, request.ranks);
 }
 
 double estimated_transfers(std::string_view algorithm, Collective collective, int ranks) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "algorithms/catalog.h"
 #include "planner/calibration/calibration.h"
 #include "planner/network/closed_form.h"
 #include "planner/network/count.h"
@@ -82,6 +83,8 @@ std::optional<ClosedForm> closed_form_for(std::string_view algorithm, const Pric
 /// The number of transfers that an algorithm's schedule would have in one segment, without building it: exact to a few
 /// percent.
 double estimated_transfers(std::string_view algorithm, Collective collective, int ranks);
+/// The same of what is asked to be built, on its hosts.
+double estimated_transfers(std::string_view algorithm, const ScheduleRequest& request);
 /// The same for a request, in its segments, on the hosts of this network.
 double estimated_transfers(std::string_view algorithm, const PriceRequest& request, const PricedNetwork& network);
 
