@@ -47,7 +47,15 @@ std::optional<Composition> composition_of(std::string_view name) {
                 fmt::format("'{}' takes two algorithms, one within hosts and one between them, as in: {}:direct,ring",
                             kHierarchical, kHierarchical));
   }
-  return Composition{std::string(parts.substr(0, comma)), std::string(parts.substr(comma + 1))};
+  const std::string_view local = parts.substr(0, comma);
+  const std::string_view global = parts.substr(comma + 1);
+  for (const std::string_view part : {local, global}) {
+    if (!is_composition(part)) continue;
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("'{}' composes two plain algorithms, and '{}' is a composition itself; name one of: {}.",
+                            kHierarchical, part, fmt::join(algorithms_for(Collective::kAllReduce), ", ")));
+  }
+  return Composition{std::string(local), std::string(global)};
 }
 
 namespace {

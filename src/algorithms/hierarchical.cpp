@@ -155,12 +155,20 @@ class Levels {
 /// Hierarchical: the ranks of each host sum among themselves as in one algorithm's all_reduce, up to where each chunk
 /// is summed at some rank; these ranks do the other algorithm's all_reduce with those who have the same chunk on the
 /// other hosts; then the hosts' schedules do their other half, the copies. Only the second part crosses from host to
-/// host, with 1 / L of the buffer a rank, of L on a host, if the local algorithm leaves 1 / L of the buffer with each.
-/// Hosts need not have as many ranks as each other, nor neighbours in rank.
+/// host: 1 / L of the buffer a rank, of L on a host, if LOCAL leaves 1 / L of it with each, else more with fewer of
+/// them. Hosts need not have as many ranks as each other, nor neighbours in rank.
 ///
 /// Source: Cho, Finkler, Kung, Hunter, "BlueConnect: Decomposing All-Reduce for Deep Learning on Heterogeneous Network
 /// Hierarchy", SysML 2019 (reduce-scatter within, all-reduce between, all-gather within); here for any two algorithms.
-// Cost: that of LOCAL within a host of L ranks, on its links, plus that of GLOBAL between the hosts for bytes / L.
+// Cost of n bytes on hosts of L ranks each, of which GLOBAL's part is what crosses:
+//   - LOCAL leaves 1 / L with each rank (ring, bidirectional_ring, direct and circulant; halving_doubling and swing
+//     where L is a power of two): LOCAL's all_reduce of n on L ranks + GLOBAL's of n / L on the hosts;
+//   - LOCAL leaves all of it with one rank (tree, star): LOCAL's of n on L ranks + GLOBAL's of n on the hosts;
+//   - LOCAL would leave all of it with every rank (naive; recursive_doubling, L a power of two): one rank takes part,
+//     which hears as the root of a reduce by a star, or by a tree, GLOBAL's of n, and then its copies for the
+//     others, one after another: (L - 1) (alpha + n beta).
+// What lies between (double_tree, and numbers of ranks that are no power of two) costs more than the first. On one host
+// it is LOCAL's, on hosts of one rank GLOBAL's. planner/network/closed_form_test.cpp holds all three to the simulator.
 Schedule hierarchical(const ScheduleRequest& request, const Algorithm& local, const Algorithm& global) {
   const std::string name = fmt::format("hierarchical:{},{}", local.name, global.name);
   begin(name, request, 1);  // refuses ranks that cannot be, before hosts are made of them

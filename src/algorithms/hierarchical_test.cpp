@@ -112,6 +112,10 @@ TEST(Hierarchical, RefusesWhatCannotBeComposed) {
   EXPECT_THAT(refusal("hierarchical:ring"), HasSubstr("as in: hierarchical:direct,ring"));
   EXPECT_THAT(refusal("hierarchical:ring,rign"), HasSubstr("Did you mean 'ring'?"));
   EXPECT_THAT(refusal("hierarchical:ring,pairwise"), HasSubstr("do an all_reduce, which 'pairwise' does not"));
+  for (const char* nested : {"hierarchical:ring,hierarchical:tree,star", "hierarchical:hierarchical:ring,ring,tree",
+                             "hierarchical:hierarchical,tree"}) {
+    EXPECT_THAT(refusal(nested), HasSubstr("is a composition itself; name one of: naive, ")) << nested;
+  }
   EXPECT_THAT(
       [] {
         (void)find_algorithm("hierarchical:ring,tree").build({.ranks = 3, .hosts = {0, 1}});

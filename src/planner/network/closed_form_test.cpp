@@ -41,6 +41,15 @@ void expect_agreement(const ClosedForm& form, const Schedule& schedule) {
   }
 }
 
+/// What the comment in algorithms/hierarchical.cpp says of a LOCAL.
+struct Within {
+  std::string_view local;
+  std::string_view as;  ///< what it costs on a host: that algorithm's
+  Collective collective;
+  bool scatters;  ///< an equal part goes between hosts from each rank, else all from one
+  bool copies_one_by_one = false;
+};
+
 }  // namespace
 
 TEST(ClosedForm, TheSimulatedSchedulesAgreeWithTheLiterature) {
@@ -70,6 +79,44 @@ TEST(ClosedForm, OfTwoLevelsIsThatOfTheComposedSchedule) {
     }
   }
   EXPECT_FALSE(hierarchical_closed_form("tree", "ring", 4)) << "one rank of a host has all of the sum";
+}
+
+TEST(ClosedForm, OfTwoLevelsTheCommentSaysWhatIsSimulated) {
+  constexpr double kBytes = 64 << 20;
+  using enum Collective;
+  const Within kinds[] = {
+      {"ring", "ring", kAllReduce, true},
+      {"bidirectional_ring", "bidirectional_ring", kAllReduce, true},
+      {"direct", "direct", kAllReduce, true},
+      {"circulant", "circulant", kAllReduce, true},
+      {"halving_doubling", "halving_doubling", kAllReduce, true},
+      {"swing", "swing", kAllReduce, true},
+      {"tree", "tree", kAllReduce, false},
+      {"star", "star", kAllReduce, false},
+      {"naive", "star", kReduce, false, true},
+      {"recursive_doubling", "tree", kReduce, false, true},
+  };
+  for (const Within& kind : kinds) {
+    for (const char* global : {"ring", "tree", "recursive_doubling"}) {
+      for (const int local_ranks : {2, 4}) {
+        const int ranks = 4 * local_ranks;
+        std::vector<int> hosts;
+        for (int rank = 0; rank < ranks; ++rank) hosts.push_back(rank / local_ranks);
+        const std::string name = fmt::format("hierarchical:{},{}", kind.local, global);
+        const Schedule schedule = find_algorithm(name).build({.ranks = ranks, .hosts = hosts});
+        for (const FlatCost& cost : kCosts) {
+          const auto seconds = [&](std::string_view algorithm, Collective collective, int of, double bytes) {
+            return find_closed_form(algorithm, collective)->evaluate(of, bytes, cost).seconds;
+          };
+          double expected = seconds(global, kAllReduce, 4, kind.scatters ? kBytes / local_ranks : kBytes);
+          expected += seconds(kind.as, kind.collective, local_ranks, kBytes);
+          if (kind.copies_one_by_one) expected += (local_ranks - 1) * (cost.alpha_s + kBytes * cost.beta_s);
+          expect_within_one_percent(expected, simulate(schedule, kBytes, Wiring(flat_network(ranks, cost))).seconds,
+                                    fmt::format("{}, {} on a host, alpha {}", name, local_ranks, cost.alpha_s));
+        }
+      }
+    }
+  }
 }
 
 TEST(ClosedForm, TwoTreesInSegmentsNearTwiceTheBuffer) {
