@@ -1,6 +1,7 @@
 #include "fuzz/schedule_target.h"
 
 #include "fuzz/require.h"
+#include "schedule/concrete_for_tests.h"
 #include "schedule/drawing.h"
 #include "schedule/proof.h"
 #include "schedule/text.h"
@@ -24,6 +25,9 @@ std::optional<Schedule> read_schedule(std::string_view text) {
   }
 }
 
+/// Of a chunk, summed in numbers that round: enough that orders of three ranks which differ show.
+constexpr int kElements = 16;
+
 /// Proving and drawing are linear in these; a fuzzer wants many short trials.
 bool is_small(const Schedule& schedule) {
   std::size_t transfers = 0;
@@ -40,6 +44,12 @@ void read_prove_and_draw(std::string_view text) {
   if (!is_small(*schedule)) return;
   const Proof proof = prove(*schedule);
   require(proof.proved() || !describe(*proof.refusal).empty(), "a refusal says why");
+  if (proof.proved()) {
+    require(concrete::delivers(*schedule), "what is proved delivers, in numbers");
+    const concrete::Bits bits = concrete::bits_of(*schedule, kElements);
+    require(bits.equal_on_all_ranks, "with the same bits on all ranks");
+    require(bits.canonical || !proof.canonical, "and those of the canonical order, where the proof says so");
+  }
   require(!draw_text(*schedule).empty(), "what is in range is drawn as text");
   require(!draw_json(*schedule).empty(), "and for programs");
   if (schedule->ranks <= 64)
