@@ -155,6 +155,12 @@ std::vector<Algorithm> of_changing_partners() {
        {kAllToAll},
        algorithm::pairwise,
        "for an all_to_all of large blocks: in each step every rank sends one block and receives one"},
+      {"dissemination",
+       "in step k everybody tells the rank 2^k places on; ceil(log2 p) steps",
+       {kBarrier},
+       algorithm::dissemination,
+       "for a barrier of any number of ranks on a network: the fewest steps, in each of which a rank sends one message "
+       "and is sent one"},
   };
 }
 

@@ -69,6 +69,7 @@ struct Tally {
 
 void try_all_changes(const Schedule& schedule, Tally& tally) {
   // No catalogued schedule has a transfer for nothing, so one less or one more always makes a difference.
+  // A barrier may hear from somebody by way of several, or again later: only the same twice in a step is never right.
   static const std::set<std::string_view> kNeverEquivalent{"dropped", "doubled", "repeated", "of the other kind"};
   const auto judge = [&](std::string_view change, const Schedule& mutant) {
     const Proof proof = prove(mutant);
@@ -83,8 +84,9 @@ void try_all_changes(const Schedule& schedule, Tally& tally) {
     const concrete::Bits bits = concrete::bits_of(mutant);
     EXPECT_TRUE(bits.equal_on_all_ranks) << change;
     EXPECT_EQ(bits.canonical, proof.canonical) << change;
-    EXPECT_TRUE(!is_reduction(mutant.collective) || finishes_once(mutant)) << change;
-    EXPECT_FALSE(kNeverEquivalent.contains(change)) << change;
+    EXPECT_TRUE(!sums_values(mutant.collective) || finishes_once(mutant)) << change;
+    const bool is_barrier = mutant.collective == Collective::kBarrier;
+    EXPECT_FALSE(is_barrier ? change == "doubled" : kNeverEquivalent.contains(change)) << change;
   };
   for (std::size_t step = 0; step < schedule.steps.size(); ++step) {
     for (std::size_t i = 0; i < schedule.steps[step].size(); ++i) {

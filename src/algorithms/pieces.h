@@ -50,6 +50,7 @@ inline void gather_to_root(ScheduleBuilder& s, int ranks, int root) {
 Schedule bidirectional_ring(const ScheduleRequest& request);
 Schedule circulant(const ScheduleRequest& request);
 Schedule direct(const ScheduleRequest& request);
+Schedule dissemination(const ScheduleRequest& request);
 Schedule double_tree(const ScheduleRequest& request);
 Schedule halving_doubling(const ScheduleRequest& request);
 /// Within hosts by `local`, between hosts by `global`; both do an all_reduce.

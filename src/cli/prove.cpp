@@ -48,11 +48,11 @@ std::string report(const Schedule& schedule, const Proof& proof, const std::vect
     text += fmt::format("  chunk{} {}: {}\n", order.chunks.size() == 1 ? "" : "s", fmt::join(order.chunks, ", "),
                         order.expression);
   }
-  if (is_reduction(schedule.collective)) {
+  if (sums_values(schedule.collective)) {
     text += proof.canonical
                 ? "Canonical: each sum follows the binary tree over the ranks, as in every canonical schedule.\n"
                 : "Not canonical: the sums follow other orders than the binary tree over the ranks.\n";
-    if (schedule.collective != Collective::kBarrier) text += admitted(schedule, hosts);
+    text += admitted(schedule, hosts);
   }
   return text;
 }

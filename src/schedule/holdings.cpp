@@ -42,7 +42,8 @@ Iterator end_of_target(Iterator first, Iterator end) {
 
 }  // namespace
 
-Holdings::Holdings(const Schedule& schedule, int chunk) : all_((index(schedule.ranks) + 63) / 64) {
+Holdings::Holdings(const Schedule& schedule, int chunk)
+    : is_barrier_(schedule.collective == Collective::kBarrier), all_((index(schedule.ranks) + 63) / 64) {
   for (int rank = 0; rank < schedule.ranks; ++rank) {
     Set own(all_.size());
     own[index(rank) / 64] = std::uint64_t{1} << (rank % 64);
@@ -58,8 +59,17 @@ std::pair<int, int> Holdings::ordered(int a, int b) const {
   return keep ? std::pair(a, b) : std::pair(b, a);
 }
 
+bool Holdings::has_all_of(int a, int b) const {
+  const Set& of_a = nodes_[index(a)].ranks;
+  const Set& of_b = nodes_[index(b)].ranks;
+  return std::equal(of_a.begin(), of_a.end(), of_b.begin(),
+                    [](std::uint64_t mine, std::uint64_t other) { return (other & ~mine) == 0; });
+}
+
 int Holdings::sum_of(int a, int b) {
   const auto [left, right] = ordered(a, b);
+  if (is_barrier_ && has_all_of(a, b)) return a;
+  if (is_barrier_ && has_all_of(b, a)) return b;
   const auto [found, is_new] = sums_.try_emplace(key_of(left, right), static_cast<int>(nodes_.size()));
   if (is_new) {
     Node sum{.left = left, .right = right, .lowest = nodes_[index(left)].lowest, .ranks = nodes_[index(left)].ranks};

@@ -59,8 +59,10 @@ class Holdings {
   const Set& set_of(int rank) const { return nodes_[index(values_[index(rank)])].ranks; }
   /// The two operands, the one with the lower rank first.
   std::pair<int, int> ordered(int a, int b) const;
+  bool has_all_of(int a, int b) const;
   int sum_of(int a, int b);
 
+  bool is_barrier_;  ///< in which a value that brings nothing new changes nothing
   std::vector<Node> nodes_;
   std::unordered_map<std::int64_t, int> sums_;  ///< of two nodes
   std::vector<int> values_;                     ///< of each rank, a node

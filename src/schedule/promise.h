@@ -14,6 +14,11 @@ inline constexpr std::array kCollectives{Collective::kAllReduce, Collective::kRe
 /// Whether contributions of all ranks are summed; elsewhere each chunk has one contribution, which is only copied.
 bool is_reduction(Collective collective);
 
+/// The same but for a barrier, which combines nothing but who has been heard from: once or twice, in any order.
+inline bool sums_values(Collective collective) {
+  return is_reduction(collective) && collective != Collective::kBarrier;
+}
+
 /// Whether one rank is the one that it starts from or ends at.
 bool has_root(Collective collective);
 

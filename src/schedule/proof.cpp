@@ -5,7 +5,6 @@
 #include "schedule/promise.h"
 #include "schedule/ranges.h"
 #include "schedule/rendezvous.h"
-#include "schedule/view.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -14,6 +13,8 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <numeric>
+#include <span>
 #include <utility>
 
 namespace lockstep {
@@ -23,26 +24,51 @@ namespace {
 /// What a step does with one chunk.
 struct Move {
   int step;
-  std::vector<Transfer> transfers;
+  std::span<const Transfer> transfers;
 };
 
 Refusal refuse(const Move& move, int rank, std::string sentence) {
   return {rank, move.transfers.front().chunk, move.step, std::move(sentence)};
 }
 
-/// The moves of each chunk, in order.
-std::vector<std::vector<Move>> by_chunk(const Schedule& schedule) {
-  std::vector<std::vector<Move>> moves(at(schedule.chunks));
-  for (std::size_t step = 0; step < schedule.steps.size(); ++step) {
-    for (const Transfer& transfer : schedule.steps[step]) {
-      std::vector<Move>& of_chunk = moves[at(transfer.chunk)];
-      const int number = static_cast<int>(step);
-      if (of_chunk.empty() || of_chunk.back().step != number) of_chunk.push_back({number, {}});
-      of_chunk.back().transfers.push_back(transfer);
+/// All transfers, chunk by chunk, those of a chunk in the order of the steps.
+class ByChunk {
+ public:
+  explicit ByChunk(const Schedule& schedule) : begins_(at(schedule.chunks) + 1) {
+    for (const Step& step : schedule.steps) {
+      for (const Transfer& transfer : step) ++begins_[at(transfer.chunk) + 1];
+    }
+    std::partial_sum(begins_.begin(), begins_.end(), begins_.begin());
+    transfers_.resize(begins_.back());
+    steps_.resize(begins_.back());
+    std::vector<std::size_t> next(begins_.begin(), begins_.end() - 1);
+    for (std::size_t step = 0; step < schedule.steps.size(); ++step) {
+      for (const Transfer& transfer : schedule.steps[step]) {
+        const std::size_t place = next[at(transfer.chunk)]++;
+        transfers_[place] = transfer;
+        steps_[place] = static_cast<int>(step);
+      }
     }
   }
-  return moves;
-}
+
+  /// The moves of a chunk, in order, until `use` returns a refusal.
+  template <class Use>
+  std::optional<Refusal> for_each_move_of(int chunk, const Use& use) const {
+    const std::size_t end = begins_[at(chunk) + 1];
+    for (std::size_t first = begins_[at(chunk)]; first < end;) {
+      std::size_t last = first;
+      while (last < end && steps_[last] == steps_[first]) ++last;
+      if (auto refusal = use(Move{steps_[first], {&transfers_[first], last - first}})) return refusal;
+      first = last;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  std::vector<std::size_t> begins_;  ///< of each chunk, and the end of the last
+  std::vector<Transfer> transfers_;
+  std::vector<int> steps_;  ///< of each of them
+};
 
 /// Executes the schedule for one chunk, and checks it on the way.
 class ChunkProof {
@@ -55,16 +81,25 @@ class ChunkProof {
         writes_(at(schedule.ranks), Write{-1, TransferKind::kCopy}) {}
 
   /// All transfers of a move are judged by what was held before it.
-  std::optional<Refusal> execute(const std::vector<Move>& moves) {
-    for (const Move& move : moves) {
-      for (const Transfer& transfer : move.transfers) {
-        if (auto refusal = check_independence(move, transfer)) return refusal;
-        if (auto refusal = check_meaning(move, transfer)) return refusal;
-      }
-      if (auto refusal = check_sums(move)) return refusal;
-      holdings_.apply(move.transfers);
+  std::optional<Refusal> execute(const Move& move) {
+    for (const Transfer& transfer : move.transfers) {
+      if (auto refusal = check_independence(move, transfer)) return refusal;
+      if (auto refusal = check_meaning(move, transfer)) return refusal;
     }
-    return check_end();
+    if (auto refusal = check_sums(move)) return refusal;
+    holdings_.apply(move.transfers);
+    return std::nullopt;
+  }
+
+  std::optional<Refusal> check_end() {
+    for (int rank = 0; rank < schedule_.ranks; ++rank) {
+      if (!must_end_with(schedule_, rank, chunk_)) continue;
+      if (!holdings_.is_complete(rank)) return incomplete(rank);
+      if (promised_ < 0) promised_ = rank;
+      if (!sums_values(schedule_.collective) || holdings_.value(rank) == holdings_.value(promised_)) continue;
+      return other_order(rank);
+    }
+    return std::nullopt;
   }
 
   /// Of the value that every rank with a promise ends with.
@@ -120,6 +155,7 @@ class ChunkProof {
   }
 
   std::optional<Refusal> check_sums(const Move& move) const {
+    if (schedule_.collective == Collective::kBarrier) return check_told_once(move);
     // A copy stands alone, and its contributions replace what was there.
     if (move.transfers.front().kind == TransferKind::kCopy && move.transfers.size() == 1) return std::nullopt;
     std::vector<Transfer> reduces;
@@ -132,15 +168,15 @@ class ChunkProof {
         fmt::format("rank {} would count the contribution of rank {} twice", twice->rank, twice->contribution));
   }
 
-  std::optional<Refusal> check_end() {
-    for (int rank = 0; rank < schedule_.ranks; ++rank) {
-      if (!must_end_with(schedule_, rank, chunk_)) continue;
-      if (!holdings_.is_complete(rank)) return incomplete(rank);
-      if (promised_ < 0) promised_ = rank;
-      if (holdings_.value(rank) == holdings_.value(promised_)) continue;
-      return other_order(rank);
-    }
-    return std::nullopt;
+  /// To hear from somebody by way of several does no harm, but what meets in a step has its place by whom it is from.
+  static std::optional<Refusal> check_told_once(const Move& move) {
+    std::vector<std::pair<int, int>> links;
+    for (const Transfer& transfer : move.transfers) links.emplace_back(transfer.to, transfer.from);
+    std::sort(links.begin(), links.end());
+    const auto twice = std::adjacent_find(links.begin(), links.end());
+    if (twice == links.end()) return std::nullopt;
+    return refuse(move, twice->first,
+                  fmt::format("rank {} is told twice by rank {} in one step", twice->first, twice->second));
   }
 
   Refusal other_order(int rank) const {
@@ -183,31 +219,39 @@ bool combines_at_once(const Schedule& schedule) {
   return true;
 }
 
-}  // namespace
-
-Proof prove(const Schedule& schedule) {
-  Proof proof;
-  proof.refusal = check_ranges(schedule);
-  if (proof.refusal) return proof;
-  const std::vector<std::vector<Move>> moves = by_chunk(schedule);
-  const bool sums = is_reduction(schedule.collective);
-  bool all_canonical = true;
+/// Chunk by chunk; fills in what a proof says about sums.
+std::optional<Refusal> prove_chunks(const Schedule& schedule, Proof& proof) {
+  const ByChunk moves(schedule);
+  proof.canonical = true;
   std::map<std::string, std::vector<int>> chunks_of;
   for (int chunk = 0; chunk < schedule.chunks; ++chunk) {
     ChunkProof of_chunk(schedule, chunk);
-    proof.refusal = of_chunk.execute(moves[at(chunk)]);
-    if (proof.refusal) return proof;
-    if (!sums) continue;
-    all_canonical = all_canonical && of_chunk.is_canonical();
+    if (auto refusal = moves.for_each_move_of(chunk, [&](const Move& move) { return of_chunk.execute(move); }))
+      return refusal;
+    if (auto refusal = of_chunk.check_end()) return refusal;
+    if (!sums_values(schedule.collective)) continue;
+    proof.canonical = proof.canonical && of_chunk.is_canonical();
     if (schedule.ranks <= kMostRanksInOrders) chunks_of[of_chunk.order()].push_back(chunk);
   }
-  proof.refusal = check_rendezvous(views_of(schedule));
-  if (proof.refusal) return proof;
-  proof.canonical = all_canonical;
-  proof.canonical_in_16_bits = all_canonical && combines_at_once(schedule);
   for (auto& [expression, chunks] : chunks_of) proof.orders.push_back({expression, std::move(chunks)});
   std::sort(proof.orders.begin(), proof.orders.end(),
             [](const SumOrder& a, const SumOrder& b) { return a.chunks.front() < b.chunks.front(); });
+  return std::nullopt;
+}
+
+}  // namespace
+
+Proof prove(const Schedule& schedule) {
+  const auto refused = [](Refusal refusal) {
+    Proof proof;
+    proof.refusal = std::move(refusal);
+    return proof;
+  };
+  if (auto refusal = check_ranges(schedule)) return refused(std::move(*refusal));
+  Proof proof;
+  if (auto refusal = prove_chunks(schedule, proof)) return refused(std::move(*refusal));
+  if (auto refusal = check_rendezvous(posts_of(schedule))) return refused(std::move(*refusal));
+  proof.canonical_in_16_bits = proof.canonical && combines_at_once(schedule);
   return proof;
 }
 

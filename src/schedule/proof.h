@@ -36,13 +36,19 @@ struct Proof {
 /// Executes the whole schedule (not one rank's view) on symbols, and says whether it may run:
 ///   - ranks, chunks and root are in range, and within the bounds of ranges.h;
 ///   - transfers of a step are independent, as schedule.h defines it;
-///   - nobody sends what it does not hold; no contribution is counted twice;
+///   - nobody sends what it does not hold; no contribution is counted twice (but by a barrier, which sums nothing);
 ///   - a copy carries a complete chunk to a rank where it is not complete, a reduce a partial sum: so a chunk is never
 ///     written once it is complete, and a view alone tells which reduce finishes it (finishing_steps in view.h);
-///   - every rank ends with each contribution exactly once, where the collective promises it the chunk;
+///   - every rank ends with each contribution exactly once, where the collective promises it the chunk; of a barrier,
+///     every rank has heard from every other;
 ///   - ranks that each make the same sum make it in the same order, so that all of them end with the same bits;
-///   - sends and receives of the ranks' views match, and nobody waits for ever when each send waits for its receive.
-/// No bytes move; the work grows with the transfers, and with the size of the sets of ranks that they carry.
+///   - what the ranks post, each its own part, meets, and nobody waits for ever when each send waits for its receive.
+/// The last holds by construction: both halves of a transfer come from the one list, every rank posts them in the order
+/// of its steps, and whatever waits belongs to the earliest step that is not over, all of which its ranks come to post.
+/// It is run all the same, so that what derives the halves is not taken on trust; it refuses parts that do not fit each
+/// other (rendezvous.h), of which no schedule can be made.
+/// No bytes move; the work grows with the transfers, and with the size of the sets of ranks that they carry. Memory
+/// grows with the transfers alone: a rank takes none for a step in which it rests.
 Proof prove(const Schedule& schedule);
 
 /// Throws Error (kRefused) naming the schedule, rank, chunk, step and reason, unless it is proved.

@@ -1,10 +1,16 @@
 #include "schedule/proof.h"
 
 #include "schedule/builder.h"
+#include "schedule/ranges.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <lockstep/error.h>
+#include <sys/resource.h>
+
+#include <fstream>
+#include <new>
+#include <string>
 
 namespace lockstep {
 
@@ -38,6 +44,30 @@ void expect_refused(const Schedule& schedule, int rank, int step, const std::str
   EXPECT_EQ(proof.refusal->step, step);
   EXPECT_THAT(proof.refusal->sentence, HasSubstr(words));
   EXPECT_THAT(proof.orders, IsEmpty());
+}
+
+/// Whether it is proved while this process may take `mebibytes` of address space more than it has.
+bool proved_within(std::size_t mebibytes, const Schedule& schedule) {
+  std::ifstream status("/proc/self/status");
+  std::size_t kibibytes = 0;
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmSize:")) kibibytes = std::stoul(line.substr(7));
+  }
+  EXPECT_GT(kibibytes, 0U);
+  rlimit before{};
+  EXPECT_EQ(::getrlimit(RLIMIT_AS, &before), 0);
+  rlimit limit = before;
+  limit.rlim_cur = (kibibytes << 10) + (mebibytes << 20);
+  EXPECT_EQ(::setrlimit(RLIMIT_AS, &limit), 0);
+  const bool proved = [&] {
+    try {
+      return prove(schedule).proved();
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
+  }();
+  EXPECT_EQ(::setrlimit(RLIMIT_AS, &before), 0);
+  return proved;
 }
 
 }  // namespace
@@ -84,6 +114,21 @@ TEST(Proof, SaysWhereSixteenBitsAreRoundedOnce) {
   EXPECT_TRUE(pairs.canonical);
   EXPECT_FALSE(pairs.canonical_in_16_bits) << "2+3 is rounded, then added";
   EXPECT_FALSE(prove(one_chunk(3, {{reduce(2, 1)}})).canonical_in_16_bits) << "refused";
+}
+
+/// Who hears from somebody twice, or from more than another and in another order, may leave all the same.
+TEST(Proof, ABarrierSumsNothing) {
+  const Step next{reduce(0, 1), reduce(1, 2), reduce(2, 0)};
+  const Step over_next{reduce(0, 2), reduce(1, 0), reduce(2, 1)};
+  const Proof dissemination = prove(one_chunk(3, {next, over_next}, Collective::kBarrier));
+  EXPECT_TRUE(dissemination.proved()) << describe(*dissemination.refusal);
+  EXPECT_THAT(dissemination.orders, IsEmpty());
+  expect_refused(one_chunk(3, {next, over_next}), 0, 1, "would count the contribution of rank 0 twice");
+  expect_refused(one_chunk(3, {next}, Collective::kBarrier), 0, 0, "ends with the contributions 0+2 only");
+  expect_refused(one_chunk(3, {next, {copy(0, 1)}}, Collective::kBarrier), 0, 1, "copy of a partial sum (0+2)");
+  expect_refused(one_chunk(2, {{reduce(0, 1), reduce(1, 0), reduce(0, 1)}}, Collective::kBarrier), 1, 0,
+                 "rank 1 is told twice by rank 0 in one step");
+  EXPECT_TRUE(prove(one_chunk(2, std::vector<Step>(200, {reduce(0, 1), reduce(1, 0)}), Collective::kBarrier)).proved());
 }
 
 TEST(Proof, RefusesWhatIsOutOfRange) {
@@ -136,6 +181,24 @@ TEST(Proof, RefusesRelaysInAnAllToAll) {
 TEST(Proof, RefusesTransfersForNothingAndCopiesOfPartialSums) {
   expect_refused(one_chunk(2, {{reduce(1, 0)}, {copy(0, 1)}, {copy(0, 1)}}), 1, 2, "holds already");
   expect_refused(one_chunk(3, {{reduce(1, 0)}, {copy(0, 1)}, {reduce(2, 0)}}), 0, 1, "copy of a partial sum (0+1)");
+}
+
+TEST(Proof, MemoryGrowsWithTheTransfersAlone) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "AddressSanitizer keeps what is freed";
+#endif
+  Schedule pause = one_chunk(64, std::vector<Step>(kMostSteps), Collective::kBarrier);
+  for (int rank = 1; rank < 64; ++rank) pause.steps.front().push_back(reduce(rank, 0));
+  for (int rank = 1; rank < 64; ++rank) pause.steps.back().push_back(copy(0, rank));
+  EXPECT_TRUE(proved_within(48, pause)) << "48 bytes for each rank in each step would be 192 MiB";
+  constexpr int kRanks = 400;
+  Step all_at_once;
+  for (int from = 0; from < kRanks; ++from) {
+    for (int to = 0; to < kRanks; ++to) {
+      if (from != to) all_at_once.push_back(reduce(from, to));
+    }
+  }
+  EXPECT_TRUE(proved_within(96, one_chunk(kRanks, {all_at_once}))) << "a KiB for each pair of ranks would be 156 MiB";
 }
 
 TEST(Proof, AnErrorNamesTheScheduleAndThePlace) {

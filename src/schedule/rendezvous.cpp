@@ -1,5 +1,7 @@
 #include "schedule/rendezvous.h"
 
+#include "base/index.h"
+
 #include <fmt/format.h>
 
 #include <cstdint>
@@ -10,23 +12,16 @@ namespace lockstep {
 
 namespace {
 
-/// One half of a transfer, as its rank posted it.
-struct Half {
-  Transfer transfer;
-  int step;
-
-  friend bool operator==(const Half&, const Half&) = default;
-};
-
-/// From one rank to another: at most one of the two has entries, those that wait for the other.
+/// From one rank to another, while something waits for its other half there: all of one direction, and of one step,
+/// since whoever posted it posts no other before these are met.
 struct Channel {
-  std::deque<Half> sends;
-  std::deque<Half> receives;
+  std::vector<const TransferHalf*> waiting;
+  std::size_t met = 0;  ///< of them, from the first on
 };
 
 class Rendezvous {
  public:
-  explicit Rendezvous(const std::vector<RankView>& views) : views_(views), progress_(views.size()) {}
+  explicit Rendezvous(const Posts& posts) : posts_(posts), progress_(posts.size()) {}
 
   std::optional<Refusal> run() {
     for (int rank = 0; rank < ranks(); ++rank) runnable_.push_back(rank);
@@ -43,82 +38,91 @@ class Rendezvous {
 
  private:
   struct Progress {
-    int steps = 0;  ///< posted so far
-    int open = 0;   ///< halves of the last one that wait
+    std::size_t posted = 0;  ///< so far
+    int open = 0;            ///< halves of the last step that wait
   };
 
-  static std::size_t at(int index) { return static_cast<std::size_t>(index); }
-  int ranks() const { return static_cast<int>(views_.size()); }
-  Channel& channel(const Transfer& transfer) {
-    return channels_[static_cast<std::int64_t>(transfer.from) * ranks() + transfer.to];
+  int ranks() const { return static_cast<int>(posts_.size()); }
+  std::int64_t key_of(const Transfer& transfer) const {
+    return static_cast<std::int64_t>(transfer.from) * ranks() + transfer.to;
   }
 
   std::optional<Refusal> post_next_step(int rank) {
+    const std::vector<TransferHalf>& all = posts_[at(rank)];
     Progress& mine = progress_[at(rank)];
-    if (at(mine.steps) == views_[at(rank)].steps.size()) return std::nullopt;
-    const RankView::Step& step = views_[at(rank)].steps[at(mine.steps)];
-    const int number = mine.steps++;
-    mine.open = static_cast<int>(step.sends.size() + step.receives.size());
-    if (mine.open == 0) runnable_.push_back(rank);
-    for (const Transfer& transfer : step.sends) {
-      Channel& link = channel(transfer);
-      if (auto refusal = post({transfer, number}, link.sends, link.receives)) return refusal;
-    }
-    for (const Transfer& transfer : step.receives) {
-      Channel& link = channel(transfer);
-      if (auto refusal = post({transfer, number}, link.receives, link.sends)) return refusal;
+    const std::size_t first = mine.posted;
+    while (mine.posted < all.size() && all[mine.posted].step == all[first].step) ++mine.posted;
+    mine.open = static_cast<int>(mine.posted - first);
+    for (std::size_t i = first; i < mine.posted; ++i) {
+      if (auto refusal = post(all[i])) return refusal;
     }
     return std::nullopt;
   }
 
-  std::optional<Refusal> post(const Half& half, std::deque<Half>& own, std::deque<Half>& other) {
-    if (other.empty()) {
-      own.push_back(half);
+  std::optional<Refusal> post(const TransferHalf& half) {
+    const auto found = channels_.try_emplace(key_of(half.transfer)).first;
+    Channel& channel = found->second;
+    if (channel.waiting.empty() || channel.waiting.front()->is_send == half.is_send) {
+      channel.waiting.push_back(&half);
       return std::nullopt;
     }
-    const Half met = other.front();
-    other.pop_front();
-    if (met != half) {
-      return Refusal{
-          half.transfer.to, half.transfer.chunk, half.step,
-          fmt::format("from rank {} to rank {}, a transfer of chunk {} in step {} meets one of chunk {} in step {} "
-                      "at the other end",
-                      half.transfer.from, half.transfer.to, half.transfer.chunk, half.step, met.transfer.chunk,
-                      met.step)};
-    }
+    const TransferHalf& met = *channel.waiting[channel.met++];
+    if (channel.met == channel.waiting.size()) channels_.erase(found);
+    if (met.transfer != half.transfer || met.step != half.step) return do_not_match(half, met);
     for (const int rank : {half.transfer.from, half.transfer.to}) {
       if (--progress_[at(rank)].open == 0) runnable_.push_back(rank);
     }
     return std::nullopt;
   }
 
+  static Refusal do_not_match(const TransferHalf& half, const TransferHalf& met) {
+    return {half.transfer.to, half.transfer.chunk, half.step,
+            fmt::format("from rank {} to rank {}, a transfer of chunk {} in step {} meets one of chunk {} in step {} "
+                        "at the other end",
+                        half.transfer.from, half.transfer.to, half.transfer.chunk, half.step, met.transfer.chunk,
+                        met.step)};
+  }
+
   /// `rank` waits, and nothing moves any more: one of its open halves says for whom.
   Refusal stuck(int rank) const {
-    for (const auto& [key, link] : channels_) {
-      for (const Half& half : link.sends) {
-        if (half.transfer.from == rank) return waits_for_ever(rank, half, half.transfer.to, "receives");
-      }
-      for (const Half& half : link.receives) {
-        if (half.transfer.to == rank) return waits_for_ever(rank, half, half.transfer.from, "sends");
-      }
+    for (const auto& [key, channel] : channels_) {
+      const TransferHalf& half = *channel.waiting[channel.met];
+      const auto& [kind, chunk, from, to] = half.transfer;
+      if ((half.is_send ? from : to) != rank) continue;
+      return {rank, chunk, half.step,
+              fmt::format("rank {} waits for ever for rank {}, which never {} chunk {} in this step", rank,
+                          half.is_send ? to : from, half.is_send ? "receives" : "sends", chunk)};
     }
     return {};
   }
 
-  static Refusal waits_for_ever(int rank, const Half& half, int peer, const char* what) {
-    return {rank, half.transfer.chunk, half.step,
-            fmt::format("rank {} waits for ever for rank {}, which never {} chunk {} in this step", rank, peer, what,
-                        half.transfer.chunk)};
-  }
-
-  const std::vector<RankView>& views_;
+  const Posts& posts_;
   std::vector<Progress> progress_;
   std::deque<int> runnable_;
-  std::unordered_map<std::int64_t, Channel> channels_;
+  std::unordered_map<std::int64_t, Channel> channels_;  ///< those in which something waits
 };
 
 }  // namespace
 
-std::optional<Refusal> check_rendezvous(const std::vector<RankView>& views) { return Rendezvous(views).run(); }
+Posts posts_of(const Schedule& schedule) {
+  std::vector<std::size_t> sizes(at(schedule.ranks));
+  for (const Step& step : schedule.steps) {
+    for (const Transfer& transfer : step) {
+      ++sizes[at(transfer.from)];
+      ++sizes[at(transfer.to)];
+    }
+  }
+  Posts posts(at(schedule.ranks));
+  for (std::size_t rank = 0; rank < posts.size(); ++rank) posts[rank].reserve(sizes[rank]);
+  for (std::size_t step = 0; step < schedule.steps.size(); ++step) {
+    for (const Transfer& transfer : schedule.steps[step]) {
+      posts[at(transfer.from)].push_back({transfer, static_cast<int>(step), true});
+      posts[at(transfer.to)].push_back({transfer, static_cast<int>(step), false});
+    }
+  }
+  return posts;
+}
+
+std::optional<Refusal> check_rendezvous(const Posts& posts) { return Rendezvous(posts).run(); }
 
 }  // namespace lockstep

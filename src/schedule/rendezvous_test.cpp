@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace lockstep {
 
 namespace {
@@ -12,13 +14,18 @@ namespace {
 using testing::HasSubstr;
 
 /// Each rank sends chunk 0 to the next in the first step, chunk 1 in the second.
-std::vector<RankView> circle(int ranks) {
+Posts circle(int ranks) {
   ScheduleBuilder s({.name = "circle", .ranks = ranks, .chunks = 2});
   for (const int chunk : {0, 1}) {
     for (int rank = 0; rank < ranks; ++rank) s.reduce(chunk, {.from = rank, .to = (rank + 1) % ranks});
     s.end_step();
   }
-  return views_of(s.take());
+  return posts_of(s.take());
+}
+
+void forget(std::vector<TransferHalf>& posts, int step, bool is_send) {
+  EXPECT_EQ(
+      std::erase_if(posts, [&](const TransferHalf& half) { return half.step == step && half.is_send == is_send; }), 1U);
 }
 
 }  // namespace
@@ -26,9 +33,9 @@ std::vector<RankView> circle(int ranks) {
 TEST(Rendezvous, ACircleMeetsBecauseStepsArePostedWhole) { EXPECT_FALSE(check_rendezvous(circle(5)).has_value()); }
 
 TEST(Rendezvous, AReceiveThatNobodyPostsIsWaitedForForEver) {
-  auto views = circle(3);
-  views[1].steps[1].receives.clear();
-  const auto refusal = check_rendezvous(views);
+  Posts posts = circle(3);
+  forget(posts[1], 1, false);
+  const auto refusal = check_rendezvous(posts);
   ASSERT_TRUE(refusal.has_value());
   EXPECT_EQ(refusal->rank, 0);
   EXPECT_EQ(refusal->step, 1);
@@ -36,34 +43,71 @@ TEST(Rendezvous, AReceiveThatNobodyPostsIsWaitedForForEver) {
 }
 
 TEST(Rendezvous, ASendThatNobodyPostsIsWaitedForForEver) {
-  auto views = circle(3);
-  views[0].steps[1].sends.clear();
-  const auto refusal = check_rendezvous(views);
+  Posts posts = circle(3);
+  forget(posts[0], 1, true);
+  const auto refusal = check_rendezvous(posts);
   ASSERT_TRUE(refusal.has_value());
   EXPECT_EQ(refusal->rank, 1);
   EXPECT_THAT(refusal->sentence, HasSubstr("which never sends chunk 1"));
 }
 
 TEST(Rendezvous, HalvesOfDifferentTransfersDoNotMeet) {
-  auto views = circle(3);
-  views[2].steps[0].receives[0].chunk = 1;
-  const auto refusal = check_rendezvous(views);
+  Posts posts = circle(3);
+  for (TransferHalf& half : posts[2]) {
+    if (half.step == 0 && !half.is_send) half.transfer.chunk = 1;
+  }
+  const auto refusal = check_rendezvous(posts);
   ASSERT_TRUE(refusal.has_value());
   EXPECT_THAT(refusal->sentence, HasSubstr("from rank 1 to rank 2"));
 }
 
 TEST(Rendezvous, RanksThatTakeTheirStepsInAnotherOrderAreFound) {
-  auto views = circle(3);
-  std::swap(views[1].steps[0], views[1].steps[1]);
-  EXPECT_TRUE(check_rendezvous(views).has_value());
+  Posts posts = circle(3);
+  std::rotate(posts[1].begin(), posts[1].begin() + 2, posts[1].end());
+  EXPECT_EQ(posts[1].front().step, 1);
+  EXPECT_TRUE(check_rendezvous(posts).has_value());
 }
 
-TEST(Rendezvous, AViewThatIsCutShortIsFound) {
-  auto views = circle(2);
-  views[0].steps.pop_back();
-  const auto refusal = check_rendezvous(views);
+/// Rank 0 hears from 1 before it sends to 2, which tells 1 what it needs to send to 0.
+TEST(Rendezvous, RanksThatWaitForEachOtherInACircleAreFound) {
+  const Transfer first{TransferKind::kReduce, 0, 1, 0};
+  const Transfer second{TransferKind::kReduce, 0, 0, 2};
+  const Transfer third{TransferKind::kReduce, 0, 2, 1};
+  const Posts posts{{{first, 0, false}, {second, 1, true}},
+                    {{third, 2, false}, {first, 0, true}},
+                    {{second, 1, false}, {third, 2, true}}};
+  const auto refusal = check_rendezvous(posts);
+  ASSERT_TRUE(refusal.has_value());
+  EXPECT_THAT(refusal->sentence, HasSubstr("rank 0 waits for ever for rank 1, which never sends chunk 0"));
+}
+
+TEST(Rendezvous, WhoIsCutShortIsFound) {
+  Posts posts = circle(2);
+  std::erase_if(posts[0], [](const TransferHalf& half) { return half.step == 1; });
+  const auto refusal = check_rendezvous(posts);
   ASSERT_TRUE(refusal.has_value());
   EXPECT_EQ(refusal->rank, 1);
+}
+
+TEST(Rendezvous, SeveralTransfersOfAPairMeetInTheOrderPosted) {
+  ScheduleBuilder s({.name = "several", .ranks = 2, .chunks = 3});
+  for (const int chunk : {0, 1, 2}) s.reduce(chunk, {.from = 0, .to = 1});
+  Posts posts = posts_of(s.take());
+  EXPECT_FALSE(check_rendezvous(posts).has_value());
+  std::swap(posts[1][0], posts[1][1]);
+  EXPECT_TRUE(check_rendezvous(posts).has_value());
+}
+
+TEST(Rendezvous, WhoRestsPostsNothing) {
+  Schedule schedule{.ranks = 3, .steps = std::vector<Step>(7)};
+  schedule.steps[4].push_back({TransferKind::kReduce, 0, 2, 1});
+  const Posts posts = posts_of(schedule);
+  EXPECT_TRUE(posts[0].empty());
+  ASSERT_EQ(posts[1].size(), 1U);
+  EXPECT_EQ(posts[1][0].step, 4);
+  EXPECT_FALSE(posts[1][0].is_send);
+  ASSERT_EQ(posts[2].size(), 1U);
+  EXPECT_TRUE(posts[2][0].is_send);
 }
 
 }  // namespace lockstep

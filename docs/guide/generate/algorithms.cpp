@@ -69,7 +69,7 @@ Schedule schedule_of(const Algorithm& algorithm, int ranks, int ranks_a_host = k
 }
 
 std::string_view order_of_summation(const Schedule& schedule) {
-  if (!is_reduction(schedule.collective)) return "nothing is summed";
+  if (!sums_values(schedule.collective)) return "nothing is summed";
   return prove(schedule).canonical ? "canonical" : "its own";
 }
 
@@ -79,7 +79,19 @@ std::string capitalised(std::string words) {
   return words;
 }
 
+/// Of what is only a barrier there are messages, of no bytes.
+std::string message_table(const Algorithm& algorithm) {
+  std::string table = "| ranks | steps | messages in all | messages of the busiest rank |\n| --- | --- | --- | --- |\n";
+  for (const int ranks : {2, 3, 4, 8, 16}) {
+    const Cost cost = cost_of(schedule_of(algorithm, ranks));
+    fmt::format_to(std::back_inserter(table), "| {} | {} | {:.4g} | {:.4g} |\n", ranks, cost.steps, cost.sent,
+                   cost.busiest);
+  }
+  return table;
+}
+
 std::string cost_table(const Algorithm& algorithm) {
+  if (shown(algorithm) == Collective::kBarrier) return message_table(algorithm);
   std::string table =
       "| ranks | steps | sent in all | sent by the busiest rank | order of summation |\n| --- | --- | --- | --- | --- "
       "|\n";

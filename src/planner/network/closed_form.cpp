@@ -234,6 +234,12 @@ Estimate barrier(double p, double, const FlatCost& cost) {
   return all_reduce(p, 0, cost);
 }
 
+/// One message a rank and round, of nothing.
+Estimate dissemination(double p, double, const FlatCost& cost) {
+  const double h = levels(p);
+  return {h * cost.alpha_s, h, p * h, 0, 0};
+}
+
 constexpr std::string_view kThakur = "Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005";
 constexpr std::string_view kChan = "Chan, Heimlich, Purkayastha, van de Geijn, CCPE 19(13), 2007";
 constexpr std::string_view kVanDeGeijn = "van de Geijn's, in Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005";
@@ -245,6 +251,7 @@ constexpr std::string_view kPatarasuk = "Patarasuk, Yuan, JPDC 69(2), 2009";
 constexpr std::string_view kSanders = "Sanders, Speck, Traeff, Parallel Computing 35(12), 2009, in one segment";
 constexpr std::string_view kCho = "Cho et al., BlueConnect, SysML 2019";
 constexpr std::string_view kBruck = "Bruck et al., IEEE TPDS 8(11), 1997";
+constexpr std::string_view kHensgen = "Hensgen, Finkel, Manber, IJPP 17(1), 1988";
 
 constexpr std::string_view kExchangeHalf = "(p-1)(alpha + n/p beta)";
 constexpr std::string_view kExchangeReduced = "(p-1)(alpha + n/p beta + n/p gamma)";
@@ -332,6 +339,7 @@ const std::vector<ClosedForm>& closed_forms() {
       {"halving_doubling", Collective::kBarrier, kHalvedSteps, kRabenseifner, barrier<halving_doubling>},
       {"swing", Collective::kBarrier, kHalvedSteps, kDeSensi, barrier<halving_doubling>},
       {"circulant", Collective::kBarrier, "2h alpha", kTraeff, barrier<log_both>},
+      {"dissemination", Collective::kBarrier, "h alpha", kHensgen, dissemination},
   });
   return kAll;
 }

@@ -135,6 +135,8 @@ Loads circulant_reduce_scatter_loads(int p, double n) {
 Loads circulant_all_gather_loads(int p, double n) {
   return all_alike(p, in_rounds(p, n), {0, p / 2, blocks(p / 2, p, n)});
 }
+/// One message each way in each of as many rounds, of nothing.
+Loads dissemination_loads(int p, double) { return all_alike(p, in_rounds(p, 0), {0, 1, 0}); }
 /// What is gathered goes back by as many places: of an even number of ranks that is the same link, and of 3 or 5 that
 /// of the next round, which has one block.
 Loads circulant_loads(int p, double n) {
@@ -224,18 +226,19 @@ constexpr Entry kEntries[] = {
     {"circulant", Collective::kReduceScatter, circulant_reduce_scatter_loads},
     {"circulant", Collective::kAllGather, circulant_all_gather_loads},
     {"circulant", Collective::kBroadcast, circulant_broadcast_loads},
+    {"dissemination", Collective::kBarrier, dissemination_loads},
 };
 
 }  // namespace
 
 LoadForm find_load_form(std::string_view algorithm, Collective collective) {
+  for (const auto& [name, of, loads] : kEntries) {
+    if (name == algorithm && of == collective) return loads;
+  }
   if (collective == Collective::kBarrier) {
     const LoadForm of_all_reduce = find_load_form(algorithm, Collective::kAllReduce);
     if (!of_all_reduce) return {};
     return [of_all_reduce](int p, double) { return of_all_reduce(p, 0); };
-  }
-  for (const auto& [name, of, loads] : kEntries) {
-    if (name == algorithm && of == collective) return loads;
   }
   return {};
 }

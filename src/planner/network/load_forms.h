@@ -15,7 +15,7 @@ namespace lockstep {
 /// algorithms/halving.h, whose proof is the schedules'.
 using LoadForm = std::function<Loads(int ranks, double bytes)>;
 
-/// Empty where there is none. A barrier's is the all_reduce of nothing.
+/// Empty where there is none. A barrier's is the all_reduce of nothing, of an algorithm that does one.
 LoadForm find_load_form(std::string_view algorithm, Collective collective);
 
 /// Of an all_reduce as hierarchical:LOCAL,GLOBAL by those of both, with `local_ranks` on each host, each of which LOCAL
