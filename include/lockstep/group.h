@@ -140,7 +140,8 @@ class Group {
   /// Groups of the ranks that give the same colour, ordered by key, then by rank here; every rank gets its own. They
   /// share nothing with each other or with this group, and their operations may run side by side; errors name their
   /// ranks, and say which of the world's these are. A rank that wants no part takes a colour of its own and is alone.
-  /// Collective and blocking: all ranks of this group call it, as any other operation. Throws as World::from_env.
+  /// Collective and blocking: all ranks of this group call it, as any other operation. Throws as World::from_env. A
+  /// rank that dies or fails in it is an error of this group on all that are in it still, and ends this group.
   Group split(int colour, int key = 0) const;
 
   Pending all_reduce(Buffer buffer, ReduceOp op = ReduceOp::kSum, const OperationOptions& options = {}) const;

@@ -53,6 +53,8 @@ class Engine {
 
   /// Tells the peers that this rank can go no further, and why.
   virtual void fail(const Error& error) noexcept = 0;
+  /// As the transport's.
+  virtual void look_around() = 0;
 
   /// As the transport's: an engine among some of this one's ranks.
   virtual std::string open_meeting() = 0;

@@ -4,6 +4,7 @@
 #include "base/environment.h"
 #include "group/canonical.h"
 #include "kernels/copy.h"
+#include "transport/verdict.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -45,6 +46,16 @@ std::string name_of(const Identity& identity) {
 }
 
 constexpr const char* kThrewMeanwhile = "it threw while an operation was under way";
+
+// What a join throws is a whole sentence of its own, and what a peer is told goes into one.
+std::string without_full_stop(std::string text) {
+  if (text.ends_with('.')) text.pop_back();
+  return text;
+}
+std::string with_full_stop(std::string text) {
+  if (!text.ends_with('.') && !text.ends_with('?')) text += '.';
+  return text;
+}
 
 }  // namespace
 
@@ -346,6 +357,26 @@ void GroupState::fail_in_message(const Error& error) { fail(error, messages_.sce
 void GroupState::fail(const Error& error, const ErrorScene& scene) {
   engine_->fail(error);
   error_ = std::make_exception_ptr(explain(scene, error));
+  std::rethrow_exception(error_);
+}
+
+void GroupState::look_around() {
+  const auto lock = alone();
+  engine_->look_around();
+}
+
+std::string GroupState::of_which_group() const {
+  const std::string name = name_of(identity_);
+  return name.empty() ? "" : " of " + name;
+}
+
+void GroupState::fail_to_split(const Error& error) {
+  const auto lock = alone();
+  const Error told = as_told_by(identity_.rank, error);
+  engine_->fail({told.code(), without_full_stop(told.what()), told.context()});
+  error_ = std::make_exception_ptr(Error(
+      error.code(), fmt::format("Rank {}{}: split: {}", identity_.rank, of_which_group(), with_full_stop(error.what())),
+      {.rank = identity_.rank, .peer = error.peer()}));
   std::rethrow_exception(error_);
 }
 

@@ -55,6 +55,14 @@ class GroupState final : public Awaited, public std::enable_shared_from_this<Gro
 
   RegisteredMemory allocate(std::size_t bytes);
 
+  /// As the transport's.
+  void look_around();
+  /// What is told of this group where it is not the world: " of the group of the world's ranks 1, 3".
+  std::string of_which_group() const;
+  /// Where ranks of this group could not become one of their own: tells the peers, and throws that as this group's
+  /// error.
+  [[noreturn]] void fail_to_split(const Error& error);
+
   void record_transfers(TransferRecorder recorder);
   std::shared_ptr<void>& attribute_slot(std::type_index type) { return attributes_[type]; }
 

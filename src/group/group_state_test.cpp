@@ -73,6 +73,7 @@ class GatedEngine final : public Engine {
   ByteStreams& messages() override { return alone_->messages(); }
   std::uint64_t bytes_sent() const override { return 0; }
   void fail(const Error& /*error*/) noexcept override {}
+  void look_around() override {}
   std::string open_meeting() override { return {}; }
   std::unique_ptr<Engine> join(const Meeting& meeting) override { return alone_->join(meeting); }
 

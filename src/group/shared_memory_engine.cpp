@@ -28,6 +28,7 @@ class SharedMemoryEngine final : public Engine {
   ByteStreams& messages() override { return transport_->messages(); }
   std::uint64_t bytes_sent() const override { return 0; }  // peers read where it lies
   void fail(const Error& error) noexcept override { transport_->fail(error); }
+  void look_around() override { transport_->look_around(); }
   std::string open_meeting() override { return transport_->open_meeting(); }
   std::unique_ptr<Engine> join(const Meeting& meeting) override { return make_engine(transport_->join(meeting)); }
 

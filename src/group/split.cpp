@@ -69,6 +69,15 @@ std::vector<int> members_of(const std::vector<Choice>& choices, std::int64_t col
   return members;
 }
 
+/// The others would wait for a rank that fails here: they are told by the group that all are of already.
+std::unique_ptr<Engine> join(GroupState& parent, const Meeting& meeting) {
+  try {
+    return parent.engine().join(meeting);
+  } catch (const Error& error) {
+    parent.fail_to_split(error);
+  }
+}
+
 }  // namespace
 
 std::shared_ptr<GroupState> split(const Group& group, GroupState& parent, int colour, int key) {
@@ -80,8 +89,8 @@ std::shared_ptr<GroupState> split(const Group& group, GroupState& parent, int co
   const Place& place = places[static_cast<std::size_t>(members.front())];
   if (place.fault.front() != '\0') {
     throw Error(ErrorCode::kTransport,
-                fmt::format("Rank {}: split: rank {} could not open a meeting: {}", group.rank(), members.front(),
-                            place.fault.data()),
+                fmt::format("Rank {}{}: split: rank {} could not open a meeting: {}", group.rank(),
+                            parent.of_which_group(), members.front(), place.fault.data()),
                 {.rank = group.rank(), .peer = members.front()});
   }
 
@@ -92,11 +101,12 @@ std::shared_ptr<GroupState> split(const Group& group, GroupState& parent, int co
   for (const int member : members) identity.world_ranks.push_back(parent.identity().world_rank(member));
   identity.hosts = placement_of(parent.identity().hosts, members);
   if (members.size() == 1) return std::make_shared<GroupState>(std::move(identity), make_lone_engine());
-  auto engine = parent.engine().join({.name = identity.job,
-                                      .place = {place.bytes.data(), place.size},
-                                      .rank = identity.rank,
-                                      .size = identity.size,
-                                      .timeout = environment_duration(kJoinTimeoutVariable, std::chrono::seconds(60))});
+  auto engine = join(parent, {.name = identity.job,
+                              .place = {place.bytes.data(), place.size},
+                              .rank = identity.rank,
+                              .size = identity.size,
+                              .timeout = environment_duration(kJoinTimeoutVariable, std::chrono::seconds(60)),
+                              .company = {.names = members, .look = [&] { parent.look_around(); }}});
   return std::make_shared<GroupState>(std::move(identity), std::move(engine), parent.calibration());
 }
 

@@ -25,6 +25,7 @@ class DeviceEngine final : public Engine {
   ByteStreams& messages() override { return inner_->messages(); }
   std::uint64_t bytes_sent() const override { return inner_->bytes_sent(); }
   void fail(const Error& error) noexcept override { inner_->fail(error); }
+  void look_around() override { inner_->look_around(); }
   std::string open_meeting() override { return inner_->open_meeting(); }
   std::unique_ptr<Engine> join(const Meeting& meeting) override { return inner_->join(meeting); }
 

@@ -100,6 +100,8 @@ class Transport {
   virtual bool wait_for(int peer, Progress progress, std::chrono::steady_clock::time_point deadline) = 0;
   /// Tells the peers that this rank can go no further, and why. Whoever waits, for anyone, throws the same.
   virtual void fail(const Error& error) noexcept = 0;
+  /// Throws if a peer has died or failed, as whatever waits does. Never waits.
+  virtual void look_around() = 0;
 
   /// For the first rank of a smaller transport in the making: others can come from now on. What they must know to.
   virtual std::string open_meeting() = 0;

@@ -11,6 +11,14 @@
 
 namespace lockstep {
 
+/// An error that `rank` had, as others are told of it: one that is about nobody is about that rank.
+inline Error as_told_by(int rank, const Error& error) {
+  if (error.peer() >= 0) return error;
+  return {error.code(),
+          "Rank " + std::to_string(rank) + " could not join the others: " + error.what(),
+          {.rank = rank, .peer = rank}};
+}
+
 /// What rank 0 says to a rank that wants to join: that the job begins, or why it cannot. Goes over the wire as it is.
 struct Verdict {
   std::uint32_t accepted = 0;

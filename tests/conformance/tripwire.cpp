@@ -85,6 +85,7 @@ class WatchedTransport final : public Transport {
   }
   ByteStreams& messages() override { return messages_; }
   void fail(const Error& error) noexcept override { inner_->fail(error); }
+  void look_around() override { inner_->look_around(); }
   std::string open_meeting() override { return inner_->open_meeting(); }
   std::unique_ptr<Transport> join(const lockstep::Meeting& meeting) override {
     return std::make_unique<WatchedTransport>(inner_->join(meeting), tripwire_);
@@ -127,6 +128,7 @@ class WatchedMessageTransport final : public MessageTransport {
   ByteStreams& messages() override { return messages_; }
   std::uint64_t bytes_sent() const override { return inner_->bytes_sent(); }
   void fail(const Error& error) noexcept override { inner_->fail(error); }
+  void look_around() override { inner_->look_around(); }
   std::string open_meeting() override { return inner_->open_meeting(); }
   std::unique_ptr<MessageTransport> join(const lockstep::Meeting& meeting) override {
     return std::make_unique<WatchedMessageTransport>(inner_->join(meeting), tripwire_);

@@ -27,28 +27,44 @@ Words words(std::size_t count) { return std::make_unique<std::vector<int>>(count
 std::span<std::byte> bytes_of(const Words& values) { return std::as_writable_bytes(std::span(*values)); }
 
 /// What came, once it has; none if the deadline passed first.
-std::optional<Process::Came> await(const Process& process, Request& request, Deadline deadline) {
+std::optional<Process::Came> await(const Process& process, Request& request, Deadline deadline,
+                                   const Company& company = {}) {
   while (true) {
     if (const auto came = process.test(request)) return came;
+    company.look_around();
     if (std::chrono::steady_clock::now() >= deadline) return std::nullopt;
     std::this_thread::sleep_for(std::chrono::microseconds(50));
   }
 }
 
+struct Heard {
+  Words words;
+  int from;  ///< in MPI_COMM_WORLD
+};
+/// So many words; none if the deadline passed first.
+std::optional<Heard> receive(const Process& process, std::size_t count, int from, int tag, Deadline deadline,
+                             const Company& company) {
+  Words into = words(count);
+  Request request;
+  process.receive(request, bytes_of(into), from, tag);
+  try {
+    if (const auto came = await(process, request, deadline, company)) return Heard{std::move(into), came->from};
+  } catch (const Error&) {
+    process.give_up_receive(request, std::move(into));
+    throw;
+  }
+  process.give_up_receive(request, std::move(into));
+  return std::nullopt;
+}
+
 /// The leader's side: hears from all others who they are. By rank: its number in the world.
-std::vector<int> gather(const Process& process, int tag, int size, Deadline deadline) {
+std::vector<int> gather(const Process& process, int tag, int size, Deadline deadline, const Company& company) {
   std::vector<int> world_ranks(static_cast<std::size_t>(size), kNobody);
   world_ranks[0] = process.rank();
   for (int i = 1; i < size; ++i) {
-    Words rank = words(1);
-    Request request;
-    process.receive(request, bytes_of(rank), -1, tag);
-    const auto came = await(process, request, deadline);
-    if (!came) {
-      process.give_up_receive(request, std::move(rank));
-      break;
-    }
-    world_ranks.at(static_cast<std::size_t>(rank->front())) = came->from;
+    const auto heard = receive(process, 1, -1, tag, deadline, company);
+    if (!heard) break;
+    world_ranks.at(static_cast<std::size_t>(heard->words->front())) = heard->from;
   }
   return world_ranks;
 }
@@ -71,21 +87,22 @@ Place Place::from_bytes(const std::string& bytes) {
   return place;
 }
 
-Joined join(const Process& process, const Place& place, int rank, int size, std::chrono::milliseconds timeout) {
+Joined join(const Process& process, const Place& place, int rank, int size, std::chrono::milliseconds timeout,
+            const Company& company) {
   const Deadline deadline = std::chrono::steady_clock::now() + timeout;
   const int tag = place.tag + kMeetingTag;
   const double seconds = static_cast<double>(timeout.count()) / 1000;
   if (rank == 0) {
-    std::vector<int> answer = gather(process, tag, size, deadline);
+    std::vector<int> answer = gather(process, tag, size, deadline, company);
     std::vector<int> missing;
     for (int other = 0; other < size; ++other) {
-      if (answer[static_cast<std::size_t>(other)] == kNobody) missing.push_back(other);
+      if (answer[static_cast<std::size_t>(other)] == kNobody) missing.push_back(company.name(other));
     }
     if (!missing.empty()) {
       throw Error(ErrorCode::kTimeout,
-                  fmt::format("Rank 0 waited {} s for rank{} {} to join over MPI. Do all {} ranks make this group?",
-                              seconds, missing.size() == 1 ? "" : "s", fmt::join(missing, ", "), size),
-                  {.rank = 0, .peer = missing.front()});
+                  fmt::format("Rank {} waited {} s for rank{} {} to join over MPI. Do all {} ranks make this group?",
+                              company.name(0), seconds, missing.size() == 1 ? "" : "s", fmt::join(missing, ", "), size),
+                  {.rank = company.name(0), .peer = missing.front()});
     }
     answer.push_back(place.tag > 0 ? place.tag : process.next_group());
     for (int other = 1; other < size; ++other)
@@ -95,19 +112,17 @@ Joined join(const Process& process, const Place& place, int rank, int size, std:
     return {std::move(answer), own_tag};
   }
   send(process, {rank}, place.leader, tag, deadline);
-  Words answer = words(static_cast<std::size_t>(size) + 1);
-  Request request;
-  process.receive(request, bytes_of(answer), place.leader, tag);
-  if (!await(process, request, deadline)) {
-    process.give_up_receive(request, std::move(answer));
+  const auto heard = receive(process, static_cast<std::size_t>(size) + 1, place.leader, tag, deadline, company);
+  if (!heard) {
     throw Error(ErrorCode::kTimeout,
-                fmt::format("Rank {} waited {} s for rank 0's answer over MPI. Do all {} ranks make this group?", rank,
-                            seconds, size),
-                {.rank = rank, .peer = 0});
+                fmt::format("Rank {} waited {} s for rank {}'s answer over MPI. Do all {} ranks make this group?",
+                            company.name(rank), seconds, company.name(0), size),
+                {.rank = company.name(rank), .peer = company.name(0)});
   }
-  const int own_tag = answer->back();
-  answer->pop_back();
-  return {std::move(*answer), own_tag};
+  std::vector<int>& answer = *heard->words;
+  const int own_tag = answer.back();
+  answer.pop_back();
+  return {std::move(answer), own_tag};
 }
 
 }  // namespace lockstep::mpi

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "transport/meeting.h"
 #include "transport/mpi/process.h"
 
 #include <chrono>
@@ -23,7 +24,8 @@ struct Joined {
 };
 
 /// Finds the other ranks of a group: every one of them calls it, as `rank` of `size`. Throws Error: kTimeout naming the
-/// ranks that did not come, kTransport.
-Joined join(const Process& process, const Place& place, int rank, int size, std::chrono::milliseconds timeout);
+/// ranks that did not come, kTransport; what a look at the company throws.
+Joined join(const Process& process, const Place& place, int rank, int size, std::chrono::milliseconds timeout,
+            const Company& company = {});
 
 }  // namespace lockstep::mpi

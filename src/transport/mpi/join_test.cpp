@@ -4,6 +4,7 @@
 #include "transport/mpi/calls_for_tests.h"
 
 #include <gtest/gtest.h>
+#include <lockstep/error.h>
 
 namespace lockstep::mpi {
 
@@ -29,6 +30,24 @@ TEST(MpiJoin, AWordThatIsNotTakenIsNotWaitedForLonger) {
   EXPECT_THAT([&] { (void)join(process, {}, 1, 2, milliseconds(20)); },
               refuses(ErrorCode::kTimeout,
                       "Rank 1 waited 0.02 s for rank 0's answer over MPI. Do all 2 ranks make this group?"));
+}
+
+TEST(MpiJoin, APartOfAGroupCallsItsRanksAsTheGroupDoesAndWaitsNoLonger) {
+  const Calls calls = calls_that_bring_nothing();
+  const Process process(calls, milliseconds(10));
+  EXPECT_THAT(
+      [&] {
+        (void)join(process, {}, 1, 2, milliseconds(20), {.names = {5, 3}});
+      },
+      refuses(ErrorCode::kTimeout, "Rank 3 waited 0.02 s for rank 5's answer over MPI."));
+  const auto dies = [] { throw Error(ErrorCode::kPeerDied, "rank 7 died", {.peer = 7}); };
+  for (const int rank : {0, 1}) {
+    EXPECT_THAT(
+        [&] {
+          (void)join(process, {}, rank, 2, milliseconds(20'000), {.names = {5, 3}, .look = dies});
+        },
+        refuses(ErrorCode::kPeerDied, "rank 7 died"));
+  }
 }
 
 }  // namespace lockstep::mpi

@@ -74,10 +74,12 @@ class MpiTransport final : public MessageTransport {
     }
   }
 
+  void look_around() override { peers_.check(); }
+
   std::string open_meeting() override { return Place{process_->rank(), process_->next_group()}.to_bytes(); }
   std::unique_ptr<MessageTransport> join(const Meeting& meeting) override {
     const Place place = Place::from_bytes(meeting.place);
-    const Joined joined = mpi::join(*process_, place, meeting.rank, meeting.size, meeting.timeout);
+    const Joined joined = mpi::join(*process_, place, meeting.rank, meeting.size, meeting.timeout, meeting.company);
     return std::make_unique<MpiTransport>(process_, joined, meeting.rank);
   }
 

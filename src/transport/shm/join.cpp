@@ -9,10 +9,12 @@
 #include <fmt/ranges.h>
 #include <lockstep/error.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <thread>
 
 namespace lockstep::shm {
@@ -115,10 +117,34 @@ void tell(const FileDescriptor& connection, const Verdict& verdict) {
   }
 }
 
-Error ended_early(int rank) {
+/// Why `own` waits no more for `rank`, which hung up.
+Error ended_early(const Company& company, int own, int rank) {
+  company.await_last_word();
   return {ErrorCode::kPeerDied,
-          fmt::format("Rank {} ended while the group was being formed.", rank),
-          {.rank = 0, .peer = rank}};
+          fmt::format("Rank {} ended while the group was being formed.", company.name(rank)),
+          {.rank = company.name(own), .peer = company.name(rank)}};
+}
+
+/// Until the next look at the company, or the deadline.
+Deadline next_look(Deadline deadline) {
+  return std::min(deadline, std::chrono::steady_clock::now() + Company::kLookAround);
+}
+
+int milliseconds_until(Deadline deadline) {
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+  return static_cast<int>(std::max<std::int64_t>(0, left.count()));
+}
+
+enum class Line : std::uint8_t {
+  kSilent,
+  kSpeaks,
+  kOver  ///< the other end is closed, and all that came has been taken
+};
+Line state_of(const FileDescriptor& socket) {
+  char byte = 0;
+  const ssize_t there = ::recv(socket.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  if (there > 0) return Line::kSpeaks;
+  return there == 0 || errno == ECONNRESET ? Line::kOver : Line::kSilent;
 }
 
 /// Rank 0's side of the meeting.
@@ -135,7 +161,7 @@ class Gathering {
       while (present_ + 1 < request_.size) admit_next();
       return std::move(members_);
     } catch (const Error& error) {
-      const Verdict verdict = Verdict::no(error);
+      const Verdict verdict = Verdict::no(as_told_by(request_.company.name(0), error));
       for (const Member& member : members_) tell(member.connection, verdict);
       for (const FileDescriptor& newcomer : newcomers_) tell(newcomer, verdict);
       throw;
@@ -150,12 +176,11 @@ class Gathering {
     for (const FileDescriptor& newcomer : newcomers_) polled.push_back({newcomer.get(), POLLIN, 0});
     const std::size_t first_member = polled.size();
     for (const Member& member : members_) polled.push_back({member.connection.get(), POLLIN, 0});
-    const auto left =
-        std::chrono::duration_cast<std::chrono::milliseconds>(deadline_ - std::chrono::steady_clock::now());
-    if (left.count() <= 0) throw_missing();
-    if (::poll(polled.data(), polled.size(), static_cast<int>(left.count())) <= 0) return;
+    if (std::chrono::steady_clock::now() >= deadline_) throw_missing();
+    request_.company.look_around();
+    if (::poll(polled.data(), polled.size(), milliseconds_until(next_look(deadline_))) <= 0) return;
     for (std::size_t rank = 0; rank < members_.size(); ++rank) {
-      if (polled[first_member + rank].revents != 0) throw ended_early(static_cast<int>(rank));
+      if (polled[first_member + rank].revents != 0) throw ended_early(request_.company, 0, static_cast<int>(rank));
     }
     for (std::size_t i = newcomers_.size(); i-- > 0;) {
       if (polled[i + 1].revents != 0) hear(i);
@@ -165,40 +190,49 @@ class Gathering {
   }
 
   void hear(std::size_t index) {
+    if (state_of(newcomers_[index]) == Line::kOver) request_.company.await_last_word();
     auto member = receive_member(newcomers_[index], deadline_);
     if (!member) return;
-    const Hello& hello = member->hello;
-    if (hello.size != request_.size) {
-      throw Error(ErrorCode::kMismatch, fmt::format("Rank {} says that the world has {} ranks, rank 0 says {}.",
-                                                    hello.rank, hello.size, request_.size));
-    }
-    if (hello.boot_id != own_.boot_id) {
-      throw Error(ErrorCode::kUnsupported,
-                  fmt::format("Rank {} runs on another machine than rank 0, and shared memory is for ranks of one; set "
-                              "{} to tcp.",
-                              hello.rank, kTransportVariable),
-                  {.rank = 0, .peer = hello.rank});
-    }
-    if (hello.rank < 1 || hello.rank >= request_.size || members_[static_cast<std::size_t>(hello.rank)].connection) {
-      throw Error(ErrorCode::kMismatch, fmt::format("Two processes say that they are rank {}.", hello.rank));
-    }
+    require_expected(member->hello);
     member->connection = std::move(newcomers_[index]);
     newcomers_.erase(newcomers_.begin() + static_cast<std::ptrdiff_t>(index));
     members_[static_cast<std::size_t>(member->hello.rank)] = std::move(*member);
     ++present_;
   }
 
+  void require_expected(const Hello& hello) const {
+    const int leader = request_.company.name(0);
+    const int rank = request_.company.name(hello.rank);
+    if (hello.size != request_.size) {
+      throw Error(ErrorCode::kMismatch,
+                  fmt::format("Rank {} says that the world has {} ranks, rank {} says {}.", rank, hello.size, leader,
+                              request_.size),
+                  {.rank = leader, .peer = rank});
+    }
+    if (hello.boot_id != own_.boot_id) {
+      throw Error(ErrorCode::kUnsupported,
+                  fmt::format("Rank {} runs on another machine than rank {}, and shared memory is for ranks of one; "
+                              "set {} to tcp.",
+                              rank, leader, kTransportVariable),
+                  {.rank = leader, .peer = rank});
+    }
+    if (hello.rank < 1 || hello.rank >= request_.size || members_[static_cast<std::size_t>(hello.rank)].connection) {
+      throw Error(ErrorCode::kMismatch, fmt::format("Two processes say that they are rank {}.", rank),
+                  {.rank = leader, .peer = rank});
+    }
+  }
+
   [[noreturn]] void throw_missing() const {
     std::vector<int> missing;
     for (int rank = 1; rank < request_.size; ++rank) {
-      if (!members_[static_cast<std::size_t>(rank)].connection) missing.push_back(rank);
+      if (!members_[static_cast<std::size_t>(rank)].connection) missing.push_back(request_.company.name(rank));
     }
     throw Error(ErrorCode::kTimeout,
-                fmt::format("Rank 0 waited {} s for rank{} {} to join. Were all {} ranks started, with the same job "
+                fmt::format("Rank {} waited {} s for rank{} {} to join. Were all {} ranks started, with the same job "
                             "identity?",
-                            static_cast<double>(request_.timeout.count()) / 1000, missing.size() == 1 ? "" : "s",
-                            fmt::join(missing, ", "), request_.size),
-                {.rank = 0, .peer = missing.front()});
+                            request_.company.name(0), static_cast<double>(request_.timeout.count()) / 1000,
+                            missing.size() == 1 ? "" : "s", fmt::join(missing, ", "), request_.size),
+                {.rank = request_.company.name(0), .peer = missing.front()});
   }
 
   const JoinRequest& request_;
@@ -243,14 +277,15 @@ Member as_member(const Self& self) {
 }
 
 /// Tells a rank about all of them. If it is gone, so are those who were to be told after it.
-void introduce_all(const std::vector<Member>& members, std::size_t rank, const SharedMapping& board) {
+void introduce_all(const std::vector<Member>& members, std::size_t rank, const SharedMapping& board,
+                   const Company& company) {
   const FileDescriptor& connection = members[rank].connection;
   const Verdict yes = Verdict::yes();
   try {
     send_message(connection, &yes, sizeof yes, {board.file()});
     for (const Member& member : members) send_member(connection, member);
   } catch (const Error&) {
-    const Error ended = ended_early(static_cast<int>(rank));
+    const Error ended = ended_early(company, 0, static_cast<int>(rank));
     for (std::size_t later = rank + 1; later < members.size(); ++later) {
       tell(members[later].connection, Verdict::no(ended));
     }
@@ -262,31 +297,66 @@ Host lead(const JoinRequest& request, Self self, Deadline deadline) {
   std::vector<Member> members = Gathering(request, self.hello, deadline).gather();
   SharedMapping board = SharedMapping::create("lockstep-board", sizeof(RankSlot) * members.size());
   members[0] = as_member(self);
-  for (std::size_t rank = 1; rank < members.size(); ++rank) introduce_all(members, rank, board);
+  for (std::size_t rank = 1; rank < members.size(); ++rank) introduce_all(members, rank, board, request.company);
   return make_host(std::move(self), slots_in(std::move(board)), std::move(members));
 }
 
 Error waited_in_vain(const JoinRequest& request, const char* what) {
+  const int rank = request.company.name(request.rank);
+  const int leader = request.company.name(0);
   return {ErrorCode::kTimeout,
-          fmt::format("Rank {} waited {} s for rank 0 {}. Is it running, on this machine, with the same job identity?",
-                      request.rank, static_cast<double>(request.timeout.count()) / 1000, what),
-          {.rank = request.rank, .peer = 0}};
+          fmt::format("Rank {} waited {} s for rank {} {}. Is it running, on this machine, with the same job identity?",
+                      rank, static_cast<double>(request.timeout.count()) / 1000, leader, what),
+          {.rank = rank, .peer = leader}};
+}
+
+FileDescriptor connect_to_leader(const JoinRequest& request, Deadline deadline) {
+  while (true) {
+    if (auto socket = connect_to(socket_name(request.job), next_look(deadline))) return std::move(*socket);
+    request.company.look_around();
+    if (std::chrono::steady_clock::now() >= deadline) throw waited_in_vain(request, "to appear");
+  }
+}
+
+/// A rank 0 that has given up meanwhile takes no greeting, and may have said why.
+void greet(const JoinRequest& request, const FileDescriptor& socket, const Member& self) {
+  try {
+    send_member(socket, self);
+  } catch (const Error&) {
+    const Line line = state_of(socket);
+    if (line == Line::kOver) throw ended_early(request.company, request.rank, 0);
+    if (line == Line::kSilent) throw;
+  }
+}
+
+/// Returns once something has come from rank 0.
+void await_leader(const JoinRequest& request, const FileDescriptor& socket, Deadline deadline, const char* what) {
+  while (true) {
+    pollfd polled{socket.get(), POLLIN, 0};
+    (void)::poll(&polled, 1, milliseconds_until(next_look(deadline)));
+    const Line line = state_of(socket);
+    if (line == Line::kSpeaks) return;
+    if (line == Line::kOver) throw ended_early(request.company, request.rank, 0);
+    request.company.look_around();
+    if (std::chrono::steady_clock::now() >= deadline) throw waited_in_vain(request, what);
+  }
 }
 
 Host follow(const JoinRequest& request, Self self, Deadline deadline) {
-  const auto socket = connect_to(socket_name(request.job), deadline);
-  if (!socket) throw waited_in_vain(request, "to appear");
-  send_member(*socket, as_member(self));
+  const FileDescriptor socket = connect_to_leader(request, deadline);
+  greet(request, socket, as_member(self));
   // Rank 0 gives up first and says why.
   const Deadline patience = deadline + std::chrono::seconds(2);
-  auto answer = receive_message(*socket, sizeof(Verdict) + 1, patience);
+  await_leader(request, socket, patience, "to let it join");
+  auto answer = receive_message(socket, sizeof(Verdict) + 1, patience);
   if (!answer) throw waited_in_vain(request, "to let it join");
-  unpack<Verdict>(*answer, "an answer").require_accepted(request.rank);
+  unpack<Verdict>(*answer, "an answer").require_accepted(request.company.name(request.rank));
   if (answer->files.size() != 1) throw of_another_version();
   const auto size = static_cast<std::size_t>(request.size);
   std::vector<Member> members;
   while (members.size() < size) {
-    auto member = receive_member(*socket, patience);
+    await_leader(request, socket, patience, "to introduce the others");
+    auto member = receive_member(socket, patience);
     if (!member) throw waited_in_vain(request, "to introduce the others");
     members.push_back(std::move(*member));
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "transport/meeting.h"
 #include "transport/shm/shm_transport.h"
 
 #include <chrono>
@@ -13,6 +14,7 @@ struct JoinRequest {
   int rank = 0;
   int size = 1;
   std::chrono::milliseconds timeout{60'000};
+  Company company{};
 };
 
 /// Finds the other processes of the job on this host and shares memory with them. Every rank calls it. Rank 0 listens
@@ -21,7 +23,8 @@ struct JoinRequest {
 /// everybody everybody's. The socket is gone when this returns.
 ///
 /// Throws Error: kTimeout naming the ranks that did not come, kPeerDied naming one that ended meanwhile, kMismatch if
-/// ranks disagree about the world or run different versions, kUnsupported for one of another machine, kTransport.
+/// ranks disagree about the world or run different versions, kUnsupported for one of another machine, kTransport; what
+/// a look at the company throws.
 Host join_processes(const JoinRequest& request);
 
 }  // namespace lockstep::shm

@@ -76,8 +76,8 @@ class Join : public testing::Test {
   /// What rank 1 of 2 says first, with its files.
   Message greeting() const {
     auto [thrown, greeting] = with_a_leader_that(request(1, 2), [](auto& connection) { connection.reset(); });
-    EXPECT_EQ(thrown.value().code(), ErrorCode::kTransport);
-    EXPECT_STREQ(thrown->what(), "A rank hung up while the group was being formed.");
+    EXPECT_EQ(thrown.value().code(), ErrorCode::kPeerDied);
+    EXPECT_STREQ(thrown->what(), "Rank 0 ended while the group was being formed.");
     return std::move(greeting);
   }
 
@@ -131,6 +131,31 @@ TEST_F(Join, ARankThatEndsMeanwhileIsNamedToAll) {
   const auto before = std::chrono::steady_clock::now();
   EXPECT_THAT(errors_of(others), testing::Each(testing::HasSubstr("Rank 2 ended while the group was being formed")));
   EXPECT_LT(std::chrono::steady_clock::now() - before, others.front().timeout) << "nobody waits for the fourth";
+}
+
+/// A part of a group calls its ranks as the group does, and waits no longer than the group does.
+TEST_F(Join, RanksThatKnowEachOtherAreCalledByTheirNumbersThere) {
+  JoinRequest leads = request(0, 2, 50);
+  leads.company.names = {5, 3};
+  const auto no_second = thrown_by(leads);
+  EXPECT_EQ(no_second.value().rank(), 5);
+  EXPECT_EQ(no_second->peer(), 3);
+  EXPECT_THAT(no_second->what(), testing::HasSubstr("Rank 5 waited 0.05 s for rank 3 to join"));
+  JoinRequest follows = request(1, 2, 50);
+  follows.company.names = {5, 3};
+  const auto no_first = thrown_by(follows);
+  EXPECT_EQ(no_first.value().peer(), 5);
+  EXPECT_THAT(no_first->what(), testing::HasSubstr("Rank 3 waited 0.05 s for rank 5 to appear"));
+}
+
+TEST_F(Join, WhatBefallsTheGroupEndsTheWait) {
+  for (const int rank : {0, 1}) {
+    JoinRequest one = request(rank, 2);
+    one.company.look = [] { throw Error(ErrorCode::kPeerDied, "rank 7 died", {.peer = 7}); };
+    const auto before = std::chrono::steady_clock::now();
+    EXPECT_STREQ(thrown_by(one).value().what(), "rank 7 died");
+    EXPECT_LT(std::chrono::steady_clock::now() - before, one.timeout / 2);
+  }
 }
 
 TEST_F(Join, RanksThatDisagreeAboutTheWorldAreTold) {

@@ -66,14 +66,20 @@ class ShmTransport final : public Transport {
   void fail(const Error& error) noexcept override {
     if (process_.is_this()) peers_.own_slot().fail(error);
   }
+  void look_around() override {
+    if (const auto trouble = peers_.trouble()) throw *trouble;
+  }
 
   ByteStreams& messages() override { return messages_; }
 
   // They meet at a socket that bears the meeting's name.
   std::string open_meeting() override { return ""; }
   std::unique_ptr<Transport> join(const Meeting& meeting) override {
-    Host host =
-        join_processes({.job = meeting.name, .rank = meeting.rank, .size = meeting.size, .timeout = meeting.timeout});
+    Host host = join_processes({.job = meeting.name,
+                                .rank = meeting.rank,
+                                .size = meeting.size,
+                                .timeout = meeting.timeout,
+                                .company = meeting.company});
     host.ranks_here = ranks_here_;
     return create(std::move(host));
   }

@@ -12,7 +12,7 @@ namespace lockstep::tcp {
 namespace {
 
 constexpr std::uint64_t kMagic = 0x31706574736b636c;  // "lckstep1"
-constexpr std::uint32_t kProtocol = 5;
+constexpr std::uint32_t kProtocol = 6;
 constexpr std::uint32_t kByteOrder = 0x01020304;
 
 void fill_randomly(std::array<unsigned char, 32>& bytes) {
@@ -45,30 +45,33 @@ Digest prove(const Credentials& credentials, Role role, const Challenge& challen
   return hmac(credentials.secret, text);
 }
 
-bool introduce(const FileDescriptor& socket, const Credentials& credentials, Hello hello, Deadline deadline) {
+bool introduce(const FileDescriptor& socket, const Credentials& credentials, Hello hello, Deadline deadline,
+               const Company& company) {
+  const int own = company.name(hello.from);
+  const int other = company.name(hello.to);
   const auto complete = [&](Moved moved) {
     if (moved == Moved::kTimeout) {
-      throw Error(ErrorCode::kTimeout,
-                  fmt::format("rank {} did not answer where it listens; does it run, and is that a rank of this job?",
-                              hello.to),
-                  {.rank = hello.from, .peer = hello.to});
+      throw Error(
+          ErrorCode::kTimeout,
+          fmt::format("rank {} did not answer where it listens; does it run, and is that a rank of this job?", other),
+          {.rank = own, .peer = other});
     }
     return moved == Moved::kAll;
   };
   Challenge challenge;
-  if (!complete(receive_all(socket, &challenge, sizeof challenge, deadline))) return false;
+  if (!complete(receive_all(socket, &challenge, sizeof challenge, deadline, company.look))) return false;
   if (challenge.magic != kMagic || challenge.protocol != kProtocol || challenge.byte_order != kByteOrder) {
     throw Error(ErrorCode::kMismatch,
                 fmt::format("what listens where rank {} should is no rank of this version of Lockstep; were all ranks "
                             "started from one build, and is the port free for them?",
-                            hello.to),
-                {.rank = hello.from, .peer = hello.to});
+                            other),
+                {.rank = own, .peer = other});
   }
   fill_randomly(hello.nonce);
   const Claim claim{hello, prove(credentials, Role::kConnector, challenge, hello)};
   Answer answer;
-  if (!complete(send_all(socket, &claim, sizeof claim, deadline)) ||
-      !complete(receive_all(socket, &answer, sizeof answer, deadline))) {
+  if (!complete(send_all(socket, &claim, sizeof claim, deadline, company.look)) ||
+      !complete(receive_all(socket, &answer, sizeof answer, deadline, company.look))) {
     return false;
   }
   if (answer.accepted != 1 || !same(answer.proof, prove(credentials, Role::kAcceptor, challenge, hello))) {
@@ -76,8 +79,8 @@ bool introduce(const FileDescriptor& socket, const Credentials& credentials, Hel
         ErrorCode::kMismatch,
         fmt::format("rank {} and rank {} do not share a secret and a job; were both started by one launcher, or "
                     "given the same file as LOCKSTEP_SECRET_FILE?",
-                    hello.from, hello.to),
-        {.rank = hello.from, .peer = hello.to});
+                    own, other),
+        {.rank = own, .peer = other});
   }
   return true;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/secret.h"
+#include "transport/meeting.h"
 #include "transport/tcp/hmac.h"
 #include "transport/tcp/tcp_socket.h"
 
@@ -65,7 +66,8 @@ Digest prove(const Credentials& credentials, Role role, const Challenge& challen
 
 /// The connector's side; the hello's nonce is drawn here. False if the other side closed the connection in between,
 /// which a full house does. Throws Error: kMismatch if what listens there is no rank of this version or does not know
-/// the secret, or refuses ours; kTimeout.
-bool introduce(const FileDescriptor& socket, const Credentials& credentials, Hello hello, Deadline deadline);
+/// the secret, or refuses ours; kTimeout; what a look at the company throws.
+bool introduce(const FileDescriptor& socket, const Credentials& credentials, Hello hello, Deadline deadline,
+               const Company& company = {});
 
 }  // namespace lockstep::tcp

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <lockstep/error.h>
+#include <poll.h>
 
 #include <algorithm>
 #include <array>
@@ -35,7 +36,9 @@ class Joiner {
       : request_(request),
         deadline_(deadline),
         credentials_{request.secret.value_or(Secret()), request.job},
-        addresses_(index(request.size)) {
+        company_{.names = request.company.names, .look = [this] { look(); }},
+        addresses_(index(request.size)),
+        complete_(index(request.size)) {
     host_.rank = request.rank;
     host_.here = request.here;
     host_.listen_on = request.listen_on;
@@ -48,13 +51,15 @@ class Joiner {
     Gate gate(std::move(listener), credentials_, 0);
     try {
       for (int present = 1; present < request_.size; ++present) admit(gate, Channel::kControl, "to join");
+      if (all_on_loopback()) host_.piece_bytes = piece_bytes_over_loopback(request_.here.ranks);
+      introduce_all();
+      admit_rest(gate, kChannels - 1);
+      await_all_complete();
     } catch (const Error& error) {
-      tell_all(Verdict::no(error));
+      tell_all(Verdict::no(as_told_by(name(0), error)));
       throw;
     }
-    if (all_on_loopback()) host_.piece_bytes = piece_bytes_over_loopback(request_.here.ranks);
     tell_all(Verdict::yes());
-    admit_rest(gate, kChannels - 1);
     return std::move(host_);
   }
 
@@ -62,25 +67,27 @@ class Joiner {
     FileDescriptor first = connect(0, meeting);
     const Address own =
         request_.listen_on.empty() ? Address::of(first).with_port(0) : Address::resolve(request_.listen_on, 0);
-    FileDescriptor listener = open_listener(request_.rank, own, request_.secret.has_value());
+    FileDescriptor listener = open_listener(name(request_.rank), own, request_.secret.has_value());
     listens_on_ = Address::of(listener);
     if (!greet(first, 0, Channel::kControl)) first = connect_and_greet(0, meeting, Channel::kControl);
     keep(0, Channel::kControl, std::move(first));
-    hear_verdict();
-    for (const Channel channel : {Channel::kData, Channel::kMessages}) {
-      keep(0, channel, connect_and_greet(0, meeting, channel));
+    try {
+      hear_introduction();
+      connect_to_those_before(meeting);
+      Gate gate(std::move(listener), credentials_, request_.rank);
+      admit_rest(gate, kChannels);
+      tell(0, Verdict::yes());
+      hear_verdict("to let all begin");
+    } catch (const Error& error) {
+      tell(0, Verdict::no(as_told_by(name(request_.rank), error)));
+      throw;
     }
-    for (int peer = 1; peer < request_.rank; ++peer) {
-      for (const Channel channel : {Channel::kControl, Channel::kData, Channel::kMessages}) {
-        keep(peer, channel, connect_and_greet(peer, Address::from_wire(addresses_[index(peer)]), channel));
-      }
-    }
-    Gate gate(std::move(listener), credentials_, request_.rank);
-    admit_rest(gate, kChannels);
     return std::move(host_);
   }
 
  private:
+  int name(int rank) const { return company_.name(rank); }
+
   /// Whether every other rank takes connections where only this machine can make them.
   bool all_on_loopback() const {
     return std::all_of(addresses_.begin() + 1, addresses_.end(),
@@ -104,7 +111,7 @@ class Joiner {
   }
 
   FileDescriptor connect(int peer, const Address& address) {
-    FileDescriptor socket = connect_to(address, deadline_);
+    FileDescriptor socket = connect_to(address, deadline_, company_.look);
     if (!socket) throw_waited(peer, fmt::format("to appear at {}", address.to_string()));
     return socket;
   }
@@ -118,9 +125,10 @@ class Joiner {
                       .unused = 0,
                       .nonce = {}};
     try {
-      return introduce(socket, credentials_, hello, deadline_);
+      return introduce(socket, credentials_, hello, deadline_, company_);
     } catch (const Error& error) {
-      throw Error(error.code(), fmt::format("Rank {} could not join its job: {}", request_.rank, error.what()),
+      if (in_trouble_) throw;
+      throw Error(error.code(), fmt::format("Rank {} could not join its job: {}", name(request_.rank), error.what()),
                   error.context());
     }
   }
@@ -132,18 +140,39 @@ class Joiner {
       if (greet(socket, peer, channel)) return socket;
       // A try that the deadline cuts short would say that nobody answered.
       if (steady_clock::now() + kLastTry >= deadline_) throw_waited(peer, "to let it in");
+      look();
       std::this_thread::sleep_for(milliseconds(5));
+    }
+  }
+
+  void connect_to_those_before(const Address& meeting) {
+    for (const Channel channel : {Channel::kData, Channel::kMessages}) {
+      keep(0, channel, connect_and_greet(0, meeting, channel));
+    }
+    for (int peer = 1; peer < request_.rank; ++peer) {
+      for (const Channel channel : {Channel::kControl, Channel::kData, Channel::kMessages}) {
+        keep(peer, channel, connect_and_greet(peer, Address::from_wire(addresses_[index(peer)]), channel));
+      }
+    }
+  }
+
+  /// None at the deadline.
+  std::optional<Gate::Admitted> next_at(Gate& gate) {
+    while (true) {
+      if (auto admitted = gate.admit(next_look())) return admitted;
+      look();
+      if (steady_clock::now() >= deadline_) return std::nullopt;
     }
   }
 
   /// Lets the next rank in, by the channel that is due (any, if none is named).
   void admit(Gate& gate, std::optional<Channel> due, const char* what) {
-    auto admitted = gate.admit(deadline_);
+    auto admitted = next_at(gate);
     if (!admitted) throw_missing(what, due);
     const Hello& hello = admitted->hello;
     const std::string wrong = what_is_wrong_with(hello, due);
     if (!wrong.empty()) {
-      const Error error(ErrorCode::kMismatch, wrong);
+      const Error error(ErrorCode::kMismatch, wrong, {.rank = name(request_.rank), .peer = name(hello.from)});
       if (hello.channel == Channel::kControl) tell(admitted->socket, Verdict::no(error));
       throw error;
     }
@@ -160,71 +189,131 @@ class Joiner {
 
   std::string what_is_wrong_with(const Hello& hello, std::optional<Channel> due) {
     if (hello.size != request_.size) {
-      return fmt::format("Rank {} says that the world has {} ranks, rank {} says {}.", hello.from, hello.size,
-                         request_.rank, request_.size);
+      return fmt::format("Rank {} says that the world has {} ranks, rank {} says {}.", name(hello.from), hello.size,
+                         name(request_.rank), request_.size);
     }
     const bool known = static_cast<std::uint32_t>(hello.channel) < std::uint32_t{kChannels};
     if (!known || (due && hello.channel != *due) || hello.from <= request_.rank || hello.from >= request_.size ||
         place(hello.from, hello.channel)) {
-      return fmt::format("Two processes say that they are rank {}.", hello.from);
+      return fmt::format("Two processes say that they are rank {}.", name(hello.from));
     }
     return "";
   }
 
-  /// Who is gone meanwhile is missed when it does not connect.
+  /// Who is gone meanwhile is missed by the next look.
   void tell(const FileDescriptor& socket, const Verdict& verdict) {
-    if (!socket) return;
-    (void)send_all(socket, &verdict, sizeof verdict, deadline_);
-    if (verdict.accepted == 0) return;
-    (void)send_all(socket, addresses_.data(), addresses_.size() * sizeof(Address::Wire), deadline_);
-    const std::uint64_t piece_bytes = host_.piece_bytes;
-    (void)send_all(socket, &piece_bytes, sizeof piece_bytes, deadline_);
+    if (socket) (void)send_all(socket, &verdict, sizeof verdict, deadline_);
   }
+  void tell(int peer, const Verdict& verdict) { tell(place(peer, Channel::kControl), verdict); }
   void tell_all(const Verdict& verdict) {
-    for (int peer = 1; peer < request_.size; ++peer) tell(place(peer, Channel::kControl), verdict);
+    for (int peer = 1; peer < request_.size; ++peer) tell(peer, verdict);
   }
 
-  void hear_verdict() {
+  void introduce_all() {
+    tell_all(Verdict::yes());
+    const std::uint64_t piece_bytes = host_.piece_bytes;
+    for (int peer = 1; peer < request_.size; ++peer) {
+      const FileDescriptor& socket = place(peer, Channel::kControl);
+      (void)send_all(socket, addresses_.data(), addresses_.size() * sizeof(Address::Wire), deadline_);
+      (void)send_all(socket, &piece_bytes, sizeof piece_bytes, deadline_);
+    }
+  }
+
+  void hear_introduction() {
+    hear_verdict("to let it join");
+    hear(addresses_.data(), addresses_.size() * sizeof(Address::Wire), "to introduce the others");
+    std::uint64_t piece_bytes = 0;
+    hear(&piece_bytes, sizeof piece_bytes, "to introduce the others");
+    host_.piece_bytes = piece_bytes;
+    introduced_ = true;
+  }
+
+  void hear_verdict(const char* what) {
+    Verdict verdict;
+    hear(&verdict, sizeof verdict, what);
+    verdict.require_accepted(name(request_.rank));
+  }
+
+  /// From rank 0, which is late with `what` otherwise.
+  void hear(void* data, std::size_t bytes, const char* what) {
     // Rank 0 gives up first and says why.
     const Deadline patience = deadline_ + std::chrono::seconds(2);
-    const FileDescriptor& socket = place(0, Channel::kControl);
-    Verdict verdict;
-    require_heard(receive_all(socket, &verdict, sizeof verdict, patience), "to let it join");
-    verdict.require_accepted(request_.rank);
-    const std::size_t bytes = addresses_.size() * sizeof(Address::Wire);
-    std::uint64_t piece_bytes = 0;
-    require_heard(receive_all(socket, addresses_.data(), bytes, patience), "to introduce the others");
-    require_heard(receive_all(socket, &piece_bytes, sizeof piece_bytes, patience), "to introduce the others");
-    host_.piece_bytes = piece_bytes;
+    const Moved heard = receive_all(place(0, Channel::kControl), data, bytes, patience, request_.company.look);
+    if (heard == Moved::kTimeout) throw_waited(0, what);
+    if (heard == Moved::kClosed) throw_ended(0);
   }
 
-  /// Of rank 0.
-  void require_heard(Moved heard, const char* what) const {
-    if (heard == Moved::kAll) return;
-    if (heard == Moved::kTimeout) throw_waited(0, what);
-    throw Error(ErrorCode::kPeerDied, "Rank 0 ended while the group was being formed.",
-                {.rank = request_.rank, .peer = 0});
+  /// Until each has told rank 0 that it is connected with all others.
+  void await_all_complete() {
+    while (std::find(complete_.begin() + 1, complete_.end(), false) != complete_.end()) {
+      std::vector<pollfd> polled;
+      for (int peer = 1; peer < request_.size; ++peer) {
+        if (!complete_[index(peer)]) polled.push_back({place(peer, Channel::kControl).get(), POLLIN, 0});
+      }
+      ::poll(polled.data(), polled.size(), milliseconds_until(next_look()));
+      look();
+      if (steady_clock::now() < deadline_) continue;
+      throw_late("to connect to the others", [&](int peer) { return !complete_[index(peer)]; });
+    }
+  }
+
+  Deadline next_look() const { return std::min(deadline_, steady_clock::now() + Company::kLookAround); }
+
+  /// Throws why there is nothing to wait for: what has become of the company, or of one that joins. Rank 0 hears that
+  /// of all, and the others of rank 0.
+  void look() {
+    in_trouble_ = true;
+    request_.company.look_around();
+    if (request_.rank == 0) {
+      for (int peer = 1; peer < request_.size; ++peer) listen_to(peer);
+    } else if (introduced_) {
+      listen_to(0);
+    }
+    in_trouble_ = false;
+  }
+
+  /// A rank that joins says nothing but that it is connected with all, to rank 0, or why it gives up.
+  void listen_to(int peer) {
+    const FileDescriptor& socket = place(peer, Channel::kControl);
+    pollfd polled{socket.get(), POLLIN, 0};
+    if (::poll(&polled, 1, 0) <= 0) return;  // passed over where there is none yet
+    Verdict said;
+    if (receive_all(socket, &said, sizeof said, deadline_) != Moved::kAll) throw_ended(peer);
+    said.require_accepted(name(request_.rank));
+    complete_[index(peer)] = true;
+  }
+
+  [[noreturn]] void throw_ended(int peer) const {
+    request_.company.await_last_word();
+    throw Error(ErrorCode::kPeerDied, fmt::format("Rank {} ended while the group was being formed.", name(peer)),
+                {.rank = name(request_.rank), .peer = name(peer)});
   }
 
   [[noreturn]] void throw_waited(int peer, const std::string& what) const {
-    throw Error(ErrorCode::kTimeout,
-                fmt::format("Rank {} waited {} s for rank {} {}. Is it running, with the same {} and {}?",
-                            request_.rank, seconds(request_.timeout), peer, what, "MASTER_ADDR", kPortVariable),
-                {.rank = request_.rank, .peer = peer});
+    throw Error(
+        ErrorCode::kTimeout,
+        fmt::format("Rank {} waited {} s for rank {} {}. Is it running, with the same {} and {}?", name(request_.rank),
+                    seconds(request_.timeout), name(peer), what, "MASTER_ADDR", kPortVariable),
+        {.rank = name(request_.rank), .peer = name(peer)});
   }
 
   [[noreturn]] void throw_missing(const char* what, std::optional<Channel> due) {
+    throw_late(what, [&](int peer) { return !place(peer, due.value_or(Channel::kMessages)); });
+  }
+
+  template <class Late>
+  [[noreturn]] void throw_late(const char* what, const Late& is_late) const {
     std::vector<int> missing;
     for (int peer = request_.rank + 1; peer < request_.size; ++peer) {
-      if (!place(peer, due.value_or(Channel::kMessages))) missing.push_back(peer);
+      if (is_late(peer)) missing.push_back(name(peer));
     }
     throw Error(
         ErrorCode::kTimeout,
         fmt::format("Rank {} waited {} s for rank{} {} {}. Were all {} ranks started, with the same MASTER_ADDR, {} "
                     "and secret?{}",
-                    request_.rank, seconds(request_.timeout), missing.size() == 1 ? "" : "s", fmt::join(missing, ", "),
-                    what, request_.size, kPortVariable, reached_by_none_elsewhere()),
-        {.rank = request_.rank, .peer = missing.front()});
+                    name(request_.rank), seconds(request_.timeout), missing.size() == 1 ? "" : "s",
+                    fmt::join(missing, ", "), what, request_.size, kPortVariable, reached_by_none_elsewhere()),
+        {.rank = name(request_.rank), .peer = missing.front()});
   }
 
   /// Where a host's own name stands for loopback, ranks of other hosts look for rank 0 at another address.
@@ -242,8 +331,12 @@ class Joiner {
   const JoinRequest& request_;
   Deadline deadline_;
   Credentials credentials_;
+  Company company_;  ///< whose look is this one's
   Address listens_on_;
   std::vector<Address::Wire> addresses_;  ///< by rank
+  std::vector<bool> complete_;            ///< by rank, rank 0's: whether it is connected with all
+  bool introduced_ = false;               ///< by rank 0
+  bool in_trouble_ = false;               ///< the look threw
   Host host_;
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/secret.h"
+#include "transport/meeting.h"
 #include "transport/tcp/tcp_socket.h"
 #include "transport/tcp/tcp_transport.h"
 
@@ -21,6 +22,7 @@ struct JoinRequest {
   std::string listen_on;         ///< where this rank takes connections; empty: where it reached rank 0 from
   std::optional<Secret> secret;  ///< none: only loopback is listened on
   std::chrono::milliseconds timeout{60'000};
+  Company company{};
 };
 
 /// Finds the other ranks of the job and connects each two of them. Every rank calls it. All connections are made here,

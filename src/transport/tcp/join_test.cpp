@@ -301,6 +301,83 @@ TEST_F(JoinTest, ARankThatJoinsAndDoesNotConnectIsNamed) {
               testing::HasSubstr("Rank 0 waited 0.5 s for rank 1 to connect. Were all 2 ranks started, with the same"));
 }
 
+namespace {
+
+/// Comes to rank 0 of three as rank 2, and says and hears no more than `then` does with the connection.
+void come_as_rank_2(const JoinRequest& rank, const std::function<void(const FileDescriptor& socket)>& then) {
+  const FileDescriptor socket = connect_to(Address::resolve(rank.meet_at, rank.port), in(milliseconds(10'000)));
+  const Hello hello{
+      .from = 2, .to = 0, .size = rank.size, .channel = Channel::kControl, .listens_on = {}, .unused = 0, .nonce = {}};
+  EXPECT_TRUE(introduce(socket, {.secret = rank.secret.value(), .job = rank.job}, hello, in(milliseconds(10'000))));
+  then(socket);
+}
+
+/// What rank 0 says to three ranks once all are there.
+void hear_introduction(const FileDescriptor& socket) {
+  std::array<char, sizeof(Verdict) + 3 * sizeof(Address::Wire) + sizeof(std::uint64_t)> introduction{};
+  EXPECT_EQ(receive_all(socket, introduction.data(), introduction.size(), in(milliseconds(10'000))), Moved::kAll);
+}
+
+}  // namespace
+
+/// Before all are there, and when they connect to each other.
+TEST_F(JoinTest, ARankThatEndsMeanwhileIsNamedToAll) {
+  for (const int size : {4, 3}) {
+    std::jthread ends([&] {
+      come_as_rank_2(request(2, size), [&](const FileDescriptor& socket) {
+        if (size == 3) hear_introduction(socket);
+      });
+    });
+    const std::vector<JoinRequest> others{request(0, size), request(1, size)};
+    const auto before = std::chrono::steady_clock::now();
+    EXPECT_THAT(join(others), testing::Each("Rank 2 ended while the group was being formed.")) << size;
+    EXPECT_LT(std::chrono::steady_clock::now() - before, others.front().timeout / 2);
+  }
+}
+
+TEST_F(JoinTest, ARankThatCannotGoOnIsQuotedToAll) {
+  const Error why(ErrorCode::kTransport, "Rank 2 could not join the others: it has no socket left", {.peer = 2});
+  std::jthread fails([&] {
+    come_as_rank_2(request(2, 3), [&](const FileDescriptor& socket) {
+      hear_introduction(socket);
+      const Verdict no = Verdict::no(why);
+      EXPECT_EQ(send_all(socket, &no, sizeof no, in(milliseconds(10'000))), Moved::kAll);
+      Verdict answer;
+      EXPECT_EQ(receive_all(socket, &answer, sizeof answer, in(milliseconds(10'000))), Moved::kAll);
+    });
+  });
+  const std::vector<JoinRequest> others{request(0, 3), request(1, 3)};
+  const auto before = std::chrono::steady_clock::now();
+  EXPECT_THAT(join(others), testing::Each(why.what()));
+  EXPECT_LT(std::chrono::steady_clock::now() - before, others.front().timeout / 2);
+}
+
+/// A part of a group calls its ranks as the group does, and waits no longer than the group does.
+TEST_F(JoinTest, RanksThatKnowEachOtherAreCalledByTheirNumbersThere) {
+  auto leads = request(0, 2);
+  auto follows = request(1, 2);
+  for (JoinRequest* one : {&leads, &follows}) {
+    one->timeout = milliseconds(100);
+    one->company.names = {5, 3};
+  }
+  EXPECT_THAT(join({leads})[0], testing::HasSubstr("Rank 5 waited 0.1 s for rank 3 to join"));
+  EXPECT_THAT(join({follows})[0], testing::HasSubstr("Rank 3 waited 0.1 s for rank 5 to appear"));
+}
+
+TEST_F(JoinTest, WhatBefallsTheGroupEndsTheWait) {
+  const FileDescriptor silent = listen_on(Address::resolve("127.0.0.1", 0));
+  for (const bool is_heard : {false, true}) {
+    for (const int rank : {0, 1}) {
+      auto one = request(rank, 2);
+      if (is_heard && rank == 1) one.port = Address::of(silent).to_wire().port;
+      one.company.look = [] { throw Error(ErrorCode::kPeerDied, "rank 7 died", {.peer = 7}); };
+      const auto before = std::chrono::steady_clock::now();
+      EXPECT_EQ(join({one})[0], "rank 7 died");
+      EXPECT_LT(std::chrono::steady_clock::now() - before, one.timeout / 2);
+    }
+  }
+}
+
 TEST_F(JoinTest, WithoutRankZeroTheOthersGiveUp) {
   auto requests = world(2);
   requests.erase(requests.begin());

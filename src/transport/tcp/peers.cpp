@@ -68,6 +68,14 @@ void Peers::listen() {
   if (::poll(polled_.data(), polled_.size(), 0) > 0) listen_to_ready(0);
 }
 
+void Peers::look_around() {
+  for (Control& control : controls_) {
+    control.listen();
+    control.answer();
+  }
+  check();
+}
+
 std::vector<int> Peers::ask_who_is_idle() {
   for (Control& control : controls_) control.ask();
   const auto end = steady_clock::now() + kAnswer;

@@ -31,6 +31,9 @@ class Peers {
 
   /// As MessageTransport::listen.
   void listen();
+  /// As MessageTransport's.
+  void look_around();
+
   /// As MessageTransport::idle_peers.
   std::vector<int> ask_who_is_idle();
   /// As MessageTransport's.

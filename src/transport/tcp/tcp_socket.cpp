@@ -1,5 +1,7 @@
 #include "transport/tcp/tcp_socket.h"
 
+#include "transport/meeting.h"
+
 #include "transport/tcp/send_buffer.h"
 #include "transport/tcp/turns.h"
 
@@ -37,28 +39,31 @@ void set_option(const FileDescriptor& socket, int level, int option, int value) 
   ::setsockopt(socket.get(), level, option, &value, sizeof value);
 }
 
-bool wait_until_ready(const FileDescriptor& socket, short events, Deadline deadline) {
+bool wait_until_ready(const FileDescriptor& socket, short events, Deadline deadline, const Look& look) {
   pollfd polled{socket.get(), events, 0};
   while (true) {
-    const int ready = ::poll(&polled, 1, milliseconds_until(deadline));
+    const Deadline next = look ? std::min(deadline, steady_clock::now() + Company::kLookAround) : deadline;
+    const int ready = ::poll(&polled, 1, milliseconds_until(next));
     if (ready > 0) return true;
+    if (look) look();
     if (ready == 0 && steady_clock::now() >= deadline) return false;
     if (ready < 0 && errno != EINTR) return false;
   }
 }
 
 /// 0 once connected, else errno.
-int try_connect(const FileDescriptor& socket, const Address& address, Deadline deadline) {
+int try_connect(const FileDescriptor& socket, const Address& address, Deadline deadline, const Look& look) {
   if (::connect(socket.get(), address.get(), address.bytes()) == 0) return 0;
   if (errno != EINPROGRESS) return errno;
-  if (!wait_until_ready(socket, POLLOUT, deadline)) return ETIMEDOUT;
+  if (!wait_until_ready(socket, POLLOUT, deadline, look)) return ETIMEDOUT;
   int error = 0;
   socklen_t bytes = sizeof error;
   return ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &bytes) == 0 ? error : errno;
 }
 
 template <class Move>
-Moved move_all(const FileDescriptor& socket, std::size_t bytes, short events, Deadline deadline, Move move) {
+Moved move_all(const FileDescriptor& socket, std::size_t bytes, short events, Deadline deadline, const Look& look,
+               Move move) {
   std::size_t done = 0;
   while (done < bytes) {
     const ssize_t moved = move(done);
@@ -66,7 +71,7 @@ Moved move_all(const FileDescriptor& socket, std::size_t bytes, short events, De
       done += static_cast<std::size_t>(moved);
     } else if (moved == 0 || (errno != EAGAIN && errno != EINTR)) {
       return Moved::kClosed;
-    } else if (!wait_until_ready(socket, events, deadline)) {
+    } else if (!wait_until_ready(socket, events, deadline, look)) {
       return Moved::kTimeout;
     }
   }
@@ -183,10 +188,10 @@ FileDescriptor accept_from(const FileDescriptor& listener) {
   return socket;
 }
 
-FileDescriptor connect_to(const Address& address, Deadline deadline) {
+FileDescriptor connect_to(const Address& address, Deadline deadline, const Look& look) {
   do {
     FileDescriptor socket = make_socket(address.family());
-    int error = try_connect(socket, address, deadline);
+    int error = try_connect(socket, address, deadline, look);
     // Where nobody listens yet, the system may give the socket that very port, and connects it with itself.
     if (error == 0 && Address::of(socket).to_string() == Address::peer_of(socket).to_string()) error = ECONNREFUSED;
     if (error == 0) return socket;
@@ -196,6 +201,7 @@ FileDescriptor connect_to(const Address& address, Deadline deadline) {
       throw Error(ErrorCode::kTransport,
                   fmt::format("Connecting to {} failed: {}.", address.to_string(), std::strerror(error)));
     }
+    if (look) look();
     std::this_thread::sleep_for(kRetry);
   } while (steady_clock::now() < deadline);
   return {};
@@ -207,14 +213,14 @@ bool ends_connection(int error) {
   return std::find(kOfPeers.begin(), kOfPeers.end(), error) != kOfPeers.end();
 }
 
-Moved send_all(const FileDescriptor& socket, const void* data, std::size_t bytes, Deadline deadline) {
-  return move_all(socket, bytes, POLLOUT, deadline, [&](std::size_t done) {
+Moved send_all(const FileDescriptor& socket, const void* data, std::size_t bytes, Deadline deadline, const Look& look) {
+  return move_all(socket, bytes, POLLOUT, deadline, look, [&](std::size_t done) {
     return ::send(socket.get(), static_cast<const std::byte*>(data) + done, bytes - done, MSG_NOSIGNAL);
   });
 }
 
-Moved receive_all(const FileDescriptor& socket, void* data, std::size_t bytes, Deadline deadline) {
-  return move_all(socket, bytes, POLLIN, deadline, [&](std::size_t done) {
+Moved receive_all(const FileDescriptor& socket, void* data, std::size_t bytes, Deadline deadline, const Look& look) {
+  return move_all(socket, bytes, POLLIN, deadline, look, [&](std::size_t done) {
     return ::recv(socket.get(), static_cast<std::byte*>(data) + done, bytes - done, 0);
   });
 }

@@ -8,12 +8,16 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
 namespace lockstep::tcp {
 
 using Deadline = std::chrono::steady_clock::time_point;
+
+/// What who waits does every 20 ms meanwhile; throws why there is nothing to wait for.
+using Look = std::function<void()>;
 
 /// Milliseconds until then, for poll: 0 if it is over.
 int milliseconds_until(Deadline deadline);
@@ -63,16 +67,18 @@ FileDescriptor listen_on(const Address& address);
 FileDescriptor accept_from(const FileDescriptor& listener);
 /// Tries until somebody listens there; empty if nobody did by the deadline. Throws Error (kTransport) if the address
 /// cannot be reached at all.
-FileDescriptor connect_to(const Address& address, Deadline deadline);
+FileDescriptor connect_to(const Address& address, Deadline deadline, const Look& look = {});
 
 /// Whether this error of a call that moves data tells of the other end, or of the way there. Any other is this rank's
 /// own.
 bool ends_connection(int error);
 
 enum class Moved : std::uint8_t { kAll, kTimeout, kClosed };
-/// Exactly that many bytes. For the few messages of a start; they never throw.
-Moved send_all(const FileDescriptor& socket, const void* data, std::size_t bytes, Deadline deadline);
-Moved receive_all(const FileDescriptor& socket, void* data, std::size_t bytes, Deadline deadline);
+/// Exactly that many bytes. For the few messages of a start; they throw nothing but what the look does.
+Moved send_all(const FileDescriptor& socket, const void* data, std::size_t bytes, Deadline deadline,
+               const Look& look = {});
+Moved receive_all(const FileDescriptor& socket, void* data, std::size_t bytes, Deadline deadline,
+                  const Look& look = {});
 
 /// What every connection between ranks gets: small messages leave at once, and silence is broken now
 /// and then. `ranks_here`: how many ranks share this machine's cores.

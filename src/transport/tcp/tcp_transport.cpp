@@ -74,6 +74,7 @@ class TcpTransport final : public MessageTransport {
   void tell(int peer, std::span<const std::byte> what) override { peers_.tell(peer, what); }
   std::span<const std::byte> told_by(int peer) override { return peers_.told_by(peer); }
   void fail(const Error& error) noexcept override { peers_.say_failed(error); }
+  void look_around() override { peers_.look_around(); }
 
   std::string open_meeting() override {
     // This rank's address, as the first of its peers knows it.
@@ -93,7 +94,8 @@ class TcpTransport final : public MessageTransport {
                               .here = here_,
                               .listen_on = listen_on_,
                               .secret = secret_,
-                              .timeout = meeting.timeout};
+                              .timeout = meeting.timeout,
+                              .company = meeting.company};
     return create(join_at(request, Address::from_wire(wire), std::exchange(meeting_, FileDescriptor())));
   }
 
