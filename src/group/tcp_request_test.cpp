@@ -51,6 +51,14 @@ TEST(TcpRequest, OwnVariablesGoFirst) {
   EXPECT_EQ(there.listen_on, "127.0.0.3");
 }
 
+TEST(TcpRequest, TheJobsSecretIsWhatRanksProveTheyKnow) {
+  const Secret secret = Secret::make();
+  const FileDescriptor inherited = secret.inheritable();
+  const auto there = request({{"MASTER_PORT", "29500"}, {"LOCKSTEP_SECRET_FD", std::to_string(inherited.get())}});
+  ASSERT_TRUE(there.secret);
+  EXPECT_EQ(there.secret->bytes(), secret.bytes());
+}
+
 TEST(TcpRequest, SaysWhatIsMissingOrWrong) {
   expect_refused({}, "set neither LOCKSTEP_PORT nor MASTER_PORT");
   expect_refused({{"LOCKSTEP_PORT", "70000"}}, "port 70000");

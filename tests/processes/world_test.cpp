@@ -324,12 +324,25 @@ TEST_F(OverTcp, AWrongTransportIsSaid) {
   EXPECT_THAT(ranks.output(0), HasSubstr("LOCKSTEP_TRANSPORT is 'pigeon'; it takes auto, shm, tcp or mpi"));
 }
 
-TEST_F(OverTcp, UnderOurLauncherRanksHaveASecretThatNoListShows) {
+TEST_F(OverTcp, UnderOurLauncherRanksMeet) {
   Command::Options options;
   options.environment = {"LOCKSTEP_TRANSPORT=tcp"};
   Command command({LOCKSTEP_PROGRAM, "run", "-n", "2", LOCKSTEP_RANK_PROGRAM, "sum"}, options);
   EXPECT_EQ(command.wait(), 0) << command.errors() << command.output();
   EXPECT_THAT(command.output(), AllOf(HasSubstr("rank 0 of 2: 101 101"), HasSubstr("rank 1 of 2: 101 101")));
+}
+
+/// It knows all that rank 1 does but the secret, and comes first.
+TEST_F(OverTcp, AStrangerWithoutTheSecretIsRefusedAndTheJobGoesOn) {
+  Command::Options options;
+  options.environment = {"LOCKSTEP_TRANSPORT=tcp", "LOCKSTEP_JOIN_TIMEOUT=20s"};
+  Command command(
+      {LOCKSTEP_PROGRAM, "run", "-n", "2", "sh", "-c",
+       "test $RANK = 0 || env -u LOCKSTEP_SECRET_FD " LOCKSTEP_RANK_PROGRAM " sum; exec " LOCKSTEP_RANK_PROGRAM " sum"},
+      options);
+  EXPECT_EQ(command.wait(), 0) << command.errors() << command.output();
+  EXPECT_THAT(command.output(), AllOf(HasSubstr("rank 1 and rank 0 do not share a secret and a job"),
+                                      HasSubstr("rank 0 of 2: 101 101"), HasSubstr("rank 1 of 2: 101 101")));
 }
 
 TEST(Launchers, OurOwn) { expect_sums({LOCKSTEP_PROGRAM, "run", "-n", "2"}); }
