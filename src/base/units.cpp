@@ -54,7 +54,14 @@ double parse_with_unit(std::string_view text, const std::array<Unit, N>& units, 
 }  // namespace
 
 std::uint64_t parse_bytes(std::string_view text) {
-  return static_cast<std::uint64_t>(parse_with_unit(text, kByteUnits, "a size; write it like 64KiB, 25MiB or 1GB"));
+  constexpr std::string_view kWhat = "a size; write it like 64KiB, 25MiB or 1GB";
+  const double bytes = parse_with_unit(text, kByteUnits, kWhat);
+  const double whole = std::round(bytes);
+  if (std::abs(bytes - whole) > 1e-12 * bytes) {  // 1.1GB is whole, and rounded when multiplied
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("'{}' is no whole number of bytes; it is not {}.", text, kWhat));
+  }
+  return static_cast<std::uint64_t>(whole);
 }
 
 std::chrono::nanoseconds parse_duration(std::string_view text) {

@@ -10,6 +10,8 @@ TEST(Units, SizesAsPeopleTypeThem) {
   EXPECT_EQ(parse_bytes("64KiB"), 65536U);
   EXPECT_EQ(parse_bytes("1.5 MiB"), 1572864U);
   EXPECT_EQ(parse_bytes("1GB"), 1000000000U);
+  EXPECT_EQ(parse_bytes("1.1GB"), 1100000000U);
+  EXPECT_EQ(parse_bytes("0.3GB"), 300000000U);
 }
 
 TEST(Units, TimesAsPeopleTypeThem) {
@@ -18,7 +20,8 @@ TEST(Units, TimesAsPeopleTypeThem) {
 }
 
 TEST(Units, RefusesWhatIsNoSizeOrTime) {
-  for (const char* text : {"", "KiB", "-1KiB", "64 parsecs", "1e400", "nan", "99999999999GiB"}) {
+  for (const char* text :
+       {"", "KiB", "-1KiB", "64 parsecs", "1e400", "nan", "99999999999GiB", "1.5", "0.5B", "1.0001KiB"}) {
     EXPECT_THROW(parse_bytes(text), Error) << text;
   }
   EXPECT_THROW(parse_duration("5"), Error);
