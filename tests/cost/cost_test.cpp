@@ -139,6 +139,7 @@ void check(const Line& line, double p, double local_size, double n) {
     const Estimate estimate = price_of(term, variables, cost);
     priced += line.kind == "cost" ? estimate.seconds : estimate.most_sent_bytes;
   }
+  ASSERT_GT(priced, 0) << line.text << "\nwith p = " << p << ": nothing is priced";
   const double written = evaluate(line.formula, variables);
   const double difference = std::abs(written - priced) / priced;
   if (line.is_wrong) {
