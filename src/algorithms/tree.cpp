@@ -55,7 +55,8 @@ Schedule tree_of_blocks(const ScheduleRequest& request) {
 ///
 /// Source: Rabenseifner, "Optimization of Collective Reduction Operations", ICCS 2004, LNCS 3036 (binary tree); for
 /// trees rotated over the ranks: Bruck, Ho, Kipnis, Upfal, Weathersby, "Efficient Algorithms for All-to-All
-/// Communications in Multiport Message-Passing Systems", IEEE TPDS 8(11), 1997.
+/// Communications in Multiport Message-Passing Systems", IEEE TPDS 8(11), 1997; for scatter and gather: Chan, Heimlich,
+/// Purkayastha, van de Geijn, "Collective communication: theory, practice, and experience", CCPE 19(13), 2007.
 // Cost:
 //   all_reduce: 2 h (alpha + n beta) + h n gamma, h = ceil(log2 p)
 //   broadcast: h (alpha + n beta), h = ceil(log2 p)

@@ -99,13 +99,34 @@ Estimate tree(double p, double n, const FlatCost& cost) {
 /// Half of the buffer up and down each of two in-order trees of height h. A rank has its two children's halves in one
 /// step, so a level costs it two messages; only the root of a tree that is not full has its children after one
 /// another, since the right one's tree is not so high (going down) or was ready before (going up).
+struct TwoTrees {
+  explicit TwoTrees(double p)
+      : h(std::floor(std::log2(p) + 1e-9)),
+        up(2 * h - (p > 2 && p >= 2 * std::exp2(h) - 2 ? 0 : 1)),
+        down(2 * h - (p >= 1.5 * std::exp2(h) ? 0 : 1)) {}
+  double h;
+  double up;  ///< messages after one another
+  double down;
+};
 Estimate double_tree(double p, double n, const FlatCost& cost) {
   if (p < 2) return {};
-  const double h = std::floor(std::log2(p) + 1e-9);
-  const double up = 2 * h - (p > 2 && p >= 2 * std::exp2(h) - 2 ? 0 : 1);
-  const double down = 2 * h - (p >= 1.5 * std::exp2(h) ? 0 : 1);
+  const TwoTrees trees(p);
   const double most_sent = p < 4 ? p / 2 * n : 2 * n;
-  return {rounds(up + down, n / 2, up, cost), 2 * h, 4 * (p - 1), 2 * (p - 1) * n, most_sent};
+  return {rounds(trees.up + trees.down, n / 2, trees.up, cost), 2 * trees.h, 4 * (p - 1), 2 * (p - 1) * n, most_sent};
+}
+/// The root stands above both trees, over the others: one level more. To one other go both halves as one message.
+template <double TwoTrees::*way>
+Estimate two_trees_below(double p, double n, double reduced, const FlatCost& cost) {
+  if (p < 3) return with_everybody(p, n, reduced, one_step(p) * n, cost);
+  const TwoTrees trees(p - 1);
+  const double messages = 2 + trees.*way;
+  return {rounds(messages, n / 2, reduced * messages, cost), trees.h + 1, 2 * (p - 1), (p - 1) * n, n};
+}
+Estimate double_tree_broadcast(double p, double n, const FlatCost& cost) {
+  return two_trees_below<&TwoTrees::down>(p, n, 0, cost);
+}
+Estimate double_tree_reduce(double p, double n, const FlatCost& cost) {
+  return two_trees_below<&TwoTrees::up>(p, n, 1, cost);
 }
 
 /// ceil(log2 p) rounds at the least volume, whatever the number of ranks.
@@ -119,6 +140,31 @@ Estimate log_all_gather(double p, double n, const FlatCost& cost) { return log_h
 
 Estimate log_both(double p, double n, const FlatCost& cost) {
   return twice(log_reduce_scatter(p, n, cost), log_all_gather(p, n, cost));
+}
+
+/// How far n/p of each rank has to go in a binomial tree, in links of all: a rank is as deep as its number has ones.
+double depths(double p) {
+  double sum = 0;
+  for (double bit = 1; bit < p; bit *= 2) {
+    const double periods = std::floor(p / (2 * bit));
+    sum += periods * bit + std::max(0.0, p - periods * 2 * bit - bit);
+  }
+  return sum;
+}
+/// A binomial tree in which a link carries what all ranks below it are sent: halves, quarters and so on from the root,
+/// where all of it starts.
+Estimate tree_scatter(double p, double n, const FlatCost& cost) {
+  Estimate estimate = log_all_gather(p, n, cost);
+  estimate.messages = p - 1;
+  estimate.bytes = depths(p) * n / p;
+  return estimate;
+}
+/// The same backwards. The most is sent by the rank with the most below it.
+Estimate tree_gather(double p, double n, const FlatCost& cost) {
+  Estimate estimate = tree_scatter(p, n, cost);
+  const double span = std::exp2(levels(p) - 1);
+  estimate.most_sent_bytes = one_step(p) * std::max(p - span, span / 2) * n / p;
+  return estimate;
 }
 
 /// After the root's scatter; it needs to hear from nobody.
@@ -295,6 +341,8 @@ const std::vector<ClosedForm>& closed_forms() {
       {"tree", Collective::kAllReduce, "2h(alpha + n beta) + h n gamma", kThakur, tree},
       {"tree", Collective::kBroadcast, "h(alpha + n beta)", kThakur, tree_broadcast},
       {"tree", Collective::kReduce, "h(alpha + n beta + n gamma)", kThakur, tree_reduce},
+      {"tree", Collective::kScatter, "h alpha + (p-1)/p n beta", kChan, tree_scatter},
+      {"tree", Collective::kGather, "h alpha + (p-1)/p n beta", kChan, tree_gather},
       {"tree", Collective::kReduceScatter, "h alpha + (p-1)/p n (beta + gamma)", kBruck, log_reduce_scatter},
       {"tree", Collective::kAllGather, "h alpha + (p-1)/p n beta", kBruck, log_all_gather},
       {"bidirectional_ring", Collective::kAllReduce, "2(p-1)(w alpha + n/p beta) + (p-1)/p n gamma, w = min(2, p-1)",
@@ -308,6 +356,14 @@ const std::vector<ClosedForm>& closed_forms() {
        "2(2H-1)(alpha + n/2 beta) + (2H-1) n/2 gamma, H = floor(log2 p); unless p = 2^H, up to 2 alpha + n beta + n/2 "
        "gamma more",
        kSanders, double_tree},
+      {"double_tree", Collective::kBroadcast,
+       "(2H-2+w) alpha + H n beta, w = min(2, p-1), H = floor(log2 p); unless p = 2^H, up to 2 alpha + n beta more",
+       kSanders, double_tree_broadcast},
+      {"double_tree", Collective::kReduce,
+       "(2H-2+w) alpha + H n (beta + gamma), w = min(2, p-1), H = floor(log2 p); unless p = 2^H, up to 2 alpha + n "
+       "beta "
+       "+ n gamma more",
+       kSanders, double_tree_reduce},
       {"circulant", Collective::kAllReduce, "2h alpha + 2(p-1)/p n beta + (p-1)/p n gamma", kTraeff, log_both},
       {"circulant", Collective::kReduceScatter, "h alpha + (p-1)/p n (beta + gamma)", kTraeff, log_reduce_scatter},
       {"circulant", Collective::kAllGather, "h alpha + (p-1)/p n beta", kTraeff, log_all_gather},

@@ -2,6 +2,7 @@
 
 #include "planner/network/core_load_forms.h"
 
+#include <algorithm>
 #include <bit>
 
 namespace lockstep {
@@ -117,6 +118,26 @@ Loads tree_loads(int p, double n) {
 /// The bytes of so many blocks, of one for each rank.
 double blocks(int count, int p, double n) { return count * n / p; }
 
+/// Down the same tree the blocks of all ranks below.
+RankLoad scattered_by_tree(int p, double n, int rank) {
+  const int span = rank == 0 ? p : std::min(rank & -rank, p - rank);  // ranks of its own tree, itself among them
+  return {.sent = {down_tree(p, 0, rank).sent.messages, blocks(span - 1, p, n)},
+          .received = of_messages(rank == 0 ? 0 : 1, blocks(span, p, n))};
+}
+/// The root's child with the most below it, and how much that is: the last child's tree may be cut short.
+Link to_largest_child(int p, double n) {
+  const int last = static_cast<int>(std::bit_ceil(static_cast<unsigned>(p))) / 2;
+  const int full = last / 2;
+  return p - last > full ? Link{0, last, blocks(p - last, p, n)} : Link{0, full, blocks(full, p, n)};
+}
+Loads tree_scatter_loads(int p, double n) {
+  return loads_of(p, to_largest_child(p, n), [=](int rank) { return scattered_by_tree(p, n, rank); });
+}
+Loads tree_gather_loads(int p, double n) {
+  const auto [root, child, bytes] = to_largest_child(p, n);
+  return loads_of(p, {child, root, bytes}, [=](int rank) { return reversed(scattered_by_tree(p, n, rank)); });
+}
+
 /// In ceil(log2 p) rounds every rank sends p - 1 blocks.
 RankLoad in_rounds(int p, double n) {
   return both_ways({static_cast<double>(std::bit_width(static_cast<unsigned>(p - 1))), blocks(p - 1, p, n)});
@@ -162,23 +183,46 @@ Loads circulant_broadcast_loads(int p, double n) {
 /// have a child on either side, the last one none behind it, and the root is the highest power of two. The second tree
 /// is the first mirrored, or, of an odd number, moved on by one. A link that both trees have, in opposite directions,
 /// carries two halves: the lowest lies between the second and the third rank, of 2, 6, 10 and so on the first two.
-Loads double_tree_loads(int p, double n) {
-  const int root = static_cast<int>(std::bit_floor(static_cast<unsigned>(p)));
-  const auto of_rank = [=](int rank) {
-    const int place = rank + 1;
-    const int moved_back = place == 1 ? p : place - 1;
-    int parents = 0;
-    int children = 0;
-    for (const int there : {place, p % 2 == 0 ? p + 1 - place : moved_back}) {
-      parents += there == root ? 0 : 1;
-      children += there % 2 == 1 ? 0 : (there < p ? 2 : 1);
+struct TwoTreesPlace {
+  TwoTreesPlace(int places, int place) {
+    const int moved_back = place == 1 ? places : place - 1;
+    for (const int there : {place, places % 2 == 0 ? places + 1 - place : moved_back}) {
+      roots += there == static_cast<int>(std::bit_floor(static_cast<unsigned>(places))) ? 1 : 0;
+      children += there % 2 == 1 ? 0 : (there < places ? 2 : 1);
     }
-    RankLoad load = both_ways(of_messages(parents + children, n / 2));
-    load.reduced_bytes = children * n / 2;
+  }
+  int roots = 0;  ///< trees whose root this is
+  int children = 0;
+};
+Loads double_tree_loads(int p, double n) {
+  const auto of_rank = [=](int rank) {
+    const TwoTreesPlace at(p, rank + 1);
+    RankLoad load = both_ways(of_messages(2 - at.roots + at.children, n / 2));
+    load.reduced_bytes = at.children * n / 2;
     return load;
   };
   const int first = p % 4 == 2 ? 0 : 1;
   return loads_of(p, {first, first + 1, n}, of_rank);
+}
+
+/// Over the ranks but the root, which stands above both trees. Two ranks have one message.
+RankLoad below_two_trees(int p, double n, int rank) {
+  if (p == 2) return scattered(p, n, rank);
+  if (rank == 0) return {.sent = of_messages(2, n / 2), .received = {}};
+  return {.sent = of_messages(TwoTreesPlace(p - 1, rank).children, n / 2), .received = of_messages(2, n / 2)};
+}
+Loads double_tree_broadcast_loads(int p, double n) {
+  const auto places = static_cast<unsigned>(p - 1);
+  const int first_root = static_cast<int>(std::bit_floor(places));
+  const int second_root = p % 2 == 1 ? p - first_root : first_root % (p - 1) + 1;
+  return loads_of(p, {0, std::min(first_root, second_root), p == 2 ? n : n / 2},
+                  [=](int rank) { return below_two_trees(p, n, rank); });
+}
+/// The first rank below the root is the second tree's last leaf, which is its root where it is the only one.
+Loads double_tree_reduce_loads(int p, double n) {
+  const int parent = std::has_single_bit(static_cast<unsigned>(p - 1)) ? 0 : 2;
+  return loads_of(p, {1, parent, p == 2 ? n : n / 2},
+                  [=](int rank) { return reducing(reversed(below_two_trees(p, n, rank))); });
 }
 
 struct Entry {
@@ -211,9 +255,13 @@ constexpr Entry kEntries[] = {
     {"tree", Collective::kAllReduce, tree_loads},
     {"tree", Collective::kBroadcast, tree_broadcast_loads},
     {"tree", Collective::kReduce, tree_reduce_loads},
+    {"tree", Collective::kScatter, tree_scatter_loads},
+    {"tree", Collective::kGather, tree_gather_loads},
     {"tree", Collective::kReduceScatter, tree_reduce_scatter_loads},
     {"tree", Collective::kAllGather, tree_all_gather_loads},
     {"double_tree", Collective::kAllReduce, double_tree_loads},
+    {"double_tree", Collective::kBroadcast, double_tree_broadcast_loads},
+    {"double_tree", Collective::kReduce, double_tree_reduce_loads},
     {"recursive_doubling", Collective::kAllReduce, recursive_doubling_loads},
     {"recursive_doubling", Collective::kAllGather, recursive_doubling_all_gather_loads},
     {"halving_doubling", Collective::kAllReduce, halving_doubling_loads},
