@@ -170,7 +170,7 @@ PriceReport report_on_file(const PriceOptions& options) {
                        format_count(static_cast<std::uint64_t>(request.most_transfers)),
                        network.calibration ? "priced by a calibration" : "simulated"));
   }
-  Price price = price_schedule(whole, request.bytes, network);
+  Price price = price_schedule(whole, request.bytes, network).value();
   return {request, std::move(network), {std::move(price)}, {}};
 }
 

@@ -62,6 +62,7 @@ void FairSharing::collect_component(int first) {
   for (std::size_t next = 0; next < component_resources_.size(); ++next) {
     Resource& resource = resources_[at(component_resources_[next])];
     resource.is_dirty = false;
+    looked_at_ += static_cast<double>(1 + resource.flows.size());
     std::erase_if(resource.flows, [&](int flow) { return !flows_[at(flow)].is_active; });
     for (const int number : resource.flows) {
       Flow& flow = flows_[at(number)];
@@ -113,10 +114,12 @@ void FairSharing::fill_component() {
       const Resource& resource = resources_[at(number)];
       if (resource.load > kNoLoad) level = std::min(level, resource.left / resource.load);
     }
+    looked_at_ += static_cast<double>(component_resources_.size());
     if (level >= 1) break;
     for (const int number : component_resources_) {
       const Resource& resource = resources_[at(number)];
       if (resource.load <= kNoLoad || resource.left / resource.load > level * kSameLevel) continue;
+      looked_at_ += static_cast<double>(resource.flows.size());
       for (const int flow : resource.flows) {
         if (!flows_[at(flow)].is_fixed) fix(flow, level);
       }

@@ -31,6 +31,8 @@ class FairSharing {
   void start(const Work& work, int owner);
   /// Runs on until something is done, and returns the owners of all that is done then; empty if nothing is under way.
   const std::vector<int>& next();
+  /// The work that this was so far: flows and resources looked at to share anew. What a simulation takes follows it.
+  double looked_at() const { return looked_at_; }
 
  private:
   struct Flow {
@@ -66,6 +68,7 @@ class FairSharing {
   void finish(int flow);
 
   double now_s_ = 0;
+  double looked_at_ = 0;
   std::uint64_t visits_ = 0;
   std::vector<Flow> flows_;
   std::vector<int> finished_;  ///< still listed by resources until these are visited

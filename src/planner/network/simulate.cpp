@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <utility>
 
 namespace lockstep {
 
@@ -31,7 +32,9 @@ class Execution {
     }
   }
 
-  Simulation run() {
+  std::optional<Simulation> run(Effort& left) {
+    const double most = std::exchange(left.looked_at, 0);
+    if (most_at_once() > left.messages_at_once) return std::nullopt;
     for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) enter_step(rank);
     while (true) {
       // Not by recursion: where everything costs nothing, all of the schedule happens here.
@@ -42,8 +45,10 @@ class Execution {
       }
       const std::vector<int>& done = sharing_.next();
       if (done.empty()) break;
+      if (sharing_.looked_at() > most) return std::nullopt;
       ready_.insert(ready_.end(), done.rbegin(), done.rend());
     }
+    left.looked_at = most - sharing_.looked_at();
     result_.seconds = sharing_.now();
     return std::move(result_);
   }
@@ -59,6 +64,16 @@ class Execution {
     std::size_t next = 0;       ///< the first message of the steps to come
     int unfinished = 0;         ///< messages of the present step
   };
+
+  /// The most messages of one step.
+  double most_at_once() const {
+    std::vector<std::size_t> of_step;
+    for (const Message& message : messages_) {
+      of_step.resize(std::max(of_step.size(), at(message.step) + 1));
+      ++of_step[at(message.step)];
+    }
+    return of_step.empty() ? 0 : static_cast<double>(*std::max_element(of_step.begin(), of_step.end()));
+  }
 
   /// A rank that has nothing unfinished goes on to its next step in which it sends or receives.
   void enter_step(int number) {
@@ -138,8 +153,13 @@ class Execution {
 
 }  // namespace
 
+std::optional<Simulation> simulate_within(Effort& left, const Schedule& schedule, double bytes, const Wiring& wiring) {
+  return Execution(schedule, bytes, wiring).run(left);
+}
+
 Simulation simulate(const Schedule& schedule, double bytes, const Wiring& wiring) {
-  return Execution(schedule, bytes, wiring).run();
+  Effort unbounded;
+  return *simulate_within(unbounded, schedule, bytes, wiring);
 }
 
 }  // namespace lockstep

@@ -3,6 +3,8 @@
 #include "schedule/schedule.h"
 #include "topology/wiring.h"
 
+#include <limits>
+#include <optional>
 #include <vector>
 
 namespace lockstep {
@@ -29,5 +31,15 @@ struct Simulation {
 /// The schedule's ranks are those of the network (proved, or from the catalogue: links of a rank with itself are not
 /// looked for).
 Simulation simulate(const Schedule& schedule, double bytes, const Wiring& wiring);
+
+/// What a simulation may take. Transfers do not tell it: where the messages of one step end one after another, as those
+/// of a full exchange between hosts of many sizes, each end has all the others looked at again.
+struct Effort {
+  double messages_at_once = std::numeric_limits<double>::infinity();  ///< of one step: all are in memory
+  double looked_at = std::numeric_limits<double>::infinity();         ///< FairSharing::looked_at()
+};
+
+/// The same, which takes what it takes from `left`; none if that is not enough, and then nothing is left to look at.
+std::optional<Simulation> simulate_within(Effort& left, const Schedule& schedule, double bytes, const Wiring& wiring);
 
 }  // namespace lockstep

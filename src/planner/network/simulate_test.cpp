@@ -140,4 +140,21 @@ TEST(Simulate, NothingTakesNoTime) {
             0);
 }
 
+TEST(Simulate, TakesNoMoreWorkThanItMay) {
+  const Wiring wiring(parse_network(kTwoHosts, "two hosts"));
+  const Schedule direct = find_algorithm("direct").build({.ranks = 8});
+  Effort enough{.messages_at_once = 56, .looked_at = 1e6};  // 8 ranks send 7 messages a step
+  EXPECT_EQ(simulate_within(enough, direct, 1e6, wiring).value().seconds, simulate(direct, 1e6, wiring).seconds);
+  const double took = 1e6 - enough.looked_at;
+  EXPECT_GT(took, 2 * 56);
+  Effort exactly{.looked_at = took};
+  EXPECT_TRUE(simulate_within(exactly, direct, 1e6, wiring));
+  EXPECT_EQ(exactly.looked_at, 0);
+  Effort fewer_at_once{.messages_at_once = 55};
+  EXPECT_FALSE(simulate_within(fewer_at_once, direct, 1e6, wiring));
+  Effort too_little{.looked_at = took / 2};
+  EXPECT_FALSE(simulate_within(too_little, direct, 1e6, wiring));
+  EXPECT_EQ(too_little.looked_at, 0);
+}
+
 }  // namespace lockstep

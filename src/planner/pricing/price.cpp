@@ -179,26 +179,31 @@ namespace {
 /// Bytes that a barrier is asked for do not move.
 double moved_bytes(Collective collective, double bytes) { return collective == Collective::kBarrier ? 0 : bytes; }
 
-std::function<double(double bytes)> timing_of_moved(const Schedule& schedule, const PricedNetwork& network) {
+std::function<std::optional<double>(double bytes)> timing_of_moved(const Schedule& schedule,
+                                                                   const PricedNetwork& network, Effort* left) {
   if (const auto calibration = network.calibration) {
     return [timing = CalibratedTiming(*calibration, network.medium, schedule)](double bytes) {
       return timing.seconds({bytes});
     };
   }
-  return [=, wiring = Wiring(network.of(schedule.ranks))](double bytes) {
-    return simulate(schedule, bytes, wiring).seconds;
+  return [=, wiring = Wiring(network.of(schedule.ranks))](double bytes) -> std::optional<double> {
+    Effort unbounded;
+    const auto simulation = simulate_within(left == nullptr ? unbounded : *left, schedule, bytes, wiring);
+    return simulation ? std::optional(simulation->seconds) : std::nullopt;
   };
 }
 
 }  // namespace
 
-std::function<double(double bytes)> timing(const Schedule& schedule, const PricedNetwork& network) {
-  return [seconds = timing_of_moved(schedule, network), collective = schedule.collective](double bytes) {
+std::function<std::optional<double>(double bytes)> timing(const Schedule& schedule, const PricedNetwork& network,
+                                                          Effort* left) {
+  return [seconds = timing_of_moved(schedule, network, left), collective = schedule.collective](double bytes) {
     return seconds(moved_bytes(collective, bytes));
   };
 }
 
-Price price_schedule(const Schedule& schedule, double asked_bytes, const PricedNetwork& network) {
+std::optional<Price> price_schedule(const Schedule& schedule, double asked_bytes, const PricedNetwork& network,
+                                    const Effort& most) {
   const double bytes = moved_bytes(schedule.collective, asked_bytes);
   Price price{.algorithm = schedule.name,
               .source = Price::Source::kCalibrated,
@@ -213,14 +218,16 @@ Price price_schedule(const Schedule& schedule, double asked_bytes, const PricedN
                     .bytes = price.counts->bytes,
                     .most_sent_bytes = price.counts->most_sent_bytes};
   if (network.calibration) {
-    price.estimate.seconds = timing(schedule, network)(bytes);
+    price.estimate.seconds = timing(schedule, network)(bytes).value();
     return price;
   }
   const Wiring wiring(network.of(schedule.ranks));
-  const Simulation simulation = simulate(schedule, bytes, wiring);
+  Effort left = most;
+  const auto simulation = simulate_within(left, schedule, bytes, wiring);
+  if (!simulation) return std::nullopt;
   price.source = Price::Source::kSimulated;
-  price.estimate.seconds = simulation.seconds;
-  price.links = link_uses(simulation, wiring);
+  price.estimate.seconds = simulation->seconds;
+  price.links = link_uses(*simulation, wiring);
   return price;
 }
 
@@ -244,6 +251,7 @@ Price price_by_form(const ClosedForm& form, std::string_view algorithm, const Pr
 
 std::string why_none(std::string_view algorithm, const PriceRequest& request, const PricedNetwork& network,
                      double transfers) {
+  const bool is_many = transfers > request.most_transfers;
   const char* why = network.calibration ? "follows a calibration" : "is known";
   if (!network.calibration && find_closed_form(algorithm, request.collective) != nullptr) {
     why = network.flat ? "holds for a pipeline" : "holds on a network that is not flat";
@@ -251,22 +259,28 @@ std::string why_none(std::string_view algorithm, const PriceRequest& request, co
   constexpr double kCountable = 1e18;
   const std::string number =
       transfers < kCountable ? "about " + format_count(static_cast<std::uint64_t>(transfers)) : "more than 10^18";
-  return fmt::format("{} transfers, too many to simulate, and no closed form {}", number, why);
+  return fmt::format("{} transfers, too {} to simulate{}, and no closed form {}", number,
+                     is_many ? "many" : "much work", is_many ? "" : " on this network", why);
 }
 
 }  // namespace
 
+bool is_built(double transfers, bool has_form, const PriceRequest& request) {
+  const double most = has_form ? std::min(request.most_transfers, kMostTransfersBesideAForm) : request.most_transfers;
+  return transfers <= most;
+}
+
 Price price_algorithm(std::string_view algorithm, const PriceRequest& request, const PricedNetwork& network) {
   const double transfers = estimated_transfers(algorithm, request, network);
-  if (transfers <= request.most_transfers) {
+  const auto form = closed_form_for(algorithm, request, network);
+  if (is_built(transfers, form.has_value(), request)) {
     const Schedule schedule = schedule_for(algorithm, request, network.hosts_of(request.ranks));
-    Price price = price_schedule(schedule, request.bytes, network);
-    price.algorithm = algorithm;
-    return price;
+    if (auto price = price_schedule(schedule, request.bytes, network, request.most_effort)) {
+      price->algorithm = algorithm;
+      return std::move(*price);
+    }
   }
-  if (const auto form = closed_form_for(algorithm, request, network)) {
-    return price_by_form(*form, algorithm, request, *network.flat);
-  }
+  if (form) return price_by_form(*form, algorithm, request, *network.flat);
   return {.algorithm = std::string(algorithm),
           .note = why_none(algorithm, request, network, transfers),
           .estimate = {},

@@ -5,6 +5,7 @@
 #include "planner/network/closed_form.h"
 #include "planner/network/count.h"
 #include "planner/network/link_use.h"
+#include "planner/network/simulate.h"
 
 #include <cstdint>
 #include <functional>
@@ -32,6 +33,10 @@ struct PricedNetwork {
 
 /// A schedule of more transfers than this is not simulated.
 inline constexpr double kMostSimulatedTransfers = 4e6;
+/// Nor one of more than this where a closed form tells its price.
+inline constexpr double kMostTransfersBesideAForm = 3e5;
+/// Nor one that takes more than this, which is a second or two.
+inline constexpr Effort kMostSimulatedEffort{.messages_at_once = 5e5, .looked_at = 5e7};
 /// Nor does a calibration tell the price of a longer one than this.
 inline constexpr double kMostCalibratedTransfers = 2e4;
 
@@ -42,6 +47,7 @@ struct PriceRequest {
   double bytes = 0;
   int segments = 1;  ///< slices of each chunk, which follow each other through the steps (schedule/segmented.h)
   double most_transfers = kMostSimulatedTransfers;
+  Effort most_effort = kMostSimulatedEffort;
 };
 
 /// What an algorithm costs.
@@ -62,14 +68,17 @@ std::string_view to_string(Price::Source source);
 /// "out", "memory": as tables and JSON name a kind of link.
 std::string_view to_string(Wiring::Kind kind);
 
-/// The seconds that a schedule takes at any size: simulated on the network, or as the calibration predicts.
-std::function<double(double bytes)> timing(const Schedule& schedule, const PricedNetwork& network);
+/// The seconds that a schedule takes at any size: simulated on the network, or as the calibration predicts. None where
+/// its simulation takes more than is `left`, if that is given; it must outlive the function.
+std::function<std::optional<double>(double bytes)> timing(const Schedule& schedule, const PricedNetwork& network,
+                                                          Effort* left = nullptr);
 
 /// A whole schedule, by timing() of it. A barrier moves no bytes, whatever is asked.
-Price price_schedule(const Schedule& schedule, double bytes, const PricedNetwork& network);
+std::optional<Price> price_schedule(const Schedule& schedule, double bytes, const PricedNetwork& network,
+                                    const Effort& most = {});
 
-/// An algorithm of the catalogue: by timing() if its schedule is small enough, else by its closed form if there is one
-/// and the network is flat.
+/// An algorithm of the catalogue: by timing() if its schedule is small enough (is_built), else by its closed form if
+/// there is one and the network is flat.
 Price price_algorithm(std::string_view algorithm, const PriceRequest& request, const PricedNetwork& network);
 
 /// The algorithm's schedule for the request, where the ranks are on these hosts (ScheduleRequest::hosts).
@@ -87,5 +96,7 @@ double estimated_transfers(std::string_view algorithm, Collective collective, in
 double estimated_transfers(std::string_view algorithm, const ScheduleRequest& request);
 /// The same for a request, in its segments, on the hosts of this network.
 double estimated_transfers(std::string_view algorithm, const PriceRequest& request, const PricedNetwork& network);
+/// Whether a schedule of so many transfers is built for its price.
+bool is_built(double transfers, bool has_form, const PriceRequest& request);
 
 }  // namespace lockstep
