@@ -9,6 +9,7 @@
 #include <array>
 #include <cmath>
 #include <iterator>
+#include <sstream>
 
 namespace lockstep::svg {
 
@@ -203,6 +204,25 @@ double width_of(const LineChart& chart) {
   return std::max(kWidth, kNames + 10 + kLetter * static_cast<double>(longest));
 }
 
+/// Words in lines that are not wider than the page.
+std::vector<std::string> lines_of(const std::vector<std::string>& notes, double width) {
+  constexpr double kLetter = 7;
+  std::vector<std::string> lines;
+  for (const std::string& note : notes) {
+    std::istringstream words(note);
+    bool is_first = true;
+    for (std::string word; words >> word; is_first = false) {
+      const bool is_full = !is_first && kLetter * static_cast<double>(lines.back().size() + 1 + word.size()) > width;
+      if (is_first || is_full) {
+        lines.push_back(word);
+      } else {
+        lines.back() += ' ' + word;
+      }
+    }
+  }
+  return lines;
+}
+
 std::string description_of(const LineChart& chart) {
   std::string text = "Time over " + chart.x_title + ", both axes logarithmic. Lines:";
   for (const LineChart::Line& line : chart.lines) text += " " + line.name + ";";
@@ -217,12 +237,19 @@ std::string to_text(const LineChart& chart) {
       fmt::format("<text class=\"title\" x=\"{}\" y=\"28\">{}</text>\n", kLeft, escaped(chart.title));
   const std::string nothing = fmt::format("<text x=\"{}\" y=\"80\">{}</text>\n", kLeft, escaped(chart.nothing));
   const Drawing drawing(chart);
+  constexpr double kLineHeight = 18;
+  double height = kHeight;
+  std::string notes;
+  for (const std::string& line : lines_of(chart.notes, width_of(chart) - kLeft)) {
+    notes += fmt::format("<text x=\"{}\" y=\"{}\">{}</text>\n", kLeft, number(height), escaped(line));
+    height += kLineHeight;
+  }
   return to_text({.width = width_of(chart),
-                  .height = kHeight,
+                  .height = height,
                   .title = chart.title,
                   .description = description_of(chart),
                   .style = kStyleSheet,
-                  .body = title + (drawing.body().empty() ? nothing : drawing.body())});
+                  .body = title + (drawing.body().empty() ? nothing : drawing.body()) + notes});
 }
 
 }  // namespace lockstep::svg

@@ -29,6 +29,7 @@ struct LineChart {
   std::vector<Line> lines;
   std::vector<Circle> circles = {};
   std::string nothing = "There is nothing to draw.";  ///< what stands there where no line has a point
+  std::vector<std::string> notes = {};                ///< sentences below the picture
 };
 
 /// The picture as a whole SVG file.

@@ -185,11 +185,12 @@ PriceReport report_on_algorithms(const PriceOptions& options) {
   const bool is_picture = options.format == "svg";
   const std::string over = options.over.empty() ? "bytes" : options.over;
   for (const std::string& name : names) {
-    if (!is_picture) report.prices.push_back(price_algorithm(name, request, report.network));
+    report.prices.push_back(price_algorithm(name, request, report.network));
   }
   for (const auto& [axis, word] : {std::pair{Sweep::Axis::kBytes, "bytes"}, {Sweep::Axis::kRanks, "ranks"}}) {
-    if (is_picture ? over == word : names.size() > 1) {
-      report.sweeps.push_back(sweep(axis, names, request, report.network));
+    // One rank alone takes no time, by whatever algorithm.
+    if (is_picture ? over == word : names.size() > 1 && request.ranks > 1) {
+      report.sweeps.push_back(sweep(axis, names, request, report.network, report.prices));
     }
   }
   return report;
@@ -212,7 +213,8 @@ std::string plot_of(const PriceReport& report) {
   const Sweep& sweep = report.sweeps.front();
   const std::string where =
       sweep.axis == Sweep::Axis::kBytes
-          ? fmt::format("on {} ranks", format_count(static_cast<std::uint64_t>(report.request.ranks)))
+          ? fmt::format("on {} {}", format_count(static_cast<std::uint64_t>(report.request.ranks)),
+                        report.request.ranks == 1 ? "rank" : "ranks")
           : "of " + format_bytes(static_cast<std::uint64_t>(report.request.bytes));
   const std::string pipeline =
       report.request.segments > 1 ? fmt::format(" in {} segments", report.request.segments) : std::string();

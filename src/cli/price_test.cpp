@@ -180,7 +180,7 @@ TEST(CliPriceCrossings, OfRingsAndTreesOn24576RanksAreTheTextbooks) {
   expect_near(over_bytes, crossings_in(all.output, "At 24576 ranks, by bytes: "), 0.05);
   const Crossings over_ranks = crossings_over_ranks(kBytes, kRanks);
   EXPECT_EQ(over_ranks.size(), 2U) << "a ring of all with either tree";
-  expect_near(over_ranks, crossings_in(all.output, "At 8 MiB, by ranks: "), 0.1);
+  expect_near(over_ranks, crossings_in(all.output, "At 8 MiB, by ranks, at powers of two: "), 0.1);
   expect_drawn("bytes", over_bytes);
   expect_drawn("ranks", over_ranks);
 }
@@ -219,6 +219,34 @@ TEST_F(CliPrice, TakesAPipeline) {
   expect_usage_error({"price", file, "--bytes", "1MiB", "--local-size", "2"}, "--local-size is for algorithms");
 }
 
+/// Schedules of more than 200,000 transfers, of which two are no matter.
+TEST_F(CliPrice, NamesNoFastestOfFewerThanWereAskedFor) {
+  const Result pipeline = lockstep_with(
+      {"price", "ring", "double_tree", "-n", "64", "--bytes", "64MiB", "--segments", "26", "--format", "json"});
+  EXPECT_THAT(pipeline.output, AllOf(HasSubstr("\"over_bytes\""), Not(HasSubstr("null"))));
+  const Result hosts = lockstep_with({"price", "ring", "hierarchical:ring,ring", "-n", "127", "--bytes", "64KiB"});
+  EXPECT_THAT(hosts.output, HasSubstr("; at 127: hierarchical:ring,ring\n"));
+}
+
+TEST_F(CliPrice, RangesBeginWhereTheTableSaysThatOneBecomesFaster) {
+  const Result result =
+      lockstep_with({"price", "ring", "hierarchical:ring,ring", "-n", "12", "--local-size", "5", "--bytes", "1MiB"});
+  const std::string table = result.output;
+  const std::size_t row = table.find("\n  from");
+  ASSERT_NE(row, std::string::npos) << table;
+  std::istringstream below(table.substr(table.find('\n', row + 1)));
+  std::string number;
+  std::string unit;
+  below >> number >> unit;
+  EXPECT_THAT(table, HasSubstr(number + " " + unit + " hierarchical:ring,ring, " + number + " " + unit + "- ring\n"));
+}
+
+TEST_F(CliPrice, OfOneRankNothingIsCompared) {
+  const Result result = lockstep_with({"price", "all", "-n", "1", "--bytes", "1MiB"});
+  EXPECT_EQ(result.code, 0) << result.errors;
+  EXPECT_THAT(result.output, AllOf(HasSubstr("on 1 rank: "), Not(HasSubstr("1 ranks")), Not(HasSubstr("by ranks"))));
+}
+
 TEST_F(CliPrice, AnswersBadUsageInOneSentence) {
   expect_usage_error({"price"}, "An algorithm, all, or a file with a schedule is needed");
   expect_usage_error({"price", "rign", "-n", "4", "--bytes", "1MiB"}, "Did you mean 'ring'?");
@@ -226,6 +254,7 @@ TEST_F(CliPrice, AnswersBadUsageInOneSentence) {
   EXPECT_EQ(lockstep_with({"price", "star", "--collective", "barrier", "-n", "4"}).code, 0) << "moves none";
   expect_usage_error({"price", "ring", "--bytes", "1MiB"}, "needs a number of ranks");
   expect_usage_error({"price", "ring", "-n", "4", "--bytes", "much"}, "'much' is not a size");
+  expect_usage_error({"price", "ring", "-n", "4", "--bytes", "1.5"}, "'1.5' is no whole number of bytes");
   expect_usage_error({"price", "ring", "-n", "9999999", "--bytes", "1"}, "at most 1,048,576 ranks");
   expect_usage_error({"price", "ring", "-n", "4", "--bytes", "1", "--alpha", "5"}, "'5' is not a time");
   expect_usage_error({"price", "ring", "-n", "4", "--bytes", "1", "--bandwidth", "0GB/s"}, "above 0");

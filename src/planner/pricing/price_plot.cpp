@@ -2,6 +2,7 @@
 
 #include "base/line_chart.h"
 #include "base/units.h"
+#include "planner/pricing/sweep_text.h"
 
 #include <fmt/format.h>
 
@@ -22,7 +23,8 @@ std::string price_plot(const Sweep& sweep, const std::string& title) {
                            },
                        .lines = {},
                        .circles = {},
-                       .nothing = "There is no price to draw."};
+                       .nothing = "There is no price to draw.",
+                       .notes = notes_on(sweep)};
   for (const Sweep::Curve& curve : sweep.curves) chart.lines.push_back({curve.algorithm, curve.seconds});
   for (const Crossing& crossing : crossings(sweep)) {
     chart.circles.push_back({crossing.at, crossing.seconds,

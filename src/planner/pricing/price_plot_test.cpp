@@ -35,4 +35,14 @@ TEST(PricePlot, SaysWhereThereIsNothingToDraw) {
   EXPECT_THAT(price_plot(sweep, "none"), testing::HasSubstr("There is no price to draw."));
 }
 
+TEST(PricePlot, SaysWhatItsLinesAreAndWhoHasNone) {
+  const Sweep sweep{
+      .axis = Sweep::Axis::kRanks,
+      .points = {2, 4},
+      .curves = {{"ring", {1.0, 1.0}, {Price::Source::kClosedForm, Price::Source::kClosedForm}}, {"none", {{}, {}}}}};
+  EXPECT_THAT(price_plot(sweep, ""),
+              testing::AllOf(testing::HasSubstr(">curves: closed form</text>"),
+                             testing::HasSubstr(">not compared, too much to price at each point: none</text>")));
+}
+
 }  // namespace lockstep

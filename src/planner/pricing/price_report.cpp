@@ -1,6 +1,7 @@
 #include "planner/pricing/price_report.h"
 
 #include "base/units.h"
+#include "planner/pricing/sweep_text.h"
 
 #include <fmt/format.h>
 
@@ -12,11 +13,6 @@
 namespace lockstep {
 
 namespace {
-
-std::string point_text(Sweep::Axis axis, double point) {
-  // A crossing between two numbers of ranks is first true of the larger one.
-  return axis == Sweep::Axis::kBytes ? format_rounded_bytes(point) : fmt::format("{:.0f}", std::ceil(point));
-}
 
 std::string calibration_text(const Calibration& calibration, Medium medium) {
   const bool in_memory = medium == Medium::kSharedMemory;
@@ -91,11 +87,11 @@ bool moves_bytes(const PriceRequest& request) { return request.collective != Col
 std::string sweep_text(const Sweep& sweep, const PriceReport& report) {
   std::string where;
   if (sweep.axis == Sweep::Axis::kBytes) {
-    where = fmt::format("At {} ranks, by bytes", report.request.ranks);
+    where = fmt::format("At {}, by bytes", counted(static_cast<std::uint64_t>(report.request.ranks), "rank"));
   } else if (moves_bytes(report.request)) {
-    where = fmt::format("At {}, by ranks", format_rounded_bytes(report.request.bytes));
+    where = fmt::format("At {}, by ranks, at powers of two", format_rounded_bytes(report.request.bytes));
   } else {
-    where = "By ranks";
+    where = "By ranks, at powers of two";
   }
   std::string text = fmt::format("\n{}: {}\n", where, fastest_text(sweep));
   std::vector<std::vector<std::string>> rows{{"  from", "is faster", "than"}};
@@ -103,6 +99,7 @@ std::string sweep_text(const Sweep& sweep, const PriceReport& report) {
     rows.push_back({"  " + point_text(sweep.axis, crossing.at), crossing.above, crossing.below});
   }
   if (rows.size() > 1) text += columns(rows);
+  for (const std::string& note : notes_on(sweep)) text += fmt::format("  {}\n", note);
   return text;
 }
 
@@ -160,29 +157,25 @@ nlohmann::json sweep_json(const Sweep& sweep) {
   for (const Sweep::Curve& curve : sweep.curves) {
     nlohmann::json& seconds = json["seconds"][curve.algorithm] = nlohmann::json::array();
     for (const auto& value : curve.seconds) seconds.push_back(value ? nlohmann::json(*value) : nlohmann::json(nullptr));
+    json["sources"][curve.algorithm] = sources_text(curve);
   }
-  json["crossings"] = nlohmann::json::array();
+  for (const char* list : {"crossings", "fastest", "not_compared"}) json[list] = nlohmann::json::array();
   for (const Crossing& crossing : crossings(sweep)) {
     json["crossings"].push_back({{"at", crossing.at}, {"below", crossing.below}, {"above", crossing.above}});
   }
   for (const FastestFrom& range : fastest(sweep)) {
     json["fastest"].push_back({{"from", range.from}, {"algorithm", range.algorithm}});
   }
+  if (ends_between(sweep)) {
+    json["fastest_at_the_end"] = {{"at", sweep.points.back()}, {"algorithm", fastest_at_the_end(sweep)}};
+  }
+  for (const NotCompared& range : not_compared(sweep)) {
+    json["not_compared"].push_back({{"algorithm", range.algorithm}, {"from", range.from}, {"to", range.to}});
+  }
   return json;
 }
 
 }  // namespace
-
-std::string fastest_text(const Sweep& sweep) {
-  std::string text;
-  const std::vector<FastestFrom> ranges = fastest(sweep);
-  for (std::size_t i = 0; i < ranges.size(); ++i) {
-    const std::string end = i + 1 < ranges.size() ? point_text(sweep.axis, ranges[i + 1].from) : "";
-    text +=
-        fmt::format("{}{}-{} {}", i == 0 ? "" : ", ", point_text(sweep.axis, ranges[i].from), end, ranges[i].algorithm);
-  }
-  return text;
-}
 
 std::string price_table(const PriceReport& report, bool each_link) {
   std::string text =

@@ -21,7 +21,4 @@ std::string price_table(const PriceReport& report, bool each_link);
 /// One object for programs; docs/guide/cost.md lists its keys.
 std::string price_json(const PriceReport& report);
 
-/// "0-64 KiB tree, 64 KiB- ring": who is the fastest where.
-std::string fastest_text(const Sweep& sweep);
-
 }  // namespace lockstep

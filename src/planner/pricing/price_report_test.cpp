@@ -35,7 +35,9 @@ TEST(PriceReport, ATableSaysWhatWhereAndHow) {
   EXPECT_THAT(table, HasSubstr("simulated"));
   EXPECT_THAT(table, HasSubstr("out 100/100%, in 100/100%"));
   EXPECT_THAT(table, HasSubstr("At 4 ranks, by bytes: 64 B-"));
+  EXPECT_THAT(table, HasSubstr("At 1 MiB, by ranks, at powers of two: 2-"));
   EXPECT_THAT(table, HasSubstr("is faster"));
+  EXPECT_THAT(table, HasSubstr("\n  curves: closed form\n"));
 }
 
 TEST(PriceReport, AClosedFormIsPrintedWithItsSource) {
@@ -52,8 +54,8 @@ TEST(PriceReport, AClosedFormHasTheColumnsOfASimulation) {
 
 TEST(PriceReport, OfABarrierNothingIsSaidByBytes) {
   const std::string table = price_table(report_on({"ring", "tree"}, 1e6, Collective::kBarrier), false);
-  EXPECT_THAT(table, testing::AllOf(testing::StartsWith("barrier on 4 ranks: flat network"), HasSubstr("\nBy ranks: "),
-                                    testing::Not(HasSubstr("by bytes"))));
+  EXPECT_THAT(table, testing::AllOf(testing::StartsWith("barrier on 4 ranks: flat network"),
+                                    HasSubstr("\nBy ranks, at powers of two: "), testing::Not(HasSubstr("by bytes"))));
   EXPECT_THAT(table, testing::Not(HasSubstr("0 to 0"))) << "no pair is the busiest";
 }
 
@@ -75,6 +77,10 @@ TEST(PriceReport, JsonHasTheSameNumbers) {
   EXPECT_NEAR(json["rows"][0]["link_use"]["out"]["mean"].get<double>(), 1, 1e-9);
   EXPECT_EQ(json["over_bytes"]["points"].size(), json["over_bytes"]["seconds"]["tree"].size());
   EXPECT_EQ(json["over_bytes"]["crossings"][0]["above"], "ring");
+  EXPECT_EQ(json["over_bytes"]["crossings"][0]["at"], json["over_bytes"]["fastest"][1]["from"]);
+  EXPECT_EQ(json["over_bytes"]["sources"]["ring"], "closed form");
+  EXPECT_EQ(json["over_ranks"]["not_compared"].size(), 0U);
+  EXPECT_FALSE(json["over_ranks"].contains("fastest_at_the_end")) << "4 is a power of two";
 }
 
 TEST(PriceReport, JsonOfAClosedFormLacksWhatOnlyAScheduleHas) {
@@ -84,6 +90,22 @@ TEST(PriceReport, JsonOfAClosedFormLacksWhatOnlyAScheduleHas) {
   for (const char* key : {"by_rank", "transfers", "source"}) simulated.erase(key);
   for (const char* key : {"note", "source"}) told.erase(key);
   EXPECT_EQ(told, simulated);
+}
+
+TEST(PriceReport, SaysWhoIsNotCompared) {
+  PriceReport report{
+      {.ranks = 11, .bytes = 1 << 20, .most_transfers = 50}, {.flat = {}, .description = flat_network(11, {})}, {}, {}};
+  report.sweeps.push_back(sweep(Sweep::Axis::kRanks, {"ring", "tree"}, report.request, report.network));
+  EXPECT_THAT(price_table(report, false),
+              HasSubstr("\n  not compared, too much to price at each point: ring from 8 on\n"));
+  const auto json = nlohmann::json::parse(price_json(report))["over_ranks"];
+  ASSERT_EQ(json["not_compared"].size(), 1U);
+  EXPECT_EQ(json["not_compared"][0]["algorithm"], "ring");
+  EXPECT_EQ(json["not_compared"][0]["from"], 8);
+  EXPECT_EQ(json["not_compared"][0]["to"], 11);
+  EXPECT_EQ(json["sources"]["ring"], "simulated");
+  EXPECT_EQ(json["fastest_at_the_end"]["at"], 11);
+  EXPECT_EQ(json["fastest_at_the_end"]["algorithm"], "tree");
 }
 
 }  // namespace lockstep

@@ -1,57 +1,136 @@
 #include "planner/pricing/sweep.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <numeric>
+#include <utility>
 
 namespace lockstep {
 
 namespace {
 
-/// So much may be simulated for one point of a curve, of which there are dozens.
+/// So much is simulated for one point of a curve, of which there are dozens.
 constexpr double kMostTransfersAPoint = 2e5;
+/// And more where all points of the sweep together stay below this.
+constexpr double kMostTransfersASweep = 1.6e7;
+/// What the curves of a sweep may look at together (Effort), which is some ten seconds.
+constexpr double kEffortASweep = 3e8;
 /// Times nearer than this are the same: the simulation rounds.
 constexpr double kSame = 1e-6;
 
-std::vector<double> doubling(double first, double last) {
+/// These, and the one that is asked for, which may lie between them.
+std::vector<double> doubling(double first, double last, double asked) {
   std::vector<double> points;
   for (double point = first; point < last * (1 - kSame); point *= 2) points.push_back(point);
   points.push_back(last);
+  const auto next = std::lower_bound(points.begin(), points.end(), asked);
+  if (asked >= first && next != points.end() && *next != asked) points.insert(next, asked);
   return points;
 }
 
-std::vector<std::optional<double>> over_ranks(const std::vector<double>& points, std::string_view algorithm,
-                                              PriceRequest request, const PricedNetwork& network) {
-  std::vector<std::optional<double>> seconds;
-  for (const double ranks : points) {
-    request.ranks = static_cast<int>(ranks);
-    const auto form = closed_form_for(algorithm, request, network);
-    if (form) {
-      seconds.push_back(form->evaluate(ranks, request.bytes, *network.flat).seconds);
-    } else if (estimated_transfers(algorithm, request, network) <= request.most_transfers) {
-      const Schedule schedule = schedule_for(algorithm, request, network.hosts_of(request.ranks));
-      seconds.push_back(timing(schedule, network)(request.bytes));
-    } else {
-      seconds.push_back(std::nullopt);
-    }
+/// A curve before it is priced.
+struct Planned {
+  std::optional<ClosedForm> form;
+  double transfers = 0;  ///< of its schedule, where there is no form
+};
+
+PriceRequest request_at(Sweep::Axis axis, double point, PriceRequest request) {
+  if (axis == Sweep::Axis::kBytes) {
+    request.bytes = point;
+  } else {
+    request.ranks = static_cast<int>(point);
   }
-  return seconds;
+  return request;
 }
 
-/// The schedule is the same at every size.
-std::vector<std::optional<double>> over_bytes(const std::vector<double>& points, std::string_view algorithm,
-                                              const PriceRequest& request, const PricedNetwork& network) {
-  std::vector<std::optional<double>> seconds;
-  const auto form = closed_form_for(algorithm, request, network);
-  if (form) {
-    for (const double bytes : points) seconds.push_back(form->evaluate(request.ranks, bytes, *network.flat).seconds);
-    return seconds;
+/// Of each point. By bytes it is the same everywhere.
+std::vector<Planned> planned(Sweep::Axis axis, const std::vector<double>& points, std::string_view algorithm,
+                             const PriceRequest& request, const PricedNetwork& network) {
+  std::vector<Planned> plan;
+  for (const double point : points) {
+    if (axis == Sweep::Axis::kBytes && !plan.empty()) {
+      plan.push_back(plan.front());
+      continue;
+    }
+    const PriceRequest there = request_at(axis, point, request);
+    Planned one{.form = closed_form_for(algorithm, there, network)};
+    if (!one.form) one.transfers = estimated_transfers(algorithm, there, network);
+    plan.push_back(std::move(one));
   }
-  if (estimated_transfers(algorithm, request, network) > request.most_transfers) {
-    return std::vector<std::optional<double>>(points.size());
+  return plan;
+}
+
+/// The longest schedule that is simulated: the shorter ones first, until there is no time for more.
+double longest_simulated(const std::vector<std::vector<Planned>>& plans) {
+  std::vector<double> transfers;
+  for (const auto& plan : plans) {
+    for (const Planned& point : plan) transfers.push_back(point.transfers);
   }
-  const auto seconds_of = timing(schedule_for(algorithm, request, network.hosts_of(request.ranks)), network);
-  for (const double bytes : points) seconds.push_back(seconds_of(bytes));
-  return seconds;
+  std::sort(transfers.begin(), transfers.end());
+  double longest = 0;
+  double sum = 0;
+  for (std::size_t i = 0; i < transfers.size(); ++i) {
+    sum += transfers[i];
+    if (sum > kMostTransfersASweep) break;
+    const bool is_last_of_equals = i + 1 == transfers.size() || transfers[i + 1] > transfers[i];
+    if (is_last_of_equals) longest = transfers[i];
+  }
+  return std::max(longest, kMostTransfersAPoint);
+}
+
+/// So that what these leave of their part goes to the others.
+std::vector<std::size_t> shortest_first(const std::vector<std::vector<Planned>>& plans) {
+  const auto transfers = [&](std::size_t i) {
+    return std::accumulate(plans[i].begin(), plans[i].end(), 0.0,
+                           [](double sum, const Planned& point) { return sum + point.transfers; });
+  };
+  std::vector<std::size_t> order(plans.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return transfers(a) < transfers(b); });
+  return order;
+}
+
+void set(Sweep::Curve& curve, std::size_t i, std::optional<double> seconds, Price::Source source) {
+  curve.seconds[i] = seconds;
+  curve.sources[i] = seconds ? source : Price::Source::kNone;
+}
+
+/// Takes what it takes from the request's effort.
+Sweep::Curve priced(Sweep::Axis axis, const std::vector<double>& points, const std::vector<Planned>& plan,
+                    const std::string& algorithm, PriceRequest& request, const PricedNetwork& network) {
+  Sweep::Curve curve{algorithm, std::vector<std::optional<double>>(points.size()),
+                     std::vector<Price::Source>(points.size(), Price::Source::kNone)};
+  const Price::Source simulated = network.calibration ? Price::Source::kCalibrated : Price::Source::kSimulated;
+  std::function<std::optional<double>(double bytes)> seconds_of;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const PriceRequest there = request_at(axis, points[i], request);
+    if (plan[i].form) {
+      set(curve, i, plan[i].form->evaluate(there.ranks, there.bytes, *network.flat).seconds,
+          Price::Source::kClosedForm);
+    } else if (request.most_effort.looked_at > 0 && plan[i].transfers <= request.most_transfers) {
+      if (!seconds_of || axis == Sweep::Axis::kRanks) {
+        seconds_of =
+            timing(schedule_for(algorithm, there, network.hosts_of(there.ranks)), network, &request.most_effort);
+      }
+      set(curve, i, seconds_of(there.bytes), simulated);
+    }
+  }
+  return curve;
+}
+
+/// What a row prices is known at its point.
+void take_from_rows(Sweep& sweep, const std::vector<Price>& rows, double asked) {
+  const auto point = std::find(sweep.points.begin(), sweep.points.end(), asked);
+  if (point == sweep.points.end()) return;
+  const auto i = static_cast<std::size_t>(point - sweep.points.begin());
+  for (Sweep::Curve& curve : sweep.curves) {
+    const auto row = std::find_if(rows.begin(), rows.end(), [&](const Price& price) {
+      return price.algorithm == curve.algorithm && price.source != Price::Source::kNone;
+    });
+    if (!curve.seconds[i] && row != rows.end()) set(curve, i, row->estimate.seconds, row->source);
+  }
 }
 
 /// -1: a is faster, 1: b is, 0: the same or unknown.
@@ -60,44 +139,95 @@ int compare(const std::optional<double>& a, const std::optional<double>& b) {
   return *a < *b ? -1 : 1;
 }
 
-/// Where two curves meet that are straight between two points on paper with logarithmic axes and from where on `a` is
-/// faster.
-Crossing meeting(const Sweep& sweep, const Sweep::Curve& a, const Sweep::Curve& b, std::size_t i, std::size_t j) {
+/// The share of the way from one point to another at which two curves meet that are straight between them on paper
+/// with logarithmic axes. Where they are equal at a point it is there.
+double meeting_share(const Sweep::Curve& a, const Sweep::Curve& b, std::size_t i, std::size_t j) {
+  if (compare(a.seconds[i], b.seconds[i]) == 0) return 0;
+  if (compare(a.seconds[j], b.seconds[j]) == 0) return 1;
   const auto distance = [&](std::size_t at) { return std::log(*a.seconds[at] / *b.seconds[at]); };
-  const double share = distance(i) / (distance(i) - distance(j));
-  const auto between = [share](double first, double last) { return first * std::pow(last / first, share); };
-  return {b.algorithm, a.algorithm, between(sweep.points[i], sweep.points[j]), between(*a.seconds[i], *a.seconds[j])};
+  return distance(i) / (distance(i) - distance(j));
 }
 
+double between(double first, double last, double share) { return first * std::pow(last / first, share); }
+
 void find_crossings(const Sweep& sweep, const Sweep::Curve& a, const Sweep::Curve& b, std::vector<Crossing>& found) {
-  std::optional<std::size_t> last;  // the last point at which one was faster
+  int faster = 0;                     // at the last point at which one was
+  std::optional<std::size_t> before;  // the last point of which both are known
   for (std::size_t i = 0; i < sweep.points.size(); ++i) {
+    if (!a.seconds[i] || !b.seconds[i]) continue;
     const int order = compare(a.seconds[i], b.seconds[i]);
-    if (order == 0) continue;
-    if (last && compare(a.seconds[*last], b.seconds[*last]) != order) {
-      found.push_back(order < 0 ? meeting(sweep, a, b, *last, i) : meeting(sweep, b, a, *last, i));
+    if (order != 0 && faster != 0 && order != faster) {
+      const double share = meeting_share(a, b, *before, i);
+      const bool is_a = order < 0;
+      found.push_back({(is_a ? b : a).algorithm, (is_a ? a : b).algorithm,
+                       between(sweep.points[*before], sweep.points[i], share),
+                       between(*a.seconds[*before], *a.seconds[i], share)});
     }
-    last = i;
+    if (order != 0) faster = order;
+    before = i;
   }
+}
+
+const Sweep::Curve* fastest_curve(const Sweep& sweep, std::size_t i) {
+  const Sweep::Curve* best = nullptr;
+  for (const Sweep::Curve& curve : sweep.curves) {
+    if (!curve.seconds[i]) continue;
+    if (best == nullptr || compare(curve.seconds[i], best->seconds[i]) < 0) best = &curve;
+  }
+  return best;
+}
+
+/// How the fastest change from one point to the next: where the present one meets the first that is faster behind.
+void add_changes(const Sweep& sweep, std::size_t i, const Sweep::Curve* best, const Sweep::Curve* last,
+                 std::vector<FastestFrom>& ranges) {
+  double from = 0;
+  while (best != last && best->seconds[i - 1] && best->seconds[i]) {
+    const Sweep::Curve* next = nullptr;
+    double share = 1;
+    for (const Sweep::Curve& curve : sweep.curves) {
+      if (!curve.seconds[i - 1] || compare(curve.seconds[i], best->seconds[i]) >= 0) continue;
+      const double meets = std::max(from, meeting_share(*best, curve, i - 1, i));
+      const bool is_lower = next != nullptr && meets == share && compare(curve.seconds[i], next->seconds[i]) < 0;
+      if (next != nullptr && meets >= share && !is_lower) continue;
+      next = &curve;
+      share = meets;
+    }
+    if (next == nullptr) break;
+    const double at = between(sweep.points[i - 1], sweep.points[i], share);
+    if (ranges.back().from == at) ranges.pop_back();  // who are equal at the first point leave an empty range
+    ranges.push_back({at, next->algorithm});
+    best = next;
+    from = share;
+  }
+  if (ranges.back().algorithm != last->algorithm) ranges.push_back({sweep.points[i], last->algorithm});
 }
 
 }  // namespace
 
 Sweep sweep(Sweep::Axis axis, const std::vector<std::string>& algorithms, const PriceRequest& request,
-            const PricedNetwork& network) {
+            const PricedNetwork& network, const std::vector<Price>& rows) {
   constexpr double kLeastBytes = 64;
   constexpr double kMostBytes = 1 << 30;
+  const bool is_of_bytes = axis == Sweep::Axis::kBytes;
   Sweep result{.axis = axis, .points = {}, .curves = {}};
-  PriceRequest bounded = request;
-  const int most_ranks = network.description ? request.ranks : std::max(2, request.ranks);
-  bounded.most_transfers = std::min(request.most_transfers, kMostTransfersAPoint);
-  result.points =
-      axis == Sweep::Axis::kBytes ? doubling(kLeastBytes, kMostBytes) : doubling(std::min(2, most_ranks), most_ranks);
+  result.points = is_of_bytes ? doubling(kLeastBytes, kMostBytes, request.bytes)
+                              : doubling(std::min(2, request.ranks), request.ranks, request.ranks);
+  std::vector<std::vector<Planned>> plans;
   for (const std::string& algorithm : algorithms) {
-    result.curves.push_back({algorithm, axis == Sweep::Axis::kBytes
-                                            ? over_bytes(result.points, algorithm, bounded, network)
-                                            : over_ranks(result.points, algorithm, bounded, network)});
+    plans.push_back(planned(axis, result.points, algorithm, request, network));
   }
+  PriceRequest bounded = request;
+  bounded.most_transfers = std::min(request.most_transfers, longest_simulated(plans));
+  result.curves.resize(algorithms.size());
+  double looked_at = kEffortASweep;
+  std::size_t to_come = algorithms.size();
+  for (const std::size_t i : shortest_first(plans)) {
+    const double part = looked_at / static_cast<double>(to_come--);
+    bounded.most_effort.looked_at = part;
+    result.curves[i] = priced(axis, result.points, plans[i], algorithms[i], bounded, network);
+    looked_at -= part - bounded.most_effort.looked_at;
+  }
+  take_from_rows(result, rows, is_of_bytes ? request.bytes : request.ranks);
   return result;
 }
 
@@ -112,18 +242,48 @@ std::vector<Crossing> crossings(const Sweep& sweep) {
   return found;
 }
 
+bool ends_between(const Sweep& sweep) {
+  return sweep.axis == Sweep::Axis::kRanks && sweep.points.size() > 1 &&
+         !std::has_single_bit(static_cast<unsigned>(sweep.points.back()));
+}
+
 std::vector<FastestFrom> fastest(const Sweep& sweep) {
   std::vector<FastestFrom> ranges;
-  for (std::size_t i = 0; i < sweep.points.size(); ++i) {
-    const Sweep::Curve* best = nullptr;
-    for (const Sweep::Curve& curve : sweep.curves) {
-      if (!curve.seconds[i]) continue;
-      if (best == nullptr || compare(curve.seconds[i], best->seconds[i]) < 0) best = &curve;
+  const Sweep::Curve* best = nullptr;
+  for (std::size_t i = 0; i < sweep.points.size() - (ends_between(sweep) ? 1 : 0); ++i) {
+    const Sweep::Curve* here = fastest_curve(sweep, i);
+    if (here == nullptr) continue;
+    if (best == nullptr) {
+      ranges.push_back({sweep.points[i], here->algorithm});
+    } else {
+      add_changes(sweep, i, best, here, ranges);
     }
-    if (best == nullptr || (!ranges.empty() && ranges.back().algorithm == best->algorithm)) continue;
-    ranges.push_back({sweep.points[i], best->algorithm});
+    best = here;
   }
   return ranges;
+}
+
+std::string fastest_at_the_end(const Sweep& sweep) {
+  const Sweep::Curve* best = sweep.points.empty() ? nullptr : fastest_curve(sweep, sweep.points.size() - 1);
+  return best == nullptr ? std::string() : best->algorithm;
+}
+
+std::vector<NotCompared> not_compared(const Sweep& sweep) {
+  std::vector<NotCompared> found;
+  for (const Sweep::Curve& curve : sweep.curves) {
+    bool is_open = false;
+    for (std::size_t i = 0; i < sweep.points.size(); ++i) {
+      if (curve.seconds[i]) {
+        is_open = false;
+      } else if (is_open) {
+        found.back().to = sweep.points[i];
+      } else {
+        found.push_back({curve.algorithm, sweep.points[i], sweep.points[i]});
+        is_open = true;
+      }
+    }
+  }
+  return found;
 }
 
 }  // namespace lockstep

@@ -13,6 +13,7 @@ struct Sweep {
   struct Curve {
     std::string algorithm;
     std::vector<std::optional<double>> seconds;  ///< one a point; none where there is no price
+    std::vector<Price::Source> sources = {};     ///< of these
   };
 
   Axis axis = Axis::kBytes;
@@ -29,20 +30,35 @@ struct Crossing {
 };
 
 /// Over bytes from 64 B to 1 GiB at the request's ranks, or over ranks from 2 to the request's at its bytes: the points
-/// double. A point whose schedule is long is left out of a curve, so that a sweep answers in seconds.
+/// double, and the request's own is one of them. Curves are closed forms where there are any. Of the other schedules
+/// the longest are left out, so that a sweep answers in seconds; what `rows` say of the request is taken from them.
 Sweep sweep(Sweep::Axis axis, const std::vector<std::string>& algorithms, const PriceRequest& request,
-            const PricedNetwork& network);
+            const PricedNetwork& network, const std::vector<Price>& rows = {});
 
 /// Where any two curves cross, between two neighbouring points by interpolation of the logarithms; by place, then by
 /// the order of the curves. Curves that touch without crossing, or that are equal, do not count.
 std::vector<Crossing> crossings(const Sweep& sweep);
 
-/// The fastest at each point, as ranges: its name and the first point at which it is the fastest. Equal times go to the
-/// one that came first.
+/// The fastest, as ranges: its name and from where on it is the fastest, which is where it crosses the one before, or
+/// the first point of which both are known. Equal times go to the one that came first. By ranks, of powers of two
+/// alone: many algorithms are slower on other numbers.
 struct FastestFrom {
   double from = 0;
   std::string algorithm;
 };
 std::vector<FastestFrom> fastest(const Sweep& sweep);
+
+/// Whether the last point is a number of ranks that is no power of two, and so in none of the ranges.
+bool ends_between(const Sweep& sweep);
+/// The fastest at the last point; empty where nobody has a price there.
+std::string fastest_at_the_end(const Sweep& sweep);
+
+/// Who has no price from one point to another, and so was compared with nobody there.
+struct NotCompared {
+  std::string algorithm;
+  double from = 0;
+  double to = 0;
+};
+std::vector<NotCompared> not_compared(const Sweep& sweep);
 
 }  // namespace lockstep

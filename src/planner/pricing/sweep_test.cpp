@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+
 namespace lockstep {
 
 namespace {
@@ -60,6 +63,102 @@ TEST(Sweep, OverRanksUpToThoseAsked) {
   for (std::size_t i = 0; i < result.points.size(); ++i) {
     EXPECT_NEAR(*simulated.curves[0].seconds[i], *result.curves[0].seconds[i], 0.01 * *result.curves[0].seconds[i]);
   }
+}
+
+TEST(Sweep, RangesBeginWhereCurvesCross) {
+  const Sweep three{
+      .axis = Sweep::Axis::kBytes,
+      .points = {1, 100},
+      .curves = {{"steep", {1.0, 1e4}}, {"level", {10.0, 10.0}}, {"between", {std::sqrt(10), 10 * std::sqrt(10)}}}};
+  const std::vector<FastestFrom> ranges = fastest(three);
+  ASSERT_EQ(ranges.size(), 3U) << "one that is the fastest at neither of both points";
+  EXPECT_EQ(ranges[1].algorithm, "between");
+  EXPECT_NEAR(ranges[1].from, std::pow(100, 1. / 6), 1e-9);
+  EXPECT_EQ(ranges[2].algorithm, "level");
+  EXPECT_NEAR(ranges[2].from, 10, 1e-9);
+  const std::vector<Crossing> found = crossings(three);
+  ASSERT_EQ(found.size(), 3U);
+  EXPECT_EQ(found[0].at, ranges[1].from);
+  EXPECT_EQ(found[2].at, ranges[2].from) << "behind that of the steep and the level one";
+}
+
+TEST(Sweep, WhoAreEqualAtAPointCrossThere) {
+  const Sweep touching{.axis = Sweep::Axis::kBytes,
+                       .points = {1, 10, 100},
+                       .curves = {{"steep", {1.0, 10.0, 1000.0}}, {"level", {10.0, 10.0, 10.0}}}};
+  ASSERT_EQ(crossings(touching).size(), 1U);
+  EXPECT_EQ(crossings(touching)[0].at, 10);
+  ASSERT_EQ(fastest(touching).size(), 2U);
+  EXPECT_EQ(fastest(touching)[1].from, 10);
+  const Sweep parting{
+      .axis = Sweep::Axis::kBytes, .points = {1, 10}, .curves = {{"steep", {1.0, 10.0}}, {"level", {1.0, 1.0}}}};
+  ASSERT_EQ(fastest(parting).size(), 1U) << "no range from 1 to 1";
+  EXPECT_EQ(fastest(parting)[0].algorithm, "level");
+}
+
+TEST(Sweep, OfOtherNumbersOfRanksThanPowersOfTwoTheLastStandsAlone) {
+  const PricedNetwork flat{.flat = FlatCost{.alpha_s = 5e-6, .beta_s = 1e-10, .gamma_s = 1e-10}, .description = {}};
+  const std::vector<std::string> both{"halving_doubling", "circulant"};
+  const Sweep to_1000 = sweep(Sweep::Axis::kRanks, both, {.ranks = 1000, .bytes = 8 << 20}, flat);
+  ASSERT_EQ(fastest(to_1000).size(), 1U);
+  EXPECT_EQ(fastest(to_1000)[0].algorithm, "halving_doubling");
+  EXPECT_TRUE(ends_between(to_1000));
+  EXPECT_EQ(fastest_at_the_end(to_1000), "circulant");
+  EXPECT_FALSE(ends_between(sweep(Sweep::Axis::kRanks, both, {.ranks = 1024, .bytes = 8 << 20}, flat)));
+}
+
+namespace {
+
+/// What a sweep of these two on 16 ranks prices where it may simulate only the shorter one.
+Sweep without_rings(const std::vector<Price>& rows) {
+  const FlatCost cost{.alpha_s = 1e-6, .beta_s = 1e-9, .gamma_s = 0};
+  const PricedNetwork described{.flat = {}, .description = flat_network(16, cost)};
+  return sweep(Sweep::Axis::kBytes, {"ring", "tree"}, {.ranks = 16, .bytes = 1e6, .most_transfers = 100}, described,
+               rows);
+}
+
+}  // namespace
+
+TEST(Sweep, SaysWhoIsNotCompared) {
+  const std::vector<NotCompared> missing = not_compared(without_rings({}));
+  ASSERT_EQ(missing.size(), 1U);
+  EXPECT_EQ(missing[0].algorithm, "ring");
+  EXPECT_EQ(missing[0].from, 64);
+  EXPECT_EQ(missing[0].to, 1 << 30);
+}
+
+TEST(Sweep, WhatARowPricesIsKnownAtItsPoint) {
+  Price ring{.algorithm = "ring",
+             .source = Price::Source::kSimulated,
+             .note = {},
+             .estimate = {},
+             .busiest = {},
+             .counts = {},
+             .links = {}};
+  ring.estimate.seconds = 1e-6;
+  Price tree = ring;
+  tree.algorithm = "tree";
+  const Sweep result = without_rings({ring, tree});
+  ASSERT_THAT(result.points, testing::Contains(1e6)) << "no point that is a power of two";
+  const std::vector<NotCompared> missing = not_compared(result);
+  ASSERT_EQ(missing.size(), 2U);
+  EXPECT_EQ(missing[0].to, 1 << 19);
+  EXPECT_EQ(missing[1].from, 1 << 20);
+  const std::vector<FastestFrom> ranges = fastest(result);
+  ASSERT_EQ(ranges.size(), 3U);
+  EXPECT_EQ(ranges[1].algorithm, "ring");
+  EXPECT_EQ(ranges[1].from, 1e6);
+  const auto at =
+      static_cast<std::size_t>(std::find(result.points.begin(), result.points.end(), 1e6) - result.points.begin());
+  EXPECT_GT(*result.curves[1].seconds[at], 1e-3) << "what a curve has of its own stays";
+}
+
+/// One point of a longer schedule than is simulated at each of dozens.
+TEST(Sweep, LongSchedulesAreSimulatedWhereThereAreFew) {
+  const PricedNetwork described{.flat = {}, .description = flat_network(360, {})};
+  const PriceRequest request{.ranks = 360, .bytes = 1e6};
+  ASSERT_GT(estimated_transfers("ring", request, described), 2.5e5);
+  EXPECT_THAT(not_compared(sweep(Sweep::Axis::kRanks, {"ring", "tree"}, request, described)), testing::IsEmpty());
 }
 
 }  // namespace lockstep
