@@ -100,6 +100,7 @@ void MessageOperation::enter() {
   tries_ = 0;
   tells_at_ = Time::max();
   has_told_ = false;
+  if (records()) record_empty();
 }
 
 bool MessageOperation::go_on() {
@@ -254,6 +255,14 @@ void MessageOperation::find_needs() {
     const bool room = outgoing_[i].wants_room();
     const bool bytes = incoming_[i].wants_bytes();
     if (room || bytes) needs_.push_back({outgoing_[i].peer(), room, bytes});
+  }
+}
+
+/// Of chunks of no bytes, which do not travel.
+void MessageOperation::record_empty() const {
+  for (std::size_t move = 0; move < plan_->moves.size(); ++move) {
+    if (progress_.bytes_of(plan_->moves[move].chunk) > 0) continue;
+    for (const int source : plan_->moves[move].sources) record_transfer(static_cast<int>(move), source);
   }
 }
 

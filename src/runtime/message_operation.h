@@ -57,6 +57,7 @@ class MessageOperation final : public RunningOperation {
   void find_needs();
   void tell_the_awaited();
   void compare_with_what_was_told() const;
+  void record_empty() const;
   void record_copies(const IncomingStream& stream, std::size_t since) const;
   void record_transfer(int move, int source) const;
   [[noreturn]] void throw_late();

@@ -32,8 +32,8 @@ class RunningOperation {
   explicit RunningOperation(const Announcement& announcement) : announcement_(announcement) {}
   virtual ~RunningOperation() = default;
 
-  /// What is called for each transfer that is carried out, once it is; not for one of no bytes where those do not
-  /// travel. Outlives the operation.
+  /// What is called for each transfer that is carried out, once it is; for one of no bytes, which may not travel,
+  /// perhaps at the start. Outlives the operation.
   void record_transfers(const TransferRecorder* recorder) { recorder_ = recorder; }
 
   /// Takes up a call, which stays where it is until the operation is complete, under this sequence number; nothing
