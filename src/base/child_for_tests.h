@@ -14,7 +14,8 @@
 
 namespace lockstep::testing_support {
 
-inline constexpr const char* kWhyTasksNotDenied = "only root may become a user of whom nothing else runs";
+inline constexpr const char* kWhyTasksNotDenied =
+    "only root may become a user of whom nothing else runs, and ThreadSanitizer has a thread of its own";
 
 /// What `call` returns, or the sentence of what it throws, in a child process that `prepare` has changed; none where
 /// that returned false.
@@ -63,12 +64,13 @@ std::optional<std::string> said_in_child(const Call& call) {
 }
 
 /// The same in a child whose user may start `more` threads and processes besides; none where this process may not
-/// become another user.
+/// become another user, or ThreadSanitizer has a thread of its own.
 template <class Call>
 std::optional<std::string> said_with_few_tasks(rlim_t more, const Call& call) {
   const auto become_another = [more] {
     const rlimit limit{1 + more, 1 + more};
-    return ::setuid(1'000'000 + static_cast<uid_t>(::getpid())) == 0 && ::setrlimit(RLIMIT_NPROC, &limit) == 0;
+    return kForksBesideThreads && ::setuid(1'000'000 + static_cast<uid_t>(::getpid())) == 0 &&
+           ::setrlimit(RLIMIT_NPROC, &limit) == 0;
   };
   return said_in_child(become_another, call);
 }
