@@ -8,10 +8,10 @@
 
 namespace lockstep {
 
-OwnProcess::OwnProcess() : forks_(forks_before_.load(std::memory_order_relaxed)) {
-  static const int error = ::pthread_atfork(nullptr, nullptr, [] { ++forks_before_; });
-  if (error == 0) return;
-  errno = error;
+OwnProcess::OwnProcess() : forks_(forks_before.load(std::memory_order_relaxed)) {
+  static const int kError = ::pthread_atfork(nullptr, nullptr, [] { ++forks_before; });
+  if (kError == 0) return;
+  errno = kError;
   throw_system_error("pthread_atfork");
 }
 

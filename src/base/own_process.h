@@ -11,10 +11,10 @@ class OwnProcess {
   /// Throws Error (kTransport).
   OwnProcess();
   /// Costs a load, so that every call of a group may ask.
-  bool is_this() const { return forks_ == forks_before_.load(std::memory_order_relaxed); }
+  bool is_this() const { return forks_ == forks_before.load(std::memory_order_relaxed); }
 
  private:
-  static inline std::atomic<unsigned> forks_before_ = 0;  ///< from the first process that made one of these to this one
+  static inline std::atomic<unsigned> forks_before = 0;  ///< from the first process that made one of these to this one
 
   unsigned forks_;
 };

@@ -320,10 +320,9 @@ std::vector<ClosedForm> with_loads(std::vector<ClosedForm> forms) {
   return forms;
 }
 
-}  // namespace
-
-const std::vector<ClosedForm>& closed_forms() {
-  static const std::vector<ClosedForm> kAll = with_loads({
+/// Of what moves buffers.
+std::vector<ClosedForm> of_buffers() {
+  return {
       {"naive", Collective::kAllReduce, "(p-1)(alpha + n beta + n gamma)", kThakur, naive},
       {"star", Collective::kAllReduce, "2(p-1)(alpha + n beta) + (p-1) n gamma", kChan, star},
       {"direct", Collective::kAllReduce, kExchangeBoth, kThakur, direct},
@@ -381,6 +380,11 @@ const std::vector<ClosedForm>& closed_forms() {
       {"halving_doubling", Collective::kReduceScatter, kHalved, kRabenseifner, halving_reduce_scatter<halving_blocks>},
       {"swing", Collective::kAllGather, kDoubled, kDeSensi, halving_all_gather<swing_blocks>},
       {"swing", Collective::kReduceScatter, kHalved, kDeSensi, halving_reduce_scatter<swing_blocks>},
+  };
+}
+
+std::vector<ClosedForm> of_barriers() {
+  return {
       {"naive", Collective::kBarrier, "(p-1) alpha", kThakur, barrier<naive>},
       {"star", Collective::kBarrier, "2(p-1) alpha", kChan, barrier<star>},
       {"direct", Collective::kBarrier, "2(p-1) alpha", kThakur, barrier<direct>},
@@ -396,7 +400,18 @@ const std::vector<ClosedForm>& closed_forms() {
       {"swing", Collective::kBarrier, kHalvedSteps, kDeSensi, barrier<halving_doubling>},
       {"circulant", Collective::kBarrier, "2h alpha", kTraeff, barrier<log_both>},
       {"dissemination", Collective::kBarrier, "h alpha", kHensgen, dissemination},
-  });
+  };
+}
+
+}  // namespace
+
+const std::vector<ClosedForm>& closed_forms() {
+  static const std::vector<ClosedForm> kAll = [] {
+    std::vector<ClosedForm> all = of_buffers();
+    const std::vector<ClosedForm> barriers = of_barriers();
+    all.insert(all.end(), barriers.begin(), barriers.end());
+    return with_loads(std::move(all));
+  }();
   return kAll;
 }
 

@@ -98,8 +98,10 @@ void set(Sweep::Curve& curve, std::size_t i, std::optional<double> seconds, Pric
 }
 
 /// Takes what it takes from the request's effort.
-Sweep::Curve priced(Sweep::Axis axis, const std::vector<double>& points, const std::vector<Planned>& plan,
-                    const std::string& algorithm, PriceRequest& request, const PricedNetwork& network) {
+Sweep::Curve priced(const Sweep& sweep, const std::vector<Planned>& plan, const std::string& algorithm,
+                    PriceRequest& request, const PricedNetwork& network) {
+  const Sweep::Axis axis = sweep.axis;
+  const std::vector<double>& points = sweep.points;
   Sweep::Curve curve{algorithm, std::vector<std::optional<double>>(points.size()),
                      std::vector<Price::Source>(points.size(), Price::Source::kNone)};
   const Price::Source simulated = network.calibration ? Price::Source::kCalibrated : Price::Source::kSimulated;
@@ -213,6 +215,7 @@ Sweep sweep(Sweep::Axis axis, const std::vector<std::string>& algorithms, const 
   result.points = is_of_bytes ? doubling(kLeastBytes, kMostBytes, request.bytes)
                               : doubling(std::min(2, request.ranks), request.ranks, request.ranks);
   std::vector<std::vector<Planned>> plans;
+  plans.reserve(algorithms.size());
   for (const std::string& algorithm : algorithms) {
     plans.push_back(planned(axis, result.points, algorithm, request, network));
   }
@@ -224,7 +227,7 @@ Sweep sweep(Sweep::Axis axis, const std::vector<std::string>& algorithms, const 
   for (const std::size_t i : shortest_first(plans)) {
     const double part = looked_at / static_cast<double>(to_come--);
     bounded.most_effort.looked_at = part;
-    result.curves[i] = priced(axis, result.points, plans[i], algorithms[i], bounded, network);
+    result.curves[i] = priced(result, plans[i], algorithms[i], bounded, network);
     looked_at -= part - bounded.most_effort.looked_at;
   }
   take_from_rows(result, rows, is_of_bytes ? request.bytes : request.ranks);

@@ -41,14 +41,19 @@ struct Heard {
   Words words;
   int from;  ///< in MPI_COMM_WORLD
 };
+/// How long one waits, and for what he looks meanwhile.
+struct Patience {
+  Deadline deadline;
+  const Company& company;
+};
 /// So many words; none if the deadline passed first.
-std::optional<Heard> receive(const Process& process, std::size_t count, int from, int tag, Deadline deadline,
-                             const Company& company) {
+std::optional<Heard> receive(const Process& process, std::size_t count, int from, int tag, const Patience& patience) {
   Words into = words(count);
   Request request;
   process.receive(request, bytes_of(into), from, tag);
   try {
-    if (const auto came = await(process, request, deadline, company)) return Heard{std::move(into), came->from};
+    if (const auto came = await(process, request, patience.deadline, patience.company))
+      return Heard{std::move(into), came->from};
   } catch (const Error&) {
     process.give_up_receive(request, std::move(into));
     throw;
@@ -58,11 +63,11 @@ std::optional<Heard> receive(const Process& process, std::size_t count, int from
 }
 
 /// The leader's side: hears from all others who they are. By rank: its number in the world.
-std::vector<int> gather(const Process& process, int tag, int size, Deadline deadline, const Company& company) {
+std::vector<int> gather(const Process& process, int tag, int size, const Patience& patience) {
   std::vector<int> world_ranks(static_cast<std::size_t>(size), kNobody);
   world_ranks[0] = process.rank();
   for (int i = 1; i < size; ++i) {
-    const auto heard = receive(process, 1, -1, tag, deadline, company);
+    const auto heard = receive(process, 1, -1, tag, patience);
     if (!heard) break;
     world_ranks.at(static_cast<std::size_t>(heard->words->front())) = heard->from;
   }
@@ -87,13 +92,16 @@ Place Place::from_bytes(const std::string& bytes) {
   return place;
 }
 
-Joined join(const Process& process, const Place& place, int rank, int size, std::chrono::milliseconds timeout,
-            const Company& company) {
-  const Deadline deadline = std::chrono::steady_clock::now() + timeout;
+Joined join(const Process& process, const Place& place, const Meeting& meeting) {
+  const int rank = meeting.rank;
+  const int size = meeting.size;
+  const Company& company = meeting.company;
+  const Deadline deadline = std::chrono::steady_clock::now() + meeting.timeout;
+  const Patience patience{deadline, company};
   const int tag = place.tag + kMeetingTag;
-  const double seconds = static_cast<double>(timeout.count()) / 1000;
+  const double seconds = static_cast<double>(meeting.timeout.count()) / 1000;
   if (rank == 0) {
-    std::vector<int> answer = gather(process, tag, size, deadline, company);
+    std::vector<int> answer = gather(process, tag, size, patience);
     std::vector<int> missing;
     for (int other = 0; other < size; ++other) {
       if (answer[static_cast<std::size_t>(other)] == kNobody) missing.push_back(company.name(other));
@@ -112,7 +120,7 @@ Joined join(const Process& process, const Place& place, int rank, int size, std:
     return {std::move(answer), own_tag};
   }
   send(process, {rank}, place.leader, tag, deadline);
-  const auto heard = receive(process, static_cast<std::size_t>(size) + 1, place.leader, tag, deadline, company);
+  const auto heard = receive(process, static_cast<std::size_t>(size) + 1, place.leader, tag, patience);
   if (!heard) {
     throw Error(ErrorCode::kTimeout,
                 fmt::format("Rank {} waited {} s for rank {}'s answer over MPI. Do all {} ranks make this group?",

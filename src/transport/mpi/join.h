@@ -23,9 +23,8 @@ struct Joined {
   int tag = 0;                   ///< the first of its own
 };
 
-/// Finds the other ranks of a group: every one of them calls it, as `rank` of `size`. Throws Error: kTimeout naming the
-/// ranks that did not come, kTransport; what a look at the company throws.
-Joined join(const Process& process, const Place& place, int rank, int size, std::chrono::milliseconds timeout,
-            const Company& company = {});
+/// Finds the other ranks of a group: every one of them calls it, as the meeting's rank. Throws Error: kTimeout naming
+/// the ranks that did not come, kTransport; what a look at the company throws.
+Joined join(const Process& process, const Place& place, const Meeting& meeting);
 
 }  // namespace lockstep::mpi

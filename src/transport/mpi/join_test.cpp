@@ -14,10 +14,10 @@ using testing_support::refuses;
 TEST(MpiJoin, WhoDoesNotComeIsNamedAtTheDeadline) {
   const Calls calls = calls_that_bring_nothing();
   const Process process(calls, milliseconds(10));
-  EXPECT_THAT([&] { (void)join(process, {}, 0, 3, milliseconds(20)); },
+  EXPECT_THAT([&] { (void)join(process, {}, {.rank = 0, .size = 3, .timeout = milliseconds(20)}); },
               refuses(ErrorCode::kTimeout,
                       "Rank 0 waited 0.02 s for ranks 1, 2 to join over MPI. Do all 3 ranks make this group?"));
-  EXPECT_THAT([&] { (void)join(process, {}, 2, 3, milliseconds(20)); },
+  EXPECT_THAT([&] { (void)join(process, {}, {.rank = 2, .size = 3, .timeout = milliseconds(20)}); },
               refuses(ErrorCode::kTimeout,
                       "Rank 2 waited 0.02 s for rank 0's answer over MPI. Do all 3 ranks make this group?"));
 }
@@ -27,7 +27,7 @@ TEST(MpiJoin, AWordThatIsNotTakenIsNotWaitedForLonger) {
   Calls calls = calls_that_bring_nothing();
   calls.test = [](Request*, int*, std::size_t*, int*) -> const char* { return nullptr; };
   const Process process(calls, milliseconds(10));
-  EXPECT_THAT([&] { (void)join(process, {}, 1, 2, milliseconds(20)); },
+  EXPECT_THAT([&] { (void)join(process, {}, {.rank = 1, .size = 2, .timeout = milliseconds(20)}); },
               refuses(ErrorCode::kTimeout,
                       "Rank 1 waited 0.02 s for rank 0's answer over MPI. Do all 2 ranks make this group?"));
 }
@@ -37,14 +37,16 @@ TEST(MpiJoin, APartOfAGroupCallsItsRanksAsTheGroupDoesAndWaitsNoLonger) {
   const Process process(calls, milliseconds(10));
   EXPECT_THAT(
       [&] {
-        (void)join(process, {}, 1, 2, milliseconds(20), {.names = {5, 3}});
+        (void)join(process, {}, {.rank = 1, .size = 2, .timeout = milliseconds(20), .company = {.names = {5, 3}}});
       },
       refuses(ErrorCode::kTimeout, "Rank 3 waited 0.02 s for rank 5's answer over MPI."));
   const auto dies = [] { throw Error(ErrorCode::kPeerDied, "rank 7 died", {.peer = 7}); };
   for (const int rank : {0, 1}) {
     EXPECT_THAT(
         [&] {
-          (void)join(process, {}, rank, 2, milliseconds(20'000), {.names = {5, 3}, .look = dies});
+          (void)join(
+              process, {},
+              {.rank = rank, .size = 2, .timeout = milliseconds(20'000), .company = {.names = {5, 3}, .look = dies}});
         },
         refuses(ErrorCode::kPeerDied, "rank 7 died"));
   }

@@ -79,7 +79,7 @@ class MpiTransport final : public MessageTransport {
   std::string open_meeting() override { return Place{process_->rank(), process_->next_group()}.to_bytes(); }
   std::unique_ptr<MessageTransport> join(const Meeting& meeting) override {
     const Place place = Place::from_bytes(meeting.place);
-    const Joined joined = mpi::join(*process_, place, meeting.rank, meeting.size, meeting.timeout, meeting.company);
+    const Joined joined = mpi::join(*process_, place, meeting);
     return std::make_unique<MpiTransport>(process_, joined, meeting.rank);
   }
 
@@ -109,7 +109,7 @@ std::unique_ptr<MessageTransport> create(int rank, int size, std::chrono::millis
                             rank, size, process->rank(), process->size()),
                 {.rank = rank});
   }
-  const Joined joined = join(*process, {}, rank, size, timeout);
+  const Joined joined = join(*process, {}, {.rank = rank, .size = size, .timeout = timeout});
   auto transport = std::make_unique<MpiTransport>(process, joined, rank);
   process->close();
   return transport;

@@ -61,9 +61,9 @@ int try_connect(const FileDescriptor& socket, const Address& address, Deadline d
   return ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &bytes) == 0 ? error : errno;
 }
 
-template <class Move>
-Moved move_all(const FileDescriptor& socket, std::size_t bytes, short events, Deadline deadline, const Look& look,
-               Move move) {
+/// `move(done)` moves what it can of the rest; `waits()` says whether more can be moved in time.
+template <class Move, class Wait>
+Moved move_all(std::size_t bytes, Move move, Wait waits) {
   std::size_t done = 0;
   while (done < bytes) {
     const ssize_t moved = move(done);
@@ -71,7 +71,7 @@ Moved move_all(const FileDescriptor& socket, std::size_t bytes, short events, De
       done += static_cast<std::size_t>(moved);
     } else if (moved == 0 || (errno != EAGAIN && errno != EINTR)) {
       return Moved::kClosed;
-    } else if (!wait_until_ready(socket, events, deadline, look)) {
+    } else if (!waits()) {
       return Moved::kTimeout;
     }
   }
@@ -214,15 +214,19 @@ bool ends_connection(int error) {
 }
 
 Moved send_all(const FileDescriptor& socket, const void* data, std::size_t bytes, Deadline deadline, const Look& look) {
-  return move_all(socket, bytes, POLLOUT, deadline, look, [&](std::size_t done) {
-    return ::send(socket.get(), static_cast<const std::byte*>(data) + done, bytes - done, MSG_NOSIGNAL);
-  });
+  return move_all(
+      bytes,
+      [&](std::size_t done) {
+        return ::send(socket.get(), static_cast<const std::byte*>(data) + done, bytes - done, MSG_NOSIGNAL);
+      },
+      [&] { return wait_until_ready(socket, POLLOUT, deadline, look); });
 }
 
 Moved receive_all(const FileDescriptor& socket, void* data, std::size_t bytes, Deadline deadline, const Look& look) {
-  return move_all(socket, bytes, POLLIN, deadline, look, [&](std::size_t done) {
-    return ::recv(socket.get(), static_cast<std::byte*>(data) + done, bytes - done, 0);
-  });
+  return move_all(
+      bytes,
+      [&](std::size_t done) { return ::recv(socket.get(), static_cast<std::byte*>(data) + done, bytes - done, 0); },
+      [&] { return wait_until_ready(socket, POLLIN, deadline, look); });
 }
 
 void prepare(const FileDescriptor& socket, int ranks_here) {
