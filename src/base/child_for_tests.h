@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/file_descriptor.h"
+#include "base/sanitizers_for_tests.h"
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -48,14 +49,6 @@ std::optional<std::string> said_in_child(const Prepare& prepare, const Call& cal
   return said.empty() ? std::nullopt : std::optional(said);
 }
 
-/// Whether a test may fork beside other threads, and why not.
-#ifdef __SANITIZE_THREAD__
-inline constexpr bool kForksBesideThreads = false;
-#else
-inline constexpr bool kForksBesideThreads = true;
-#endif
-inline constexpr const char* kWhyNotForked = "ThreadSanitizer follows no fork beside threads";
-
 /// The same in a child as it is; none where that hangs.
 template <class Call>
 std::optional<std::string> said_in_child(const Call& call) {
@@ -69,7 +62,7 @@ template <class Call>
 std::optional<std::string> said_with_few_tasks(rlim_t more, const Call& call) {
   const auto become_another = [more] {
     const rlimit limit{1 + more, 1 + more};
-    return kForksBesideThreads && ::setuid(1'000'000 + static_cast<uid_t>(::getpid())) == 0 &&
+    return !kUnderThreadSanitizer && ::setuid(1'000'000 + static_cast<uid_t>(::getpid())) == 0 &&
            ::setrlimit(RLIMIT_NPROC, &limit) == 0;
   };
   return said_in_child(become_another, call);

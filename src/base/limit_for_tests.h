@@ -1,17 +1,10 @@
 #pragma once
 
+#include "base/sanitizers_for_tests.h"
+
 #include <sys/resource.h>
 
 namespace lockstep::testing_support {
-
-/// Whether a test may leave its process without descriptors, and why not: UBSan opens a pipe to see whether it may read
-/// an object, and calls the object invalid where it cannot.
-#ifdef __SANITIZE_ADDRESS__
-inline constexpr bool kDescriptorsCanBeDenied = false;
-#else
-inline constexpr bool kDescriptorsCanBeDenied = true;
-#endif
-inline constexpr const char* kWhyNotDenied = "the sanitizers need descriptors themselves";
 
 /// One of this process's limits, lower for as long as it lives.
 class Limit {

@@ -1,4 +1,5 @@
 // `lockstep` as a person uses it: show, prove, bench, and what is answered to bad input.
+#include "base/sanitizers_for_tests.h"
 #include "cli/program_for_tests.h"
 #include "schedule/xml_for_tests.h"
 
@@ -403,9 +404,8 @@ TEST_F(Cli, BenchRunsAScheduleFromAFileBesideTheCatalogues) {
 }
 
 TEST_F(Cli, CalibrationIsStoredAndUsed) {
-#ifdef __SANITIZE_ADDRESS__
-  GTEST_SKIP() << "measures and fits for minutes in a build with AddressSanitizer";
-#endif
+  if (testing_support::kUnderAddressSanitizer)
+    GTEST_SKIP() << "measures and fits for minutes in a build with AddressSanitizer";
   const std::string cache = "XDG_CACHE_HOME=" + folder_.string();
   const Result result = lockstep_with({"calibrate", "-n", "2", "--fast"}, {cache});
   EXPECT_EQ(result.code, 0) << result.errors;

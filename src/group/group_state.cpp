@@ -219,7 +219,7 @@ void GroupState::make_thread() {
     thread_ =
         std::make_unique<ProgressThread>([this](std::vector<pollfd>& awaited) { return background_step(awaited); },
                                          /*most_sockets=*/static_cast<std::size_t>(identity_.size));
-  } catch (const std::exception&) {
+  } catch (const Error&) {
     // The operation is under way, and whoever asks about it or waits moves it: it only comes later without a thread.
     does_without_thread_ = true;
   }

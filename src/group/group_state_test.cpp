@@ -3,6 +3,7 @@
 
 #include "base/child_for_tests.h"
 #include "base/limit_for_tests.h"
+#include "group/engine_for_tests.h"
 
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
@@ -58,29 +59,18 @@ class GatedOperation final : public RunningOperation {
 };
 
 /// Of two ranks, of which there is one: its first operation waits at the first gate, the next one at the second.
-class GatedEngine final : public Engine {
+class GatedEngine final : public WrappedEngine {
  public:
-  explicit GatedEngine(std::array<Gate, 2>& gates) : gates_(gates) {}
-  int rank() const override { return 0; }
+  explicit GatedEngine(std::array<Gate, 2>& gates) : WrappedEngine(make_lone_engine()), gates_(gates) {}
   int size() const override { return 2; }
   Medium medium() const override { return Medium::kTcp; }
-  bool takes(Device device) const override { return alone_->takes(device); }
-  RegisteredMemory allocate(std::size_t bytes) override { return alone_->allocate(bytes); }
-  bool is_registered(const void* /*data*/, std::size_t /*bytes*/) const override { return false; }
   std::unique_ptr<RunningOperation> prepare(Shape shape) override {
     return std::make_unique<GatedOperation>(shape.announcement, gates_.at(prepared_++));
   }
-  ByteStreams& messages() override { return alone_->messages(); }
-  std::uint64_t bytes_sent() const override { return 0; }
-  void fail(const Error& /*error*/) noexcept override {}
-  void look_around() override {}
-  std::string open_meeting() override { return {}; }
-  std::unique_ptr<Engine> join(const Meeting& meeting) override { return alone_->join(meeting); }
 
  private:
   std::array<Gate, 2>& gates_;
   std::size_t prepared_ = 0;
-  std::unique_ptr<Engine> alone_ = make_lone_engine();
 };
 
 template <class Condition>

@@ -11,7 +11,7 @@ namespace lockstep::kernels {
 
 namespace {
 
-#if LOCKSTEP_HAS_FLOAT_MODE
+#ifdef __SSE__
 
 constexpr std::array kFloats{DataType::kFloat32, DataType::kFloat64, DataType::kBFloat16, DataType::kFloat16};
 constexpr std::size_t kCount = 997;
@@ -22,13 +22,13 @@ constexpr std::array kModes{0x8000U, 0x0040U, 0x2000U, 0x4000U, 0x6000U, 0xe040U
 /// Sets some of it for as long as it lives.
 class ModeOfThread {
  public:
-  explicit ModeOfThread(unsigned bits) { _mm_setcsr(before_ | bits); }
-  ~ModeOfThread() { _mm_setcsr(before_); }
+  explicit ModeOfThread(unsigned bits) { set_float_mode(before_ | bits); }
+  ~ModeOfThread() { set_float_mode(before_); }
   ModeOfThread(const ModeOfThread&) = delete;
   ModeOfThread& operator=(const ModeOfThread&) = delete;
 
  private:
-  unsigned before_ = _mm_getcsr();
+  unsigned before_ = float_mode();
 };
 
 /// The operand with every other element made so small that it is subnormal, or its sums and products are.
@@ -81,13 +81,13 @@ TEST(FloatMode, IsTheCallersAgainAfterwards) {
   constexpr unsigned kDivisionByZeroTraps = 0x0200;  // cleared
   for (const unsigned mode : kModes) {
     const ModeOfThread set(mode);
-    _mm_setcsr(_mm_getcsr() & ~kDivisionByZeroTraps);
-    const unsigned before = _mm_getcsr();
+    set_float_mode(float_mode() & ~kDivisionByZeroTraps);
+    const unsigned before = float_mode();
     {
       const DefaultFloatMode here;
-      EXPECT_EQ(_mm_getcsr(), before & ~mode) << "its traps stay";
+      EXPECT_EQ(float_mode(), before & ~mode) << "its traps stay";
     }
-    EXPECT_EQ(_mm_getcsr(), before);
+    EXPECT_EQ(float_mode(), before);
   }
 }
 

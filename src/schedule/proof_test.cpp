@@ -1,5 +1,6 @@
 #include "schedule/proof.h"
 
+#include "base/sanitizers_for_tests.h"
 #include "schedule/builder.h"
 #include "schedule/ranges.h"
 
@@ -184,9 +185,7 @@ TEST(Proof, RefusesTransfersForNothingAndCopiesOfPartialSums) {
 }
 
 TEST(Proof, MemoryGrowsWithTheTransfersAlone) {
-#ifdef __SANITIZE_ADDRESS__
-  GTEST_SKIP() << "AddressSanitizer keeps what is freed";
-#endif
+  if (testing_support::kUnderAddressSanitizer) GTEST_SKIP() << "AddressSanitizer keeps what is freed";
   Schedule pause = one_chunk(64, std::vector<Step>(kMostSteps), Collective::kBarrier);
   for (int rank = 1; rank < 64; ++rank) pause.steps.front().push_back(reduce(rank, 0));
   for (int rank = 1; rank < 64; ++rank) pause.steps.back().push_back(copy(0, rank));

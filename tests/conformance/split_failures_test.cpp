@@ -2,6 +2,7 @@
 // that nobody waits for it.
 #include "base/environment.h"
 #include "base/limit_for_tests.h"
+#include "group/engine_for_tests.h"
 #include "tests/conformance/forked_ranks.h"
 #include "tests/conformance/shared_array.h"
 #include "tests/conformance/worlds.h"
@@ -37,30 +38,16 @@ constexpr const char* kJoinLimit = "20s";
 constexpr double kHalfOfJoinLimit = 10;
 
 /// Does something before it joins, once it has met in the group that it is of: at once, or so many groups further down.
-class EngineThatMeets final : public detail::Engine {
+class EngineThatMeets final : public detail::WrappedEngine {
  public:
   EngineThatMeets(std::unique_ptr<detail::Engine> inner, int groups_before, std::function<void()> act)
-      : inner_(std::move(inner)), groups_before_(groups_before), act_(std::move(act)) {}
-
-  int rank() const override { return inner_->rank(); }
-  int size() const override { return inner_->size(); }
-  lockstep::Medium medium() const override { return inner_->medium(); }
-  bool takes(Device device) const override { return inner_->takes(device); }
-  RegisteredMemory allocate(std::size_t bytes) override { return inner_->allocate(bytes); }
-  bool is_registered(const void* data, std::size_t bytes) const override { return inner_->is_registered(data, bytes); }
-  std::unique_ptr<RunningOperation> prepare(Shape shape) override { return inner_->prepare(std::move(shape)); }
-  ByteStreams& messages() override { return inner_->messages(); }
-  std::uint64_t bytes_sent() const override { return inner_->bytes_sent(); }
-  void fail(const Error& error) noexcept override { inner_->fail(error); }
-  void look_around() override { inner_->look_around(); }
-  std::string open_meeting() override { return inner_->open_meeting(); }
+      : WrappedEngine(std::move(inner)), groups_before_(groups_before), act_(std::move(act)) {}
   std::unique_ptr<Engine> join(const lockstep::Meeting& meeting) override {
     if (groups_before_ == 0) act_();
-    return std::make_unique<EngineThatMeets>(inner_->join(meeting), groups_before_ - 1, act_);
+    return std::make_unique<EngineThatMeets>(WrappedEngine::join(meeting), groups_before_ - 1, act_);
   }
 
  private:
-  std::unique_ptr<detail::Engine> inner_;
   int groups_before_;
   std::function<void()> act_;
 };

@@ -265,22 +265,18 @@ std::string why_none(std::string_view algorithm, const PriceRequest& request, co
 
 }  // namespace
 
-bool is_built(double transfers, bool has_form, const PriceRequest& request) {
-  const double most = has_form ? std::min(request.most_transfers, kMostTransfersBesideAForm) : request.most_transfers;
-  return transfers <= most;
-}
-
 Price price_algorithm(std::string_view algorithm, const PriceRequest& request, const PricedNetwork& network) {
   const double transfers = estimated_transfers(algorithm, request, network);
-  const auto form = closed_form_for(algorithm, request, network);
-  if (is_built(transfers, form.has_value(), request)) {
+  if (transfers <= request.most_transfers) {
     const Schedule schedule = schedule_for(algorithm, request, network.hosts_of(request.ranks));
     if (auto price = price_schedule(schedule, request.bytes, network, request.most_effort)) {
       price->algorithm = algorithm;
       return std::move(*price);
     }
   }
-  if (form) return price_by_form(*form, algorithm, request, *network.flat);
+  if (const auto form = closed_form_for(algorithm, request, network)) {
+    return price_by_form(*form, algorithm, request, *network.flat);
+  }
   return {.algorithm = std::string(algorithm),
           .note = why_none(algorithm, request, network, transfers),
           .estimate = {},

@@ -33,8 +33,6 @@ struct PricedNetwork {
 
 /// A schedule of more transfers than this is not simulated.
 inline constexpr double kMostSimulatedTransfers = 4e6;
-/// Nor one of more than this where a closed form tells its price.
-inline constexpr double kMostTransfersBesideAForm = 3e5;
 /// Nor one that takes more than this, which is a second or two.
 inline constexpr Effort kMostSimulatedEffort{.messages_at_once = 5e5, .looked_at = 5e7};
 /// Nor does a calibration tell the price of a longer one than this.
@@ -77,8 +75,8 @@ std::function<std::optional<double>(double bytes)> timing(const Schedule& schedu
 std::optional<Price> price_schedule(const Schedule& schedule, double bytes, const PricedNetwork& network,
                                     const Effort& most = {});
 
-/// An algorithm of the catalogue: by timing() if its schedule is small enough (is_built), else by its closed form if
-/// there is one and the network is flat.
+/// An algorithm of the catalogue: by timing() if its schedule is small enough and its simulation no more work
+/// than may be, else by its closed form if there is one and the network is flat.
 Price price_algorithm(std::string_view algorithm, const PriceRequest& request, const PricedNetwork& network);
 
 /// The algorithm's schedule for the request, where the ranks are on these hosts (ScheduleRequest::hosts).
@@ -96,7 +94,5 @@ double estimated_transfers(std::string_view algorithm, Collective collective, in
 double estimated_transfers(std::string_view algorithm, const ScheduleRequest& request);
 /// The same for a request, in its segments, on the hosts of this network.
 double estimated_transfers(std::string_view algorithm, const PriceRequest& request, const PricedNetwork& network);
-/// Whether a schedule of so many transfers is built for its price.
-bool is_built(double transfers, bool has_form, const PriceRequest& request);
 
 }  // namespace lockstep

@@ -19,9 +19,9 @@ TEST(SharedMemoryHere, WorksUnlessFilesMayNotBeLarge) {
 }
 
 TEST(SharedMemoryHere, WorksForAsManyRanksAsThereIsAddressSpaceFor) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "sanitizers take most of the address space";
-#endif
+  if (testing_support::kUnderAddressSanitizer || testing_support::kUnderThreadSanitizer) {
+    GTEST_SKIP() << "sanitizers take most of the address space";
+  }
   const testing_support::Limit space(RLIMIT_AS, 5 * Arena::default_bytes(4) / 2);
   EXPECT_EQ(why_not_here(2), std::nullopt);
   EXPECT_THAT(why_not_here(4).value_or(""), testing::HasSubstr("There is no address space for "));
