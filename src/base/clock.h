@@ -14,4 +14,7 @@ std::int64_t now_us();
 /// Milliseconds since `start`.
 double milliseconds_since(Clock::time_point start);
 
+/// Until then, rounded up, for poll: 0 if it is over.
+int milliseconds_until(Clock::time_point deadline);
+
 }  // namespace lockstep

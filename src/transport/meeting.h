@@ -1,5 +1,8 @@
 #pragma once
 
+#include "base/clock.h"
+
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <string>
@@ -18,6 +21,10 @@ struct Company {
   /// For the word that explains why a connection broke.
   static constexpr std::chrono::milliseconds kLastWord{500};
 
+  /// Until when who waits for `deadline` may sleep before he looks.
+  static Clock::time_point next_look(Clock::time_point deadline) {
+    return std::min(deadline, Clock::now() + kLookAround);
+  }
   int name(int rank) const {
     const auto at = static_cast<std::size_t>(rank);
     return at < names.size() ? names[at] : rank;

@@ -1,5 +1,6 @@
 #include "transport/shm/join.h"
 
+#include "base/clock.h"
 #include "base/environment.h"
 #include "topology/host_id.h"
 #include "transport/shm/unix_socket.h"
@@ -125,16 +126,6 @@ Error ended_early(const Company& company, int own, int rank) {
           {.rank = company.name(own), .peer = company.name(rank)}};
 }
 
-/// Until the next look at the company, or the deadline.
-Deadline next_look(Deadline deadline) {
-  return std::min(deadline, std::chrono::steady_clock::now() + Company::kLookAround);
-}
-
-int milliseconds_until(Deadline deadline) {
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-  return static_cast<int>(std::max<std::int64_t>(0, left.count()));
-}
-
 enum class Line : std::uint8_t {
   kSilent,
   kSpeaks,
@@ -178,7 +169,7 @@ class Gathering {
     for (const Member& member : members_) polled.push_back({member.connection.get(), POLLIN, 0});
     if (std::chrono::steady_clock::now() >= deadline_) throw_missing();
     request_.company.look_around();
-    if (::poll(polled.data(), polled.size(), milliseconds_until(next_look(deadline_))) <= 0) return;
+    if (::poll(polled.data(), polled.size(), milliseconds_until(Company::next_look(deadline_))) <= 0) return;
     for (std::size_t rank = 0; rank < members_.size(); ++rank) {
       if (polled[first_member + rank].revents != 0) throw ended_early(request_.company, 0, static_cast<int>(rank));
     }
@@ -312,7 +303,7 @@ Error waited_in_vain(const JoinRequest& request, const char* what) {
 
 FileDescriptor connect_to_leader(const JoinRequest& request, Deadline deadline) {
   while (true) {
-    if (auto socket = connect_to(socket_name(request.job), next_look(deadline))) return std::move(*socket);
+    if (auto socket = connect_to(socket_name(request.job), Company::next_look(deadline))) return std::move(*socket);
     request.company.look_around();
     if (std::chrono::steady_clock::now() >= deadline) throw waited_in_vain(request, "to appear");
   }
@@ -333,7 +324,7 @@ void greet(const JoinRequest& request, const FileDescriptor& socket, const Membe
 void await_leader(const JoinRequest& request, const FileDescriptor& socket, Deadline deadline, const char* what) {
   while (true) {
     pollfd polled{socket.get(), POLLIN, 0};
-    (void)::poll(&polled, 1, milliseconds_until(next_look(deadline)));
+    (void)::poll(&polled, 1, milliseconds_until(Company::next_look(deadline)));
     const Line line = state_of(socket);
     if (line == Line::kSpeaks) return;
     if (line == Line::kOver) throw ended_early(request.company, request.rank, 0);

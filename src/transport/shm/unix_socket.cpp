@@ -1,5 +1,7 @@
 #include "transport/shm/unix_socket.h"
 
+#include "base/clock.h"
+
 #include <fmt/format.h>
 #include <lockstep/error.h>
 #include <poll.h>
@@ -52,10 +54,8 @@ bool same_user(const FileDescriptor& socket) {
 /// False if the deadline passed.
 bool wait_readable(const FileDescriptor& socket, Deadline deadline) {
   while (true) {
-    const auto left =
-        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
     pollfd polled{socket.get(), POLLIN, 0};
-    const int ready = ::poll(&polled, 1, static_cast<int>(std::max<std::int64_t>(0, left.count())));
+    const int ready = ::poll(&polled, 1, milliseconds_until(deadline));
     if (ready > 0) return true;
     if (ready == 0) return false;
     if (errno != EINTR) throw_system_error("Waiting for a peer (poll)");

@@ -1,5 +1,6 @@
 #include "transport/tcp/control.h"
 
+#include "base/clock.h"
 #include "transport/tcp/tcp_socket.h"
 
 #include <fmt/format.h>

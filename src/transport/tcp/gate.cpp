@@ -1,5 +1,7 @@
 #include "transport/tcp/gate.h"
 
+#include "base/clock.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <utility>

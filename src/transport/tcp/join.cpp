@@ -1,5 +1,6 @@
 #include "transport/tcp/join.h"
 
+#include "base/clock.h"
 #include "base/environment.h"
 #include "transport/tcp/gate.h"
 #include "transport/tcp/turns.h"
@@ -159,7 +160,7 @@ class Joiner {
   /// None at the deadline.
   std::optional<Gate::Admitted> next_at(Gate& gate) {
     while (true) {
-      if (auto admitted = gate.admit(next_look())) return admitted;
+      if (auto admitted = gate.admit(Company::next_look(deadline_))) return admitted;
       look();
       if (steady_clock::now() >= deadline_) return std::nullopt;
     }
@@ -250,14 +251,12 @@ class Joiner {
       for (int peer = 1; peer < request_.size; ++peer) {
         if (!complete_[index(peer)]) polled.push_back({place(peer, Channel::kControl).get(), POLLIN, 0});
       }
-      ::poll(polled.data(), polled.size(), milliseconds_until(next_look()));
+      ::poll(polled.data(), polled.size(), milliseconds_until(Company::next_look(deadline_)));
       look();
       if (steady_clock::now() < deadline_) continue;
       throw_late("to connect to the others", [&](int peer) { return !complete_[index(peer)]; });
     }
   }
-
-  Deadline next_look() const { return std::min(deadline_, steady_clock::now() + Company::kLookAround); }
 
   /// Throws why there is nothing to wait for: what has become of the company, or of one that joins. Rank 0 hears that
   /// of all, and the others of rank 0.

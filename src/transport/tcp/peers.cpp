@@ -1,5 +1,6 @@
 #include "transport/tcp/peers.h"
 
+#include "base/clock.h"
 #include "transport/tcp/tcp_socket.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,6 @@
 #include "transport/tcp/tcp_socket.h"
 
+#include "base/clock.h"
 #include "transport/meeting.h"
 
 #include "transport/tcp/send_buffer.h"
@@ -15,7 +16,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <climits>
 #include <cstring>
 #include <thread>
 
@@ -42,7 +42,7 @@ void set_option(const FileDescriptor& socket, int level, int option, int value) 
 bool wait_until_ready(const FileDescriptor& socket, short events, Deadline deadline, const Look& look) {
   pollfd polled{socket.get(), events, 0};
   while (true) {
-    const Deadline next = look ? std::min(deadline, steady_clock::now() + Company::kLookAround) : deadline;
+    const Deadline next = look ? Company::next_look(deadline) : deadline;
     const int ready = ::poll(&polled, 1, milliseconds_until(next));
     if (ready > 0) return true;
     if (look) look();
@@ -79,11 +79,6 @@ Moved move_all(std::size_t bytes, Move move, Wait waits) {
 }
 
 }  // namespace
-
-int milliseconds_until(Deadline deadline) {
-  const auto left = std::chrono::ceil<milliseconds>(deadline - steady_clock::now()).count();
-  return static_cast<int>(std::clamp<decltype(left)>(left, 0, INT_MAX));
-}
 
 Address Address::resolve(const std::string& host, int port) {
   addrinfo hints{};

@@ -19,9 +19,6 @@ using Deadline = std::chrono::steady_clock::time_point;
 /// What who waits does every 20 ms meanwhile; throws why there is nothing to wait for.
 using Look = std::function<void()>;
 
-/// Milliseconds until then, for poll: 0 if it is over.
-int milliseconds_until(Deadline deadline);
-
 /// An IPv4 or IPv6 address and a port.
 class Address {
  public:
