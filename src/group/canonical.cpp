@@ -4,6 +4,7 @@
 #include "base/environment.h"
 #include "base/nearest.h"
 #include "planner/network/count.h"
+#include "schedule/promise.h"
 #include "schedule/proof.h"
 #include "schedule/ranges.h"
 
@@ -17,11 +18,6 @@
 namespace lockstep::detail {
 
 namespace {
-
-bool sums(Collective collective) {
-  return collective == Collective::kAllReduce || collective == Collective::kReduceScatter ||
-         collective == Collective::kReduce;
-}
 
 bool is_16_bit(DataType dtype) { return dtype == DataType::kBFloat16 || dtype == DataType::kFloat16; }
 
@@ -73,7 +69,7 @@ void Canonical::require_provable(Collective collective) const {
 
 std::string Canonical::choose(const Task& task, std::string_view asked, MemoryKind memory) {
   std::string name = schedules_.resolve(asked, task.collective, task.common_bytes(), memory);
-  if (!sums(task.collective)) return name;
+  if (!sums_values(task.collective)) return name;
   require_provable(task.collective);
   if (admits(name, task)) return name;
   std::string instead = cheapest_admitted(task);

@@ -394,11 +394,9 @@ void GroupState::leave(const std::string& why) {
   const std::string what = fmt::format("rank {} left the group: {}", identity_.rank, why);
   engine_->fail({ErrorCode::kPeerLeft, what, {.peer = identity_.rank}});
   if (error_) return;
-  error_ =
-      std::make_exception_ptr(Error(ErrorCode::kPeerLeft,
-                                    fmt::format("Rank {}{}{}: {}.", identity_.rank,
-                                                identity_.world_ranks.empty() ? "" : " of ", name_of(identity_), what),
-                                    {.rank = identity_.rank, .peer = identity_.rank}));
+  error_ = std::make_exception_ptr(Error(ErrorCode::kPeerLeft,
+                                         fmt::format("Rank {}{}: {}.", identity_.rank, of_which_group(), what),
+                                         {.rank = identity_.rank, .peer = identity_.rank}));
 }
 
 RegisteredMemory GroupState::allocate(std::size_t bytes) {
