@@ -7,7 +7,8 @@
 
 namespace lockstep {
 
-/// What takes time where the ranks of one host talk over TCP.
+/// What takes time where the ranks of one host talk over TCP. Contended is what a core does while others are busy too:
+/// they take the same locks, share what caches and memory can move, and may be two threads of one core.
 struct TcpCost {
   /// A byte costs the more the less of the buffers the caches hold; by the whole buffer's bytes, between these sizes by
   /// interpolation over their logarithm.
@@ -15,16 +16,18 @@ struct TcpCost {
 
   enum Cost : std::size_t {
     kOperation,
-    kMessage,   ///< a call that sends something
-    kWake,      ///< again, of one that wakes a rank of another core, which sleeps since it shares that core
-    kArrival,   ///< a call that receives something
-    kVain,      ///< a call that finds nothing
-    kSwitch,    ///< a core goes on to another of its ranks
-    kCrossing,  ///< a core whose ranks all wait hears from another one
-    kByte,      ///< sent and received, of buffers of the first size; then of the others
-    kReducedByte = kByte + kSizes.size(),
-    kColdByte,      ///< again, of buffers of the last size: sent as it was at the start, or received to stay
-    kTogetherByte,  ///< again, of those, while other cores are busy too, which share the memory's bus
+    kMessage,           ///< a call that sends something
+    kContendedMessage,  ///< again
+    kWake,              ///< again, of one that wakes a rank of another core, which sleeps since it shares that core
+    kArrival,           ///< a call that receives something
+    kVain,              ///< a call that finds nothing
+    kSwitch,            ///< a core goes on to another of its ranks
+    kCrossing,          ///< a core whose ranks all wait hears from another one
+    kByte,              ///< sent and received, of buffers of the first size; then of the others
+    kContendedByte = kByte + kSizes.size(),  ///< again, of buffers of the first two sizes, which caches hold
+    kReducedByte,
+    kColdByte,           ///< again, of buffers of the last size: sent as it was at the start, or received to stay
+    kContendedColdByte,  ///< again, of buffers of the last size
     kCount
   };
 };

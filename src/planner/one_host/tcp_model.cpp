@@ -16,15 +16,17 @@ TcpCosts first_guess() {
   TcpCosts seconds;
   seconds[TcpCost::kOperation] = 1e-6;
   seconds[TcpCost::kMessage] = 4e-6;
+  seconds[TcpCost::kContendedMessage] = 1e-6;
   seconds[TcpCost::kWake] = 4e-6;
   seconds[TcpCost::kArrival] = 1e-7;
   seconds[TcpCost::kVain] = 1e-6;
   seconds[TcpCost::kSwitch] = 3e-6;
   seconds[TcpCost::kCrossing] = 1e-7;
   for (std::size_t size = 0; size < TcpCost::kSizes.size(); ++size) seconds[TcpCost::kByte + size] = 2e-10;
+  seconds[TcpCost::kContendedByte] = 5e-11;
   seconds[TcpCost::kReducedByte] = 5e-11;
   seconds[TcpCost::kColdByte] = 5e-11;
-  seconds[TcpCost::kTogetherByte] = 5e-11;
+  seconds[TcpCost::kContendedColdByte] = 5e-11;
   return seconds;
 }
 

@@ -42,6 +42,7 @@ TcpTurns::TcpTurns(const std::vector<MessagePlan>& plans, std::vector<double> ch
       chunk_bytes_(std::move(chunk_bytes)),
       host_(host),
       byte_shares_(shares_of_sizes(host.bytes_at_once)),
+      near_share_(byte_shares_[0] + byte_shares_[1]),
       cold_share_(shares_of_sizes(host.bytes).back()),
       seconds_(seconds),
       ranks_(plans.size()),
@@ -200,11 +201,13 @@ void TcpTurns::spend_bytes(Core& core, double bytes, bool are_cold) {
     spend(core, TcpCost::kByte + size, 0.5 * bytes * byte_shares_[size]);
   }
   if (are_cold) spend(core, TcpCost::kColdByte, 0.5 * bytes * cold_share_);
-  spend(core, TcpCost::kTogetherByte, 0.5 * bytes * cold_share_ * busy_beside(core));
+  const double contended = 0.5 * bytes * contention(core);
+  spend(core, TcpCost::kContendedByte, contended * near_share_);
+  spend(core, TcpCost::kContendedColdByte, contended * cold_share_);
 }
 
 /// How many of the other cores are busy while this one is where it is; 1 if all are.
-double TcpTurns::busy_beside(const Core& core) const {
+double TcpTurns::contention(const Core& core) const {
   int busy = 0;
   for (const Core& other : cores_) busy += &other != &core && (!other.is_idle || other.now.seconds > core.now.seconds);
   return cores_.size() < 2 ? 0 : static_cast<double>(busy) / static_cast<double>(cores_.size() - 1);
@@ -324,6 +327,7 @@ bool TcpTurns::send(Stream& stream) {
   const long before = stream.sent;
   for (double bytes = 0; bytes < kBytesAtOnce && is_ready(stream);) {
     if (stream.sent == before) {
+      spend(core, TcpCost::kContendedMessage, contention(core));
       if (wakes_receiver(stream)) spend(core, TcpCost::kWake, 1);
       spend(core, TcpCost::kMessage, 1);
     }

@@ -96,7 +96,7 @@ class TcpTurns {
 
   void spend(Core& core, std::size_t cost, double amount);
   void spend_bytes(Core& core, double bytes, bool are_cold);
-  double busy_beside(const Core& core) const;
+  double contention(const Core& core) const;
   double next_time(int core) const;
   void step(int core);
   void wake(int core);
@@ -115,6 +115,7 @@ class TcpTurns {
   std::vector<double> chunk_bytes_;
   Host host_;
   std::array<double, TcpCost::kSizes.size()> byte_shares_;
+  double near_share_;  ///< of the first two
   double cold_share_;
   const TcpCosts& seconds_;
   std::vector<Stream> streams_;

@@ -69,6 +69,20 @@ TEST(TcpTurns, TwoRanksThatExchangeDoItAtOnce) {
   EXPECT_NEAR(costs[TcpCost::kByte], kBytes, 1e-6);
 }
 
+/// Who answers sends while the other waits, and goes on while that receives; who exchanges finds the other at work all
+/// the time, if that has a core of its own.
+TEST(TcpTurns, WhatCoresDoAtOnceIsContended) {
+  const TcpCosts seconds = by_hand(1e-6, 1e-9);
+  const TcpCosts answered = run(schedule_of("star", 2), seconds, {.cores = 2});
+  EXPECT_DOUBLE_EQ(answered[TcpCost::kContendedMessage], 0);
+  EXPECT_DOUBLE_EQ(answered[TcpCost::kContendedByte], 0.5 * answered[TcpCost::kByte]);
+  const TcpCosts exchanged = run(schedule_of("recursive_doubling", 2), seconds, {.cores = 2});
+  EXPECT_NEAR(exchanged[TcpCost::kContendedMessage], exchanged[TcpCost::kMessage], 1e-9);
+  EXPECT_NEAR(exchanged[TcpCost::kContendedByte], exchanged[TcpCost::kByte], 1e-6);
+  const TcpCosts on_one = run(schedule_of("recursive_doubling", 2), seconds, {.cores = 1});
+  EXPECT_EQ(on_one[TcpCost::kContendedMessage], 0);
+}
+
 /// Of a stream without bytes the announcement is sent, once.
 TEST(TcpTurns, ChunksWithoutBytesSendNothing) {
   const Schedule ring = schedule_of("ring", 4);

@@ -50,10 +50,10 @@ TEST(TcpWork, OfLargeBuffersWhatWasNotTouchedIsCold) {
 /// All cores work on a direct exchange all the time, and share the memory's bus for what they move.
 TEST(TcpWork, OfLargeBuffersCoresThatWorkAtOnceShareTheBus) {
   const double bytes = 1 << 26;
-  EXPECT_EQ(work("direct", bytes, 1)[TcpCost::kTogetherByte], 0);
-  EXPECT_EQ(work("direct", 1 << 22, 2)[TcpCost::kTogetherByte], 0);
+  EXPECT_EQ(work("direct", bytes, 1)[TcpCost::kContendedColdByte], 0);
+  EXPECT_EQ(work("direct", 1 << 22, 2)[TcpCost::kContendedColdByte], 0);
   const TcpCosts direct = work("direct", bytes, 2);
-  EXPECT_NEAR(direct[TcpCost::kTogetherByte], moved_bytes(direct), 0.1 * moved_bytes(direct));
+  EXPECT_NEAR(direct[TcpCost::kContendedColdByte], moved_bytes(direct), 0.1 * moved_bytes(direct));
 }
 
 /// Chunks are cut on cache lines: of 64 bytes there is one, which goes to all and comes from all.
