@@ -35,7 +35,16 @@ int HostTurns::ranks_on(int core) const { return first_on_core(core + 1) - first
 
 bool HostTurns::is_within_step(int rank) const { return ranks_[at(rank)].move > 0 || ranks_[at(rank)].part > 0; }
 
-void HostTurns::spend(Core& core, HostCosts::Cost cost, double amount) { core.now.spend(cost, amount, seconds_); }
+/// A price's share that is spent this time, 1 in the mean.
+double HostTurns::strayed() {
+  constexpr auto kMost = static_cast<double>(std::minstd_rand::max());
+  return 1 + host_.straying * (2 * static_cast<double>(random_()) / kMost - 1);
+}
+
+void HostTurns::spend(Core& core, HostCosts::Cost cost, double amount) {
+  core.now.spent[cost] += amount;
+  core.now.seconds += amount * seconds_[cost] * strayed();
+}
 
 HostTurns::Waiting HostTurns::waiting_of(int number) const {
   static const std::vector<Plan::Wait> kNothing;
@@ -92,8 +101,9 @@ void HostTurns::go_on(int number, const MoveCosts& move_costs) {
   const Next next = *core.next;
   if (next.woken_by) {
     if (next.woken_by->seconds > core.now.seconds) core.now = *next.woken_by;
-    // The core looks at one after the other: it comes to this one by half a round late.
-    spend(core, HostCosts::kSwitch, 0.5 * (ranks_on(number) - 1));
+    // The core looks at one after the other: in the mean it comes to this one half a round late.
+    const int round = ranks_on(number) > 1 ? ranks_on(number) : 0;
+    spend(core, HostCosts::kSwitch, 0.5 * round);
   } else {
     spend(core, HostCosts::kSwitch, next.visits);
   }

@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <random>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,9 @@ class HostTurns {
     int pieces = 1;
     int parts = 1;  ///< of a move, one after the other: what other cores do meanwhile comes between
     int cores = 1;  ///< no more than ranks, of which neighbours share one
+    /// By how much of itself, at most, what a core spends on switches and on what crosses differs from its price each
+    /// time, alike on every machine: without it all are in step for ever, as no cores are.
+    double straying = 0;
   };
   /// Of which rank a move is, in which operation and piece, through which slot of the staging area that passes, and
   /// whether this use of it is turned (StagingRing); and which part of the move.
@@ -92,6 +96,7 @@ class HostTurns {
   int first_on_core(int core) const { return first_on(core, count(), host_.cores); }
   int ranks_on(int core) const;
   bool is_within_step(int rank) const;
+  double strayed();
   void spend(Core& core, HostCosts::Cost cost, double amount);
 
   Waiting waiting_of(int rank) const;
@@ -112,6 +117,7 @@ class HostTurns {
   std::vector<Core> cores_;
   Length length_{};
   int operations_ = 0;
+  std::minstd_rand random_;
   HostCosts of_all_cores_;
   std::vector<Moment> ends_;  ///< of each operation, on the rank that was the last
 };

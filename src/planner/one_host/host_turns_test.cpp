@@ -47,6 +47,29 @@ TEST(HostTurns, OnOneCoreNothingCrosses) {
   }
 }
 
+/// Two switches to hear of both of another core, and one until the core that waits looks at the one that can go on.
+TEST(HostTurns, ACoreThatWaitsSeesWhatHasComeHalfARoundLater) {
+  EXPECT_EQ(run("star", 4, 2, by_hand(1, 1, 100))[HostCosts::kSwitch], 3);
+  EXPECT_EQ(run("star", 2, 2, by_hand(1, 1, 100))[HostCosts::kSwitch], 0)
+      << "who has a core alone looks at nobody else";
+}
+
+/// Two that are dealt with alike take as long: in step for ever, the one would have three switches and the other five.
+TEST(HostTurns, WhatStraysIsTheSameInTheMeanAndNobodyStaysInStep) {
+  const HostCosts seconds = by_hand(1e-6, 1e-7, 1e-8);
+  const auto switches = [&](const char* algorithm, double straying, Length length) {
+    const Schedule schedule = find_algorithm(algorithm).build({.ranks = 4});
+    std::vector<Plan> plans;
+    for (int rank = 0; rank < 4; ++rank) plans.push_back(make_in_place_plan(schedule, rank));
+    HostTurns turns(plans, {.is_staged = false, .pieces = 1, .cores = 2, .straying = straying}, seconds);
+    const auto moves = [](const Plan::Move&, const HostTurns::Where&, HostCosts& costs) { ++costs[HostCosts::kMove]; };
+    return turns.run(length, moves)[HostCosts::kSwitch];
+  };
+  const double halving = switches("halving_doubling", 0.3, {4, 64});
+  EXPECT_NEAR(switches("swing", 0.3, {4, 64}), halving, 0.1 * halving);
+  EXPECT_EQ(switches("swing", 0.3, {4, 64}), switches("swing", 0.3, {4, 64})) << "alike each time";
+}
+
 TEST(HostTurns, AStarsCentreWaitsForAllAndAllForIt) {
   const HostCosts costs = run("star", 4, 4, by_hand(1, 1, 10));
   EXPECT_EQ(costs[HostCosts::kMove], 1) << "the one sum";

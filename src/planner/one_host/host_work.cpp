@@ -116,18 +116,22 @@ class Memory {
   std::vector<HostCaches::Access> accesses_;
 };
 
-/// Small operations need more of them until all ranks have fallen into step.
+constexpr double kStraying = 0.3;
+
+/// Small operations overlap, and more of them are needed until it no longer matters who came first by chance.
+constexpr Length kManySmall{4, 16};
+
 Length length_of(const Cut& cut, double bytes) {
   constexpr int kManyPieces = 4;
   constexpr double kLarge = 1 << 20;
   if (cut.pieces > kManyPieces) return {1, 1};
-  return bytes > kLarge ? Length{1, 2} : Length{2, 4};
+  return bytes > kLarge ? Length{1, 2} : kManySmall;
 }
 
 HostCosts work_of_letters(const HostJob& job, double bytes, int cores, const HostCosts& seconds) {
   const int ranks = job.schedule.ranks;
-  HostTurns turns(job.plans, {.is_staged = true, .pieces = 1, .cores = cores}, seconds);
-  HostCosts costs = turns.run({2, 4}, [](const Plan::Move&, const HostTurns::Where&, HostCosts&) {});
+  HostTurns turns(job.plans, {.is_staged = true, .pieces = 1, .cores = cores, .straying = kStraying}, seconds);
+  HostCosts costs = turns.run(kManySmall, [](const Plan::Move&, const HostTurns::Where&, HostCosts&) {});
   const double switches = costs[HostCosts::kSwitch];
   costs = {};
   costs[HostCosts::kSwitch] = switches;
@@ -173,7 +177,8 @@ HostCosts work_of(const HostJob& job, const HostOperation& operation, const Mach
   const Cut cut = cut_of(job, bytes);
   const PastCaches past_caches(caches_of(machine), job.is_staged, static_cast<std::size_t>(bytes * ranks));
   Memory memory(job, cut, machine, cores, operation.touched_between);
-  const HostTurns::Host host{.is_staged = job.is_staged, .pieces = cut.pieces, .parts = cut.blocks, .cores = cores};
+  const HostTurns::Host host{
+      .is_staged = job.is_staged, .pieces = cut.pieces, .parts = cut.blocks, .cores = cores, .straying = kStraying};
   HostTurns turns(job.plans, host, seconds);
   HostCosts costs =
       turns.run(length_of(cut, bytes), [&](const Plan::Move& move, const HostTurns::Where& where, HostCosts& spent) {
