@@ -7,9 +7,9 @@
 namespace lockstep::algorithm {
 
 /// The largest power of two of the ranks, among which exchanges pair up; each rank beyond them stands behind one of
-/// these, its neighbour in rank, and hands in and is handed everything through it (Rabenseifner, Traeff, "More
-/// efficient reduction algorithms for non-power-of-two number of processors", EuroPVM/MPI 2004). With 6 ranks: 0 (with
-/// 1), 2 (with 3), 4, 5.
+/// these, its neighbour in rank, and hands in and is handed everything through it (Thakur, Rabenseifner, Gropp,
+/// "Optimization of Collective Communication Operations in MPICH", IJHPCA 19(1), 2005). With 6 ranks: 0 (with 1), 2
+/// (with 3), 4, 5.
 class CoreRanks {
  public:
   explicit CoreRanks(int ranks) {
