@@ -23,7 +23,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t kRounds = 5;
 constexpr std::chrono::seconds kPatience(20);
 constexpr std::size_t kFewestIterations = 10;
 constexpr std::size_t kMostIterations = 5000;
@@ -111,6 +110,13 @@ struct Runner {
   }
 };
 
+/// Cores of a shared host are near each other or far for a second or less: what takes little is gone over more often,
+/// so that all subjects meet both.
+std::size_t rounds_of(std::size_t bytes) {
+  constexpr std::size_t kSmallBytes = 1 << 20;
+  return bytes <= kSmallBytes ? 25 : 5;
+}
+
 void warm_up(const Section& section, std::size_t bytes, const RunOptions& options, Runner& runner) {
   constexpr std::size_t kProbes = 3;
   const bench::Layout layout = layout_of(section, bytes);
@@ -120,16 +126,17 @@ void warm_up(const Section& section, std::size_t bytes, const RunOptions& option
   runner.batch = bench::choose_batch(bench::median(runner.seconds), layout);
   const double taken = runner.run(section, bytes, {.iterations = kProbes, .batch = runner.batch});
   runner.seconds.clear();
-  const double wanted = options.min_seconds * kProbes / std::max(taken, 1e-6) / kRounds;
-  runner.iterations =
-      std::clamp(static_cast<std::size_t>(wanted), kFewestIterations / kRounds, kMostIterations / kRounds);
+  const std::size_t rounds = rounds_of(bytes);
+  const double wanted = options.min_seconds * kProbes / std::max(taken, 1e-6) / static_cast<double>(rounds);
+  runner.iterations = std::clamp(static_cast<std::size_t>(wanted), std::max<std::size_t>(1, kFewestIterations / rounds),
+                                 kMostIterations / rounds);
 }
 
 std::vector<Cell> measure_size(const Section& section, std::size_t bytes, const RunOptions& options,
                                std::vector<Runner> runners) {
   for (Runner& runner : runners) warm_up(section, bytes, options, runner);
   std::vector<double> copy_seconds;
-  for (std::size_t round = 0; round < kRounds; ++round) {
+  for (std::size_t round = 0; round < rounds_of(bytes); ++round) {
     // Each round begins with another, so that none always follows the same one.
     for (std::size_t turn = 0; turn < runners.size(); ++turn) {
       Runner& runner = runners[(round + turn) % runners.size()];
