@@ -3,9 +3,8 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/reduce.cpp"
-// What SSSE3 and SSE4 add to SSE2, sums of floats do not need, and processors that have them and no AVX2 are of before
-// 2013; nothing here needs what AVX3_DL adds to AVX3. Each set would take as long again to compile.
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
+// Nothing here needs what it adds to AVX3.
+#define HWY_DISABLED_TARGETS HWY_AVX3_DL
 #include <hwy/foreach_target.h>
 // After foreach_target.h, as Highway asks.
 #include "kernels/copy.h"

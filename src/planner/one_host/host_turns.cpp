@@ -42,8 +42,7 @@ double HostTurns::strayed() {
 }
 
 void HostTurns::spend(Core& core, HostCosts::Cost cost, double amount) {
-  core.now.spent[cost] += amount;
-  core.now.seconds += amount * seconds_[cost] * strayed();
+  core.now.spend(cost, amount, seconds_, strayed());
 }
 
 HostTurns::Waiting HostTurns::waiting_of(int number) const {

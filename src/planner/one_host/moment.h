@@ -12,9 +12,10 @@ struct Moment {
   double seconds = 0;
   Costs spent;
 
-  void spend(std::size_t cost, double amount, const Costs& prices) {
+  /// `of_price`: the share of the price that it takes this time.
+  void spend(std::size_t cost, double amount, const Costs& prices, double of_price = 1) {
     spent[cost] += amount;
-    seconds += amount * prices[cost];
+    seconds += amount * prices[cost] * of_price;
   }
 };
 

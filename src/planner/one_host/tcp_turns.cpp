@@ -42,7 +42,6 @@ TcpTurns::TcpTurns(const std::vector<MessagePlan>& plans, std::vector<double> ch
       chunk_bytes_(std::move(chunk_bytes)),
       host_(host),
       byte_shares_(shares_of_sizes(host.bytes_at_once)),
-      near_share_(byte_shares_[0] + byte_shares_[1]),
       cold_share_(shares_of_sizes(host.bytes).back()),
       seconds_(seconds),
       ranks_(plans.size()),
@@ -202,7 +201,7 @@ void TcpTurns::spend_bytes(Core& core, double bytes, bool are_cold) {
   }
   if (are_cold) spend(core, TcpCost::kColdByte, 0.5 * bytes * cold_share_);
   const double contended = 0.5 * bytes * contention(core);
-  spend(core, TcpCost::kContendedByte, contended * near_share_);
+  spend(core, TcpCost::kContendedByte, contended * (byte_shares_[0] + byte_shares_[1]));
   spend(core, TcpCost::kContendedColdByte, contended * cold_share_);
 }
 

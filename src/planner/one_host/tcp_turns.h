@@ -115,7 +115,6 @@ class TcpTurns {
   std::vector<double> chunk_bytes_;
   Host host_;
   std::array<double, TcpCost::kSizes.size()> byte_shares_;
-  double near_share_;  ///< of the first two
   double cold_share_;
   const TcpCosts& seconds_;
   std::vector<Stream> streams_;
