@@ -10,12 +10,10 @@
 #include <fmt/ranges.h>
 #include <lockstep/error.h>
 #include <poll.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <thread>
 
 namespace lockstep::shm {
@@ -124,18 +122,6 @@ Error ended_early(const Company& company, int own, int rank) {
   return {ErrorCode::kPeerDied,
           fmt::format("Rank {} ended while the group was being formed.", company.name(rank)),
           {.rank = company.name(own), .peer = company.name(rank)}};
-}
-
-enum class Line : std::uint8_t {
-  kSilent,
-  kSpeaks,
-  kOver  ///< the other end is closed, and all that came has been taken
-};
-Line state_of(const FileDescriptor& socket) {
-  char byte = 0;
-  const ssize_t there = ::recv(socket.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-  if (there > 0) return Line::kSpeaks;
-  return there == 0 || errno == ECONNRESET ? Line::kOver : Line::kSilent;
 }
 
 /// Rank 0's side of the meeting.

@@ -51,6 +51,14 @@ bool same_user(const FileDescriptor& socket) {
   return peer.uid == ::geteuid();
 }
 
+/// What `read` returns. Of a peer that ended with something unread a reset is told once, before what it said last,
+/// which counts.
+template <class Read>
+ssize_t past_reset(const Read& read) {
+  const ssize_t got = read();
+  return got < 0 && errno == ECONNRESET ? read() : got;
+}
+
 /// False if the deadline passed.
 bool wait_readable(const FileDescriptor& socket, Deadline deadline) {
   while (true) {
@@ -109,6 +117,13 @@ std::optional<FileDescriptor> connect_to(const std::string& name, Deadline deadl
   }
 }
 
+Line state_of(const FileDescriptor& socket) {
+  char byte = 0;
+  const ssize_t there = past_reset([&] { return ::recv(socket.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT); });
+  if (there > 0) return Line::kSpeaks;
+  return there == 0 ? Line::kOver : Line::kSilent;
+}
+
 void send_message(const FileDescriptor& socket, const void* data, std::size_t bytes, const std::vector<int>& files) {
   iovec vector{const_cast<void*>(data), bytes};
   alignas(cmsghdr) char control[CMSG_SPACE(kMaxFiles * sizeof(int))] = {};
@@ -145,7 +160,7 @@ std::optional<Message> receive_message(const FileDescriptor& socket, std::size_t
   header.msg_iovlen = 1;
   header.msg_control = control;
   header.msg_controllen = sizeof control;
-  const ssize_t got = ::recvmsg(socket.get(), &header, MSG_CMSG_CLOEXEC);
+  const ssize_t got = past_reset([&] { return ::recvmsg(socket.get(), &header, MSG_CMSG_CLOEXEC); });
   if (got < 0) throw_system_error("Receiving from a peer");
   message.files = received_files(header);
   if (got == 0) throw Error(ErrorCode::kTransport, "A rank hung up while the group was being formed.");

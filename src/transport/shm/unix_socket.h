@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,6 +28,14 @@ struct Message {
   std::vector<std::byte> bytes;
   std::vector<FileDescriptor> files;
 };
+
+/// What there is to take, by a look that takes nothing.
+enum class Line : std::uint8_t {
+  kSilent,
+  kSpeaks,
+  kOver  ///< the other end is closed, and all that came has been taken
+};
+Line state_of(const FileDescriptor& socket);
 
 void send_message(const FileDescriptor& socket, const void* data, std::size_t bytes, const std::vector<int>& files);
 /// None if the deadline passed. Throws Error (kTransport) if the other side hung up or sent more than `limit` bytes.

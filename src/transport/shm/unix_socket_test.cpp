@@ -92,14 +92,32 @@ TEST_F(UnixSocket, AHungUpOrTalkativePeerIsAnError) {
               refuses(ErrorCode::kTransport, "Sending to a peer failed: Broken pipe"));
 }
 
-TEST_F(UnixSocket, APeerThatEndsWithoutReadingIsAnError) {
+TEST_F(UnixSocket, APeerThatEndsWithoutReadingIsHeardToItsEnd) {
+  const FileDescriptor listener = listen_on(name_);
+  auto client = connect_to(name_, soon_);
+  const auto server = accept_from(listener);
+  EXPECT_EQ(state_of(*server), Line::kSilent);
+  send_message(*server, "x", 1, {});
+  send_message(*client, "why", 3, {});
+  client.reset();
+  const auto last = receive_message(*server, 16, soon_);
+  ASSERT_TRUE(last) << "the reset is told first";
+  EXPECT_EQ(last->bytes.size(), 3U);
+  EXPECT_EQ(state_of(*server), Line::kOver);
+  EXPECT_THAT([&] { receive_message(*server, 16, soon_); },
+              refuses(ErrorCode::kTransport, "A rank hung up while the group was being formed."));
+}
+
+TEST_F(UnixSocket, ALookGetsPastAReset) {
   const FileDescriptor listener = listen_on(name_);
   auto client = connect_to(name_, soon_);
   const auto server = accept_from(listener);
   send_message(*server, "x", 1, {});
+  send_message(*client, "why", 3, {});
   client.reset();
-  EXPECT_THAT([&] { receive_message(*server, 16, soon_); },
-              refuses(ErrorCode::kTransport, "Receiving from a peer failed: Connection reset by peer"));
+  EXPECT_EQ(state_of(*server), Line::kSpeaks);
+  EXPECT_TRUE(receive_message(*server, 16, soon_));
+  EXPECT_EQ(state_of(*server), Line::kOver);
 }
 
 TEST_F(UnixSocket, WhoHasNoDescriptorLeftIsTold) {
