@@ -34,7 +34,7 @@ class AllReduce final : public lockstep::bench::Subject {
   std::shared_ptr<gloo::Context> context_;
 };
 
-void* allocate(std::size_t bytes, bool) { return lockstep::bench::allocate_plain(bytes).release(); }
+std::shared_ptr<void> allocate(std::size_t bytes, bool) { return lockstep::bench::allocate_plain(bytes); }
 
 int variable(const char* name) {
   const char* value = std::getenv(name);

@@ -5,7 +5,7 @@
 #include <lockstep/comm.h>
 
 #include <iostream>
-#include <vector>
+#include <memory>
 
 namespace {
 
@@ -23,10 +23,10 @@ class AllReduce final : public bench::Subject {
 
 World* world_of_this_process = nullptr;
 
-void* allocate(std::size_t bytes, bool plain) {
-  if (plain) return bench::allocate_plain(bytes).release();  // until the program ends
-  static std::vector<RegisteredMemory> kept;
-  return kept.emplace_back(world_of_this_process->allocate(bytes)).data();
+std::shared_ptr<void> allocate(std::size_t bytes, bool plain) {
+  if (plain) return bench::allocate_plain(bytes);
+  const auto memory = std::make_shared<RegisteredMemory>(world_of_this_process->allocate(bytes));
+  return {memory, memory->data()};
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 
 #include <mpi.h>
 
+#include <memory>
+
 namespace {
 
 class AllReduce final : public lockstep::bench::Subject {
@@ -14,7 +16,7 @@ class AllReduce final : public lockstep::bench::Subject {
   }
 };
 
-void* allocate(std::size_t bytes, bool) { return lockstep::bench::allocate_plain(bytes).release(); }
+std::shared_ptr<void> allocate(std::size_t bytes, bool) { return lockstep::bench::allocate_plain(bytes); }
 
 }  // namespace
 

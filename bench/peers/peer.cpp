@@ -100,12 +100,15 @@ class Server {
   /// One block of each kind, replaced where a larger one is needed.
   void* memory(std::size_t bytes, bool plain) {
     Block& block = blocks_[plain ? 1 : 0];
-    if (block.bytes < bytes) block = {peer_.allocate(bytes, plain), bytes};
-    return block.data;
+    if (block.bytes < bytes) {
+      block = {};  // first: with buffers as large as caches two blocks may be more than there is
+      block = {peer_.allocate(bytes, plain), bytes};
+    }
+    return block.data.get();
   }
 
   struct Block {
-    void* data = nullptr;
+    std::shared_ptr<void> data;
     std::size_t bytes = 0;
   };
   Peer peer_;

@@ -3,6 +3,7 @@
 #include "bench/rounds.h"
 
 #include <cstddef>
+#include <memory>
 
 namespace lockstep::compare {
 
@@ -11,8 +12,8 @@ struct Peer {
   int rank;
   int ranks;
   bench::Subject& subject;
-  /// Memory of at least that size, filled once; `plain` tells apart the two kinds where the library has two.
-  void* (*allocate)(std::size_t bytes, bool plain);
+  /// Memory of that size; `plain` tells apart the two kinds where the library has two.
+  std::shared_ptr<void> (*allocate)(std::size_t bytes, bool plain);
 };
 
 /// Does what the conductor says through the socket named by LOCKSTEP_COMPARE_SOCKET, until it says "end" or hangs up.
