@@ -38,7 +38,8 @@ enum class Line : std::uint8_t {
 Line state_of(const FileDescriptor& socket);
 
 void send_message(const FileDescriptor& socket, const void* data, std::size_t bytes, const std::vector<int>& files);
-/// None if the deadline passed. Throws Error (kTransport) if the other side hung up or sent more than `limit` bytes.
+/// None if the deadline passed. Throws Error (kTransport) if the other side hung up, once all that it had sent is
+/// taken, or sent more than `limit` bytes.
 std::optional<Message> receive_message(const FileDescriptor& socket, std::size_t limit, Deadline deadline);
 
 }  // namespace lockstep::shm
