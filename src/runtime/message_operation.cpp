@@ -3,7 +3,6 @@
 #include "kernels/reduce.h"
 
 #include <lockstep/error.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <chrono>
@@ -97,7 +96,7 @@ void MessageOperation::enter() {
   for (OutgoingStream& stream : outgoing_) stream.begin(announcement_);
   for (IncomingStream& stream : incoming_) stream.begin(announcement_);
   open_reduction_ = 0;
-  tries_ = 0;
+  vigil_.begin_anew();
   tells_at_ = Time::max();
   has_told_ = false;
   if (records()) record_empty();
@@ -112,7 +111,7 @@ bool MessageOperation::go_on() {
     moved |= combine();
     if (complete()) return true;
     if (!moved) return false;
-    tries_ = 0;
+    vigil_.begin_anew();
     if (!transport_.shares_core()) look_again();
   }
 }
@@ -206,11 +205,7 @@ void MessageOperation::combine_piece(int index_of_move, std::size_t begin, std::
 }
 
 void MessageOperation::wait_for_peer_until(Time at_most) {
-  if (tries_ < transport_.patience() && !CallDeadline::is_over(at_most)) {
-    ++tries_;
-    ::sched_yield();
-    return;
-  }
+  if (!CallDeadline::is_over(at_most) && vigil_.stay_awake(transport_.patience())) return;
   find_needs();
   if (tells_at_ == Time::max()) tells_at_ = CallDeadline::Clock::now() + std::min(kPatience, call().timeout / 4);
   const Time at_latest = has_told_ ? at_most : std::min(at_most, tells_at_);
@@ -218,7 +213,7 @@ void MessageOperation::wait_for_peer_until(Time at_most) {
   compare_with_what_was_told();
   if (!in_time && deadline_.has_passed()) throw_late();
   if (!in_time && !has_told_ && CallDeadline::is_over(tells_at_)) tell_the_awaited();
-  tries_ = 0;
+  vigil_.begin_anew();
 }
 
 /// An announcement goes where bytes go: who only waits for each other, as the root of a gather and that of a broadcast

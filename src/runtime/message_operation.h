@@ -4,6 +4,7 @@
 #include "runtime/message_plan.h"
 #include "runtime/message_streams.h"
 #include "runtime/running_operation.h"
+#include "runtime/vigil.h"
 #include "transport/message_transport.h"
 
 #include <memory>
@@ -75,7 +76,7 @@ class MessageOperation final : public RunningOperation {
   std::vector<int> incoming_from_;  ///< by rank: its stream
   std::vector<int> reductions_;     ///< moves that combine something
   std::size_t open_reduction_ = 0;  ///< all before it are done
-  int tries_ = 0;                   ///< in vain, since something moved
+  Vigil vigil_;                     ///< since something moved
   Time tells_at_ = Time::max();     ///< its peers what it waits for them in; known from the first wait on
   bool has_told_ = false;
   std::vector<std::byte> token_;  ///< what a barrier moves

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <lockstep/error.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <array>
@@ -49,7 +48,7 @@ void PointToPoint::advance() {
   for (bool moved = under_way_ > 0; moved;) {
     moved = false;
     for (Lane& lane : lanes_) moved |= !lane.queue.empty() && advance(lane);
-    if (moved) tries_ = 0;
+    if (moved) vigil_.begin_anew();
   }
 }
 
@@ -98,11 +97,7 @@ void PointToPoint::check_header(Lane& lane) const {
 }
 
 void PointToPoint::wait_for(Ticket ticket, Time at_most) {
-  if (tries_ < streams_.patience()) {
-    ++tries_;
-    ::sched_yield();
-    return;
-  }
+  if (vigil_.stay_awake(streams_.patience())) return;
   find_needs();
   Lane& lane = lane_of(ticket);
   Queued& awaited = *std::find_if(lane.queue.begin(), lane.queue.end(),
@@ -111,7 +106,7 @@ void PointToPoint::wait_for(Ticket ticket, Time at_most) {
   at_ = &awaited;
   const bool in_time = streams_.wait(needs_, awaited.deadline.next_look_or(at_most));
   if (!in_time && awaited.deadline.has_passed()) throw_late();
-  tries_ = 0;
+  vigil_.begin_anew();
 }
 
 void PointToPoint::look_for_trouble() {

@@ -2,6 +2,7 @@
 
 #include "runtime/reused_queue.h"
 #include "runtime/running_operation.h"
+#include "runtime/vigil.h"
 #include "transport/byte_streams.h"
 
 #include <lockstep/group.h>
@@ -101,7 +102,7 @@ class PointToPoint {
   std::size_t under_way_ = 0;
   const Lane* at_lane_ = nullptr;  ///< what was worked on last
   const Queued* at_ = nullptr;
-  int tries_ = 0;  ///< in vain, since something moved
+  Vigil vigil_;  ///< since something moved
   std::vector<ByteStreams::Need> needs_;
 };
 

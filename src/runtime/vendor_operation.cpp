@@ -2,8 +2,6 @@
 
 #include "kernels/reduce.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <chrono>
 #include <thread>
@@ -28,7 +26,7 @@ VendorOperation::VendorOperation(MessageTransport& transport, Setup setup)
 void VendorOperation::enter() {
   meeting_->begin(call(), announcement_.sequence);
   handed_over_ = false;
-  tries_ = 0;
+  vigil_.begin_anew();
 }
 
 bool VendorOperation::go_on() {
@@ -59,11 +57,7 @@ void VendorOperation::divide() {
 void VendorOperation::wait_for_peer_until(Time at_most) {
   const Time end = deadline_.next_look_or(at_most);  // counted from the first wait, the meeting's too
   if (!handed_over_) return meeting_->wait_for_peer_until(at_most);
-  if (tries_ < transport_.patience()) {
-    ++tries_;
-    ::sched_yield();
-    return;
-  }
+  if (vigil_.stay_awake(transport_.patience())) return;
   if (deadline_.has_passed()) throw_late(transport_.rank(), transport_.idle_peers(), kGaveNoAnswer);
   std::this_thread::sleep_until(std::min(end, CallDeadline::Clock::now() + kBetweenLooks));
   (void)transport_.wait({}, CallDeadline::Clock::now());  // hears what peers say beside the data, and throws it

@@ -2,6 +2,7 @@
 
 #include "runtime/message_operation.h"
 #include "runtime/running_operation.h"
+#include "runtime/vigil.h"
 #include "transport/message_transport.h"
 #include "transport/vendor.h"
 
@@ -35,7 +36,7 @@ class VendorOperation final : public RunningOperation {
   std::unique_ptr<VendorCollective> collective_;
   Layout::Span reduced_;
   bool handed_over_ = false;
-  int tries_ = 0;  ///< in vain, since it was handed over
+  Vigil vigil_;  ///< since it was handed over
 };
 
 }  // namespace lockstep

@@ -35,8 +35,7 @@ class ByteStreams {
   /// The same for who sleeps by himself, which he may do while another thread uses the streams: adds the sockets that
   /// become ready. None where it is not sockets that a rank waits for.
   virtual void add_sockets(std::span<const Need> /*needs*/, std::vector<pollfd>& /*sockets*/) const {}
-  /// How many times to try in vain, letting others run, before sleeping: where every rank has a core to itself an
-  /// answer comes within microseconds; where ranks share cores, who tries keeps the one it waits for from running.
+  /// How many times to try in vain, letting others run, before sleeping (runtime/vigil.h).
   virtual int patience() const = 0;
   /// Whether other ranks work on this one's core, so that who looks in vain keeps them from it.
   virtual bool shares_core() const { return false; }

@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 #include <thread>
 
 namespace lockstep::tcp {
@@ -28,9 +29,15 @@ using std::chrono::steady_clock;
 
 constexpr milliseconds kRetry{20};
 
-FileDescriptor make_socket(int family) {
-  FileDescriptor socket(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP));
+/// A socket for that address, or one from there. On the way to ourselves nothing is lost, so that there is nothing to
+/// control; but a connection that was ever made with BBR, the default of some systems, is paced by a timer, whatever it
+/// is told afterwards.
+FileDescriptor make_socket(const Address& address) {
+  FileDescriptor socket(::socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP));
   if (!socket) throw_system_error("Making a TCP socket");
+  constexpr std::string_view kEverywhere = "reno";
+  if (address.is_loopback())
+    ::setsockopt(socket.get(), IPPROTO_TCP, TCP_CONGESTION, kEverywhere.data(), kEverywhere.size());
   return socket;
 }
 
@@ -168,7 +175,7 @@ socklen_t Address::bytes() const { return family() == AF_INET ? sizeof(sockaddr_
 FileDescriptor listen_on(const Address& address) {
   // As many as the system takes: whoever fills the queue with strangers must fill it again for each that is let in.
   constexpr int kBacklog = 4096;
-  FileDescriptor socket = make_socket(address.family());
+  FileDescriptor socket = make_socket(address);
   set_option(socket, SOL_SOCKET, SO_REUSEADDR, 1);
   if (::bind(socket.get(), address.get(), address.bytes()) != 0 || ::listen(socket.get(), kBacklog) != 0) {
     throw Error(ErrorCode::kTransport,
@@ -185,7 +192,7 @@ FileDescriptor accept_from(const FileDescriptor& listener) {
 
 FileDescriptor connect_to(const Address& address, Deadline deadline, const Look& look) {
   do {
-    FileDescriptor socket = make_socket(address.family());
+    FileDescriptor socket = make_socket(address);
     int error = try_connect(socket, address, deadline, look);
     // Where nobody listens yet, the system may give the socket that very port, and connects it with itself.
     if (error == 0 && Address::of(socket).to_string() == Address::peer_of(socket).to_string()) error = ECONNREFUSED;
@@ -232,8 +239,6 @@ void prepare(const FileDescriptor& socket, int ranks_here) {
   set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1);  // what lies between forgets connections that are silent
   set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, 10);
   set_option(socket, IPPROTO_TCP, TCP_KEEPINTVL, 5);
-  // Nothing is lost on the way to ourselves, so there is nothing to control; some algorithms (BBR) pace even there.
-  if (loopback) ::setsockopt(socket.get(), IPPROTO_TCP, TCP_CONGESTION, "reno", 4);
 }
 
 void notice_silence(const FileDescriptor& socket) {

@@ -3,7 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <lockstep/error.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
+
+#include <array>
 
 #include "base/error_for_tests.h"
 #include "base/limit_for_tests.h"
@@ -89,6 +93,20 @@ TEST(TcpSocket, SaysWhetherAllMoved) {
   EXPECT_EQ(receive_all(other, &got, sizeof got, in(std::chrono::milliseconds(10))), Moved::kTimeout);
   other.reset();
   EXPECT_EQ(receive_all(one, &got, sizeof got, in(std::chrono::seconds(5))), Moved::kClosed);
+}
+
+/// As the system's default would have paced it, which it goes on to do when it is told otherwise later.
+TEST(TcpSocket, OverLoopbackNothingIsPacedFromTheStart) {
+  const FileDescriptor listener = listen_on(Address::resolve("127.0.0.1", 0));
+  const FileDescriptor one = connect_to(Address::of(listener), in(std::chrono::seconds(5)));
+  FileDescriptor other;
+  while (!other) other = accept_from(listener);
+  for (const int socket : {listener.get(), one.get(), other.get()}) {
+    std::array<char, 16> name{};
+    socklen_t bytes = name.size();
+    ASSERT_EQ(::getsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, name.data(), &bytes), 0);
+    EXPECT_STREQ(name.data(), "reno");
+  }
 }
 
 TEST(TcpSocket, RanksThatTakeTurnsHaveLessOnItsWay) {
