@@ -148,11 +148,11 @@ void predict(Measured& measured, const std::function<double(const Sample&)>& mod
 }
 
 /// How well the predictions do, corrected where something is known.
-HeldBack held_back(const Measured& measured) {
+HeldBack held_back(const Measured& measured, Medium medium) {
   std::map<const HostJob*, ResidualCurve> curves;
   const auto predicted = [&](const Sample& sample) {
     const auto [curve, is_new] = curves.try_emplace(sample.job.get());
-    if (is_new) curve->second = ResidualCurve(measured.known, sample.job->schedule);
+    if (is_new) curve->second = ResidualCurve(measured.known, sample.job->schedule, medium);
     return sample.predicted_s * curve->second.factor(sample.bytes);
   };
   return {.sizes = error_of(measured.other_sizes, predicted), .ranks = error_of(measured.other_ranks, predicted)};
@@ -186,7 +186,7 @@ Calibration::Tcp calibrate_tcp(const CalibrationPlan& plan, int cores) {
   Calibration::Tcp tcp{.model = fit_tcp(measured.known, cores), .held_back = {}, .samples = {}};
   predict(measured,
           [&](const Sample& sample) { return tcp.model.predict(TcpJob(sample.job->schedule), sample.bytes); });
-  tcp.held_back = held_back(measured);
+  tcp.held_back = held_back(measured, Medium::kTcp);
   tcp.samples = measured.all();
   return tcp;
 }
@@ -207,7 +207,7 @@ Calibrated calibrate(const CalibrationPlan& plan) {
                           .tcp = {}};
   predict(measured,
           [&](const Sample& sample) { return calibration.shm.predict(*sample.job, {sample.bytes}, machine); });
-  calibration.held_back = held_back(measured);
+  calibration.held_back = held_back(measured, Medium::kSharedMemory);
   calibration.samples = measured.all();
   // Of many more than were measured the prices say little, and to find them takes long.
   for (const int ranks : {2, 3, 4, 5, 6, 7, 8, 12, kMostSelectedRanks}) {

@@ -27,7 +27,7 @@ std::function<double(const HostOperation&)> model_of(const Calibration& calibrat
 }  // namespace
 
 CalibratedTiming::CalibratedTiming(const Calibration& calibration, Medium medium, Schedule schedule)
-    : residuals_(medium == Medium::kTcp ? calibration.tcp.samples : calibration.samples, schedule) {
+    : residuals_(medium == Medium::kTcp ? calibration.tcp.samples : calibration.samples, schedule, medium) {
   predicted_ = model_of(calibration, medium, std::move(schedule));
 }
 

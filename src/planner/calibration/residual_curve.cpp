@@ -22,6 +22,12 @@ bool tells(const Sample& sample, const Schedule& schedule) {
          sample.memory == MemoryKind::kRegistered && sample.predicted_s > 0;
 }
 
+/// Of the same algorithm between so many ranks.
+double most_letter_bytes_of(const Schedule& like, int ranks, Medium medium) {
+  if (medium != Medium::kSharedMemory) return 0;
+  return most_letter_bytes(find_algorithm(like.name).build({.collective = like.collective, .ranks = ranks}));
+}
+
 double minmod(double a, double b) {
   if (a * b <= 0) return 0;
   return std::abs(a) < std::abs(b) ? a : b;
@@ -29,37 +35,50 @@ double minmod(double a, double b) {
 
 }  // namespace
 
-ResidualCurve::ResidualCurve(const std::vector<Sample>& samples, const Schedule& schedule) {
-  std::map<int, Points> by_ranks;
+ResidualCurve::ResidualCurve(const std::vector<Sample>& samples, const Schedule& schedule, Medium medium) {
+  std::map<int, ResidualCurve> by_ranks;
   for (const Sample& sample : samples) {
     if (!tells(sample, schedule)) continue;
-    by_ranks[sample.ranks][std::log(sample.bytes)] = std::log(sample.seconds / sample.predicted_s);
+    const auto [place, is_new] = by_ranks.try_emplace(sample.ranks);
+    ResidualCurve& one = place->second;
+    if (is_new) one.most_letter_bytes_ = most_letter_bytes_of(schedule, sample.ranks, medium);
+    one.curve_at(sample.bytes)[std::log(sample.bytes)] = std::log(sample.seconds / sample.predicted_s);
   }
   const auto more = by_ranks.lower_bound(schedule.ranks);
   if (more == by_ranks.end() || !is_of_the_catalogue(schedule)) return;
   if (more->first == schedule.ranks) {
-    points_ = more->second;
+    *this = more->second;
     return;
   }
   if (more == by_ranks.begin()) return;
-  const auto fewer = std::prev(more);
-  for (const Points* points : {&fewer->second, &more->second}) {
-    for (const auto& [log_bytes, unused] : *points) {
-      points_[log_bytes] = minmod(at(fewer->second, log_bytes), at(more->second, log_bytes));
-    }
-  }
+  const ResidualCurve& fewer = std::prev(more)->second;
+  most_letter_bytes_ = most_letter_bytes_of(schedule, schedule.ranks, medium);
+  letters_ = said_by_both(fewer.letters_, more->second.letters_);
+  others_ = said_by_both(fewer.others_, more->second.others_);
 }
 
-double ResidualCurve::at(const Points& points, double log_bytes) {
-  const auto above = points.lower_bound(log_bytes);
-  if (above == points.end()) return std::prev(above)->second;
-  if (above == points.begin()) return above->second;
+ResidualCurve::Curve& ResidualCurve::curve_at(double bytes) { return bytes <= most_letter_bytes_ ? letters_ : others_; }
+
+double ResidualCurve::at(const Curve& curve, double log_bytes) {
+  const auto above = curve.lower_bound(log_bytes);
+  if (above == curve.end()) return std::prev(above)->second;
+  if (above == curve.begin()) return above->second;
   const auto below = std::prev(above);
   return std::lerp(below->second, above->second, (log_bytes - below->first) / (above->first - below->first));
 }
 
+ResidualCurve::Curve ResidualCurve::said_by_both(const Curve& fewer, const Curve& more) {
+  Curve both;
+  if (fewer.empty() || more.empty()) return both;
+  for (const Curve* one : {&fewer, &more}) {
+    for (const auto& [log_bytes, unused] : *one) both[log_bytes] = minmod(at(fewer, log_bytes), at(more, log_bytes));
+  }
+  return both;
+}
+
 double ResidualCurve::factor(double bytes) const {
-  return points_.empty() || bytes <= 0 ? 1 : std::exp(at(points_, std::log(bytes)));
+  const Curve& curve = bytes <= most_letter_bytes_ ? letters_ : others_;
+  return curve.empty() || bytes <= 0 ? 1 : std::exp(at(curve, std::log(bytes)));
 }
 
 }  // namespace lockstep

@@ -28,7 +28,7 @@ const std::vector<Sample>& samples() {
 }  // namespace
 
 TEST(ResidualCurve, IsTheErrorWhereItWasMeasuredAndBetweenByLogarithms) {
-  const ResidualCurve curve(samples(), ring(2));
+  const ResidualCurve curve(samples(), ring(2), Medium::kTcp);
   EXPECT_DOUBLE_EQ(curve.factor(1 << 10), 1);
   EXPECT_DOUBLE_EQ(curve.factor(1 << 16), 2);
   EXPECT_DOUBLE_EQ(curve.factor(1 << 13), std::sqrt(2.0));
@@ -38,17 +38,38 @@ TEST(ResidualCurve, IsTheErrorWhereItWasMeasuredAndBetweenByLogarithms) {
 }
 
 TEST(ResidualCurve, OfANumberOfRanksBetweenTwoIsWhatBothSay) {
-  const ResidualCurve curve(samples(), ring(3));
+  const ResidualCurve curve(samples(), ring(3), Medium::kTcp);
   EXPECT_DOUBLE_EQ(curve.factor(1 << 10), 1) << "2 ranks say nothing";
   EXPECT_DOUBLE_EQ(curve.factor(1 << 16), 2) << "of 2 and 4";
   EXPECT_DOUBLE_EQ(curve.factor(1 << 13), std::sqrt(2.0));
   const std::vector<Sample> against{ring_sample(2, 1 << 10, 2, 1), ring_sample(4, 1 << 10, 1, 2)};
-  EXPECT_DOUBLE_EQ(ResidualCurve(against, ring(3)).factor(1 << 10), 1) << "one says more, the other less";
+  EXPECT_DOUBLE_EQ(ResidualCurve(against, ring(3), Medium::kTcp).factor(1 << 10), 1) << "one says more, the other less";
+}
+
+/// Of 4 ranks an all_gather of up to 4256 bytes is one of letters, of 3 up to 3192.
+TEST(ResidualCurve, OfLettersIsOneOfItsOwnInSharedMemory) {
+  const auto direct = [](int ranks) {
+    return find_algorithm("direct").build({.collective = Collective::kAllGather, .ranks = ranks});
+  };
+  std::vector<Sample> known{ring_sample(4, 1 << 12, 2, 1), ring_sample(4, 1 << 13, 1, 2)};
+  for (const Sample& sample : {ring_sample(2, 1 << 10, 2, 1), ring_sample(2, 1 << 12, 1, 2)}) known.push_back(sample);
+  for (Sample& sample : known) {
+    sample.collective = Collective::kAllGather;
+    sample.algorithm = "direct";
+  }
+  const auto factor = [&](int ranks, double bytes, Medium medium = Medium::kSharedMemory) {
+    return ResidualCurve(known, direct(ranks), medium).factor(bytes);
+  };
+  EXPECT_DOUBLE_EQ(factor(4, 4200), 2);
+  EXPECT_DOUBLE_EQ(factor(4, 4300), 0.5);
+  EXPECT_GT(factor(4, 4300, Medium::kTcp), 1.8) << "between the two, where there are no letters";
+  EXPECT_DOUBLE_EQ(factor(3, 3100), 2) << "2 and 4 ranks say the same, each of its letters";
+  EXPECT_DOUBLE_EQ(factor(3, 3200), 0.5);
 }
 
 TEST(ResidualCurve, OfWhatWasNotMeasuredKnowsNothing) {
   const auto factor = [](const Schedule& schedule, const std::vector<Sample>& known = samples()) {
-    return ResidualCurve(known, schedule).factor(1 << 16);
+    return ResidualCurve(known, schedule, Medium::kTcp).factor(1 << 16);
   };
   EXPECT_EQ(factor(ring(5)), 1) << "more ranks";
   EXPECT_EQ(factor(find_algorithm("tree").build({.ranks = 2})), 1);

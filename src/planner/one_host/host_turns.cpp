@@ -4,6 +4,7 @@
 #include "runtime/staging_ring.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace lockstep {
 
@@ -106,6 +107,8 @@ void HostTurns::go_on(int number, const MoveCosts& move_costs) {
   } else {
     spend(core, HostCosts::kSwitch, next.visits);
   }
+  // The system's own words, which it writes to switch, come behind what was shown: that is to have crossed first.
+  if (next.rank != core.current && std::exchange(core.was_watched, false)) spend(core, HostCosts::kProgress, 1);
   core.current = next.rank;
   core.is_stale = true;
   if (!is_within_step(next.rank)) look(number, next.rank);
@@ -203,7 +206,19 @@ void HostTurns::show(int number, std::size_t position) {
   const Plan& plan = plans_[at(number)];
   const Progress progress{rank.operation, rank.piece * plan.ticks + plan.ticks_at(position)};
   if (!rank.shown.empty() && rank.shown.back().progress >= progress) return;
-  rank.shown.push_back({progress, cores_[at(core_of(number))].now});
+  Core& core = cores_[at(core_of(number))];
+  rank.shown.push_back({progress, core.now});
+  core.was_watched = core.was_watched || is_watched(number);
+}
+
+/// Whether a rank that has a core alone waits for this one: it looks all the time.
+bool HostTurns::is_watched(int number) const {
+  for (int other = 0; other < count(); ++other) {
+    if (core_of(other) == core_of(number) || ranks_on(core_of(other)) > 1) continue;
+    const std::vector<Plan::Wait>& waits = *waiting_of(other).waits;
+    if (std::any_of(waits.begin(), waits.end(), [&](const Plan::Wait& wait) { return wait.peer == number; })) return true;
+  }
+  return false;
 }
 
 }  // namespace lockstep

@@ -88,7 +88,8 @@ class HostTurns {
     int current = 0;               ///< rank that ran last
     std::map<int, Progress> seen;  ///< of each peer, what this core has read
     std::optional<Next> next;
-    bool is_stale = true;  ///< `next` may not hold any more
+    bool is_stale = true;     ///< `next` may not hold any more
+    bool was_watched = false;  ///< what it has shown since its last switch, so that its line is in another's cache
   };
 
   int count() const { return static_cast<int>(ranks_.size()); }
@@ -104,6 +105,7 @@ class HostTurns {
   std::optional<Next> next_of(int core) const;
   void go_on(int core, const MoveCosts& move_costs);
   void look(int core, int rank);
+  bool is_watched(int rank) const;
   void act(int rank, const MoveCosts& move_costs);
   void run_part(int rank, const Plan::Step& step, const MoveCosts& move_costs);
   void enter_piece(int rank);

@@ -54,6 +54,14 @@ TEST(HostTurns, ACoreThatWaitsSeesWhatHasComeHalfARoundLater) {
       << "who has a core alone looks at nobody else";
 }
 
+/// Of 3 ranks on 2 cores the third has one alone and looks at the centre's line all the time: that crosses before the
+/// first core goes on to its other rank. Of 4 nobody has a core alone.
+TEST(HostTurns, WhatALoneRankLooksForCrossesBeforeTheNextSwitch) {
+  const auto crossings = [](int ranks) { return run("star", ranks, 2, by_hand(10, 1, 1))[HostCosts::kProgress]; };
+  EXPECT_EQ(crossings(3), 2) << "what the third shows, and what it is shown";
+  EXPECT_EQ(crossings(4), 3) << "what two show, and one of them is shown";
+}
+
 /// Two that are dealt with alike take as long: in step for ever, the one would have three switches and the other five.
 TEST(HostTurns, WhatStraysIsTheSameInTheMeanAndNobodyStaysInStep) {
   const HostCosts seconds = by_hand(1e-6, 1e-7, 1e-8);

@@ -135,9 +135,11 @@ HostCosts work_of_letters(const HostJob& job, double bytes, int cores, const Hos
   const double switches = costs[HostCosts::kSwitch];
   costs = {};
   costs[HostCosts::kSwitch] = switches;
-  costs[HostCosts::kLetter] = 1;
+  // As HostTurns has it of progress: before a switch, a letter has crossed that a rank looks for which has a core alone.
+  const double crossing_again = cores < ranks && has_core_alone({ranks - 1, ranks}, cores) ? switches : 0;
+  costs[HostCosts::kLetter] = 1 + crossing_again;
   const int of_others = ranks - (ranks + cores - 1) / cores;
-  costs[HostCosts::kLetterByte] = bytes * of_others;
+  costs[HostCosts::kLetterByte] = bytes * (of_others + crossing_again);
   return costs;
 }
 
@@ -159,10 +161,16 @@ std::vector<Plan> plans_of(const Schedule& schedule, bool in_place) {
 
 }  // namespace
 
+double most_letter_bytes(const Schedule& schedule) {
+  const int chunks = longest_letter(schedule);
+  return chunks == 0 ? 0 : shm::Letterbox::kBytes / (chunks * chunk_bytes(schedule, 1));
+}
+
 HostJob::HostJob(Schedule of)
     : schedule(std::move(of)),
       is_staged(!runs_in_place(schedule)),
       letter_chunks(longest_letter(schedule)),
+      most_letter_bytes(lockstep::most_letter_bytes(schedule)),
       plans(plans_of(schedule, !is_staged)) {}
 
 HostCosts work_of(const HostJob& job, const HostOperation& operation, const Machine& machine,
@@ -170,10 +178,8 @@ HostCosts work_of(const HostJob& job, const HostOperation& operation, const Mach
   const double bytes = operation.bytes;
   const int ranks = job.schedule.ranks;
   const int cores = std::clamp(machine.cores, 1, ranks);
-  const double letter = job.letter_chunks * chunk_bytes(job.schedule, bytes);
-  if (job.letter_chunks > 0 && letter <= static_cast<double>(shm::Letterbox::kBytes)) {
-    return work_of_letters(job, letter, cores, seconds);
-  }
+  if (bytes <= job.most_letter_bytes)
+    return work_of_letters(job, job.letter_chunks * chunk_bytes(job.schedule, bytes), cores, seconds);
   const Cut cut = cut_of(job, bytes);
   const PastCaches past_caches(caches_of(machine), job.is_staged, static_cast<std::size_t>(bytes * ranks));
   Memory memory(job, cut, machine, cores, operation.touched_between);

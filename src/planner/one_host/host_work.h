@@ -9,12 +9,16 @@
 
 namespace lockstep {
 
+/// The largest buffer, the whole of it, whose exchange goes as letters; 0 where none does.
+double most_letter_bytes(const Schedule& schedule);
+
 /// A schedule with the plans that run it where ranks share memory, to be priced at any size. Buffers are registered.
 struct HostJob {
   explicit HostJob(Schedule of);
   Schedule schedule;
   bool is_staged;           ///< what ranks read of each other is copied first, so that the data lies there twice
   int letter_chunks;        ///< of a rank's longest letter, where small buffers go as such (runtime/letter_operation.h)
+  double most_letter_bytes;  ///< as most_letter_bytes() says
   std::vector<Plan> plans;  ///< by rank
 };
 

@@ -73,6 +73,10 @@ TEST(HostWork, ASmallExchangeOfOneStepIsALetter) {
   const HostCosts shared = work("naive", 4, 2, 256);
   EXPECT_EQ(shared[HostCosts::kLetterByte], 512) << "of two ranks on the other core";
   EXPECT_GT(shared[HostCosts::kSwitch], 0);
+  const HostCosts uneven = work("naive", 3, 2, 256);
+  EXPECT_EQ(uneven[HostCosts::kLetter], 1 + uneven[HostCosts::kSwitch]) << "the third has a core alone and looks";
+  EXPECT_EQ(uneven[HostCosts::kLetterByte], 256 * (1 + uneven[HostCosts::kSwitch]));
+  EXPECT_EQ(shared[HostCosts::kLetter], 1) << "nobody has";
   EXPECT_EQ(work("naive", 2, 2, 4096)[HostCosts::kLetter], 0);
   EXPECT_EQ(work("direct", 2, 2, 256)[HostCosts::kLetter], 0) << "two steps";
   EXPECT_EQ(work("direct", 4, 4, 4096, Collective::kAllGather)[HostCosts::kLetterByte], 3 * 1024) << "blocks of three";
