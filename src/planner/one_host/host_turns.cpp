@@ -216,7 +216,8 @@ bool HostTurns::is_watched(int number) const {
   for (int other = 0; other < count(); ++other) {
     if (core_of(other) == core_of(number) || ranks_on(core_of(other)) > 1) continue;
     const std::vector<Plan::Wait>& waits = *waiting_of(other).waits;
-    if (std::any_of(waits.begin(), waits.end(), [&](const Plan::Wait& wait) { return wait.peer == number; })) return true;
+    if (std::any_of(waits.begin(), waits.end(), [&](const Plan::Wait& wait) { return wait.peer == number; }))
+      return true;
   }
   return false;
 }

@@ -88,7 +88,7 @@ class HostTurns {
     int current = 0;               ///< rank that ran last
     std::map<int, Progress> seen;  ///< of each peer, what this core has read
     std::optional<Next> next;
-    bool is_stale = true;     ///< `next` may not hold any more
+    bool is_stale = true;      ///< `next` may not hold any more
     bool was_watched = false;  ///< what it has shown since its last switch, so that its line is in another's cache
   };
 

@@ -135,7 +135,7 @@ HostCosts work_of_letters(const HostJob& job, double bytes, int cores, const Hos
   const double switches = costs[HostCosts::kSwitch];
   costs = {};
   costs[HostCosts::kSwitch] = switches;
-  // As HostTurns has it of progress: before a switch, a letter has crossed that a rank looks for which has a core alone.
+  // As HostTurns has it of progress: what a rank with a core alone looks for has crossed before a switch.
   const double crossing_again = cores < ranks && has_core_alone({ranks - 1, ranks}, cores) ? switches : 0;
   costs[HostCosts::kLetter] = 1 + crossing_again;
   const int of_others = ranks - (ranks + cores - 1) / cores;

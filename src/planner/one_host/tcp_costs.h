@@ -16,14 +16,13 @@ struct TcpCost {
 
   enum Cost : std::size_t {
     kOperation,
-    kMessage,           ///< a call that sends something
-    kContendedMessage,  ///< again
-    kWake,              ///< again, of one that wakes a rank of another core, which sleeps since it shares that core
-    kArrival,           ///< a call that receives something
-    kVain,              ///< a call that finds nothing
-    kSwitch,            ///< a core goes on to another of its ranks
-    kCrossing,          ///< a core whose ranks all wait hears from another one
-    kByte,              ///< sent and received, of buffers of the first size; then of the others
+    kMessage,                                ///< a call that sends something
+    kContendedMessage,                       ///< again
+    kArrival,                                ///< a call that receives something
+    kVain,                                   ///< a call that finds nothing
+    kSwitch,                                 ///< a core goes on to another of its ranks
+    kCrossing,                               ///< a core whose ranks all wait hears from another one
+    kByte,                                   ///< sent and received, of buffers of the first size; then of the others
     kContendedByte = kByte + kSizes.size(),  ///< again, of buffers of the first two sizes, which caches hold
     kReducedByte,
     kColdByte,           ///< again, of buffers of the last size: sent as it was at the start, or received to stay

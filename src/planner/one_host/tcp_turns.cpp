@@ -154,12 +154,6 @@ bool TcpTurns::is_wanted(const Stream& stream) const {
   return free_to_write(stream.to, move) > done % host_.parts;
 }
 
-/// Who has a core alone stays awake, and the next one of the sender's own core runs when it is its turn.
-bool TcpTurns::wakes_receiver(const Stream& stream) const {
-  return ranks_[at(stream.to)].is_waiting && core_of(stream.to) != core_of(stream.from) &&
-         !has_core_alone({stream.to, count()}, host_.cores);
-}
-
 /// Parts of a move's chunk that it may overwrite.
 int TcpTurns::free_to_write(int number, int index) const {
   const Rank& rank = ranks_[at(number)];
@@ -327,7 +321,6 @@ bool TcpTurns::send(Stream& stream) {
   for (double bytes = 0; bytes < kBytesAtOnce && is_ready(stream);) {
     if (stream.sent == before) {
       spend(core, TcpCost::kContendedMessage, contention(core));
-      if (wakes_receiver(stream)) spend(core, TcpCost::kWake, 1);
       spend(core, TcpCost::kMessage, 1);
     }
     const long done = stream.sent - begun(stream, stream.from);

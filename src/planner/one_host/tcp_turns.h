@@ -90,7 +90,6 @@ class TcpTurns {
   int done_of(const Stream& stream, long done, std::size_t item, int rank) const;
   bool is_ready(const Stream& stream) const;
   bool is_wanted(const Stream& stream) const;
-  bool wakes_receiver(const Stream& stream) const;
   int free_to_write(int rank, int move) const;
   std::optional<Moment> woken(int rank) const;
 

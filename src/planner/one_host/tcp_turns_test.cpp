@@ -113,15 +113,6 @@ TEST(TcpTurns, RanksOfACoreTakeTurns) {
   EXPECT_GE(run(schedule_of("naive", 2), seconds, {.cores = 1})[TcpCost::kSwitch], 1);
 }
 
-/// Ranks stay awake on cores of their own; of four on two cores those sleep that wait for the other core.
-TEST(TcpTurns, AMessageWakesWhoSharesAnotherCore) {
-  const TcpCosts seconds = by_hand(1e-6, 0);
-  const Schedule star = schedule_of("star", 4);
-  EXPECT_GE(run(star, seconds, {.cores = 2})[TcpCost::kWake], 1);
-  EXPECT_EQ(run(star, seconds, {.cores = 4})[TcpCost::kWake], 0);
-  EXPECT_EQ(run(star, seconds, {.cores = 1})[TcpCost::kWake], 0);
-}
-
 /// Whatever waits for whom, nobody waits for ever, and on one core nothing is lost; where data goes one way, operations
 /// overlap.
 TEST(TcpTurns, EveryAlgorithmEnds) {
