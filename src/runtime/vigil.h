@@ -21,18 +21,18 @@ class Vigil {
   /// Lets others run once; false, and does nothing, where that was in vain so many times or for too long.
   bool stay_awake(int most_tries) {
     if (tries_ >= most_tries) return false;
-    if (tries_ > 0 && tries_ % kTriesBetweenLooks == 0 && has_taken_long()) return false;
+    if (tries_ % kTriesBetweenLooks == 0 && has_taken_long()) return false;
     ++tries_;
     ::sched_yield();
     return true;
   }
 
  private:
-  static constexpr int kTriesBetweenLooks = 4;  ///< at the clock, which short waits do without
+  static constexpr int kTriesBetweenLooks = 4;  ///< at the clock
 
   bool has_taken_long() {
     const Clock::time_point now = Clock::now();
-    if (tries_ == kTriesBetweenLooks) since_ = now;
+    if (tries_ == 0) since_ = now;
     return now >= since_ + kLongest;
   }
 

@@ -30,7 +30,7 @@ TEST(Vigil, EndsWhereOthersTakeLong) {
     ++tries;
   }
   EXPECT_GT(tries, 0);
-  EXPECT_LT(tries, 20);
+  EXPECT_LE(tries, 4) << "looks at the clock";
   vigil.begin_anew();
   EXPECT_TRUE(vigil.stay_awake(kMany));
 }
