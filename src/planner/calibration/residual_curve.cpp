@@ -42,7 +42,7 @@ ResidualCurve::ResidualCurve(const std::vector<Sample>& samples, const Schedule&
     const auto [place, is_new] = by_ranks.try_emplace(sample.ranks);
     ResidualCurve& one = place->second;
     if (is_new) one.most_letter_bytes_ = most_letter_bytes_of(schedule, sample.ranks, medium);
-    one.curve_at(sample.bytes)[std::log(sample.bytes)] = std::log(sample.seconds / sample.predicted_s);
+    one.curves_[one.is_letter(sample.bytes)][std::log(sample.bytes)] = std::log(sample.seconds / sample.predicted_s);
   }
   const auto more = by_ranks.lower_bound(schedule.ranks);
   if (more == by_ranks.end() || !is_of_the_catalogue(schedule)) return;
@@ -53,11 +53,8 @@ ResidualCurve::ResidualCurve(const std::vector<Sample>& samples, const Schedule&
   if (more == by_ranks.begin()) return;
   const ResidualCurve& fewer = std::prev(more)->second;
   most_letter_bytes_ = most_letter_bytes_of(schedule, schedule.ranks, medium);
-  letters_ = said_by_both(fewer.letters_, more->second.letters_);
-  others_ = said_by_both(fewer.others_, more->second.others_);
+  for (const std::size_t way : {0U, 1U}) curves_[way] = said_by_both(fewer.curves_[way], more->second.curves_[way]);
 }
-
-ResidualCurve::Curve& ResidualCurve::curve_at(double bytes) { return bytes <= most_letter_bytes_ ? letters_ : others_; }
 
 double ResidualCurve::at(const Curve& curve, double log_bytes) {
   const auto above = curve.lower_bound(log_bytes);
@@ -77,7 +74,7 @@ ResidualCurve::Curve ResidualCurve::said_by_both(const Curve& fewer, const Curve
 }
 
 double ResidualCurve::factor(double bytes) const {
-  const Curve& curve = bytes <= most_letter_bytes_ ? letters_ : others_;
+  const Curve& curve = curves_[is_letter(bytes)];
   return curve.empty() || bytes <= 0 ? 1 : std::exp(at(curve, std::log(bytes)));
 }
 

@@ -4,6 +4,7 @@
 #include "planner/one_host/sample.h"
 #include "schedule/schedule.h"
 
+#include <array>
 #include <map>
 #include <vector>
 
@@ -31,11 +32,10 @@ class ResidualCurve {
   using Curve = std::map<double, double>;  ///< ln(measured / predicted) by ln(bytes)
   static double at(const Curve& curve, double log_bytes);
   static Curve said_by_both(const Curve& fewer, const Curve& more);
-  Curve& curve_at(double bytes);
+  bool is_letter(double bytes) const { return bytes <= most_letter_bytes_; }
 
   double most_letter_bytes_ = 0;
-  Curve letters_;
-  Curve others_;
+  std::array<Curve, 2> curves_;  ///< by is_letter()
 };
 
 }  // namespace lockstep

@@ -60,6 +60,11 @@ HostTurns::Waiting HostTurns::waiting_of(int number) const {
   return {host_.is_staged ? &kNothing : &plan.after, piece};
 }
 
+bool HostTurns::waits_for(int rank, int peer) const {
+  const std::vector<Plan::Wait>& waits = *waiting_of(rank).waits;
+  return std::any_of(waits.begin(), waits.end(), [&](const Plan::Wait& wait) { return wait.peer == peer; });
+}
+
 /// When all that the rank waits for was shown; nothing if some of it was not yet.
 std::optional<HostTurns::Moment> HostTurns::ready(int rank) const {
   const auto [waits, since] = waiting_of(rank);
@@ -115,9 +120,7 @@ void HostTurns::go_on(int number, const MoveCosts& move_costs) {
   act(next.rank, move_costs);
   if (is_within_step(next.rank)) return;  // nothing new to see for anybody
   for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) {
-    for (const Plan::Wait& wait : *waiting_of(rank).waits) {
-      if (wait.peer == next.rank) cores_[at(core_of(rank))].is_stale = true;
-    }
+    if (waits_for(rank, next.rank)) cores_[at(core_of(rank))].is_stale = true;
   }
 }
 
@@ -208,16 +211,13 @@ void HostTurns::show(int number, std::size_t position) {
   if (!rank.shown.empty() && rank.shown.back().progress >= progress) return;
   Core& core = cores_[at(core_of(number))];
   rank.shown.push_back({progress, core.now});
-  core.was_watched = core.was_watched || is_watched(number);
+  if (ranks_on(core_of(number)) > 1) core.was_watched = core.was_watched || is_watched(number);
 }
 
 /// Whether a rank that has a core alone waits for this one: it looks all the time.
 bool HostTurns::is_watched(int number) const {
   for (int other = 0; other < count(); ++other) {
-    if (core_of(other) == core_of(number) || ranks_on(core_of(other)) > 1) continue;
-    const std::vector<Plan::Wait>& waits = *waiting_of(other).waits;
-    if (std::any_of(waits.begin(), waits.end(), [&](const Plan::Wait& wait) { return wait.peer == number; }))
-      return true;
+    if (other != number && ranks_on(core_of(other)) == 1 && waits_for(other, number)) return true;
   }
   return false;
 }

@@ -101,6 +101,7 @@ class HostTurns {
   void spend(Core& core, HostCosts::Cost cost, double amount);
 
   Waiting waiting_of(int rank) const;
+  bool waits_for(int rank, int peer) const;
   std::optional<Moment> ready(int rank) const;
   std::optional<Next> next_of(int core) const;
   void go_on(int core, const MoveCosts& move_costs);

@@ -169,7 +169,6 @@ double most_letter_bytes(const Schedule& schedule) {
 HostJob::HostJob(Schedule of)
     : schedule(std::move(of)),
       is_staged(!runs_in_place(schedule)),
-      letter_chunks(longest_letter(schedule)),
       most_letter_bytes(lockstep::most_letter_bytes(schedule)),
       plans(plans_of(schedule, !is_staged)) {}
 
@@ -178,8 +177,8 @@ HostCosts work_of(const HostJob& job, const HostOperation& operation, const Mach
   const double bytes = operation.bytes;
   const int ranks = job.schedule.ranks;
   const int cores = std::clamp(machine.cores, 1, ranks);
-  if (bytes <= job.most_letter_bytes)
-    return work_of_letters(job, job.letter_chunks * chunk_bytes(job.schedule, bytes), cores, seconds);
+  if (job.most_letter_bytes > 0 && bytes <= job.most_letter_bytes)
+    return work_of_letters(job, shm::Letterbox::kBytes * bytes / job.most_letter_bytes, cores, seconds);
   const Cut cut = cut_of(job, bytes);
   const PastCaches past_caches(caches_of(machine), job.is_staged, static_cast<std::size_t>(bytes * ranks));
   Memory memory(job, cut, machine, cores, operation.touched_between);

@@ -16,8 +16,7 @@ double most_letter_bytes(const Schedule& schedule);
 struct HostJob {
   explicit HostJob(Schedule of);
   Schedule schedule;
-  bool is_staged;     ///< what ranks read of each other is copied first, so that the data lies there twice
-  int letter_chunks;  ///< of a rank's longest letter, where small buffers go as such (runtime/letter_operation.h)
+  bool is_staged;            ///< what ranks read of each other is copied first, so that the data lies there twice
   double most_letter_bytes;  ///< as most_letter_bytes() says
   std::vector<Plan> plans;   ///< by rank
 };

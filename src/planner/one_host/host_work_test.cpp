@@ -79,6 +79,7 @@ TEST(HostWork, ASmallExchangeOfOneStepIsALetter) {
   EXPECT_EQ(shared[HostCosts::kLetter], 1) << "nobody has";
   EXPECT_EQ(work("naive", 2, 2, 4096)[HostCosts::kLetter], 0);
   EXPECT_EQ(work("direct", 2, 2, 256)[HostCosts::kLetter], 0) << "two steps";
+  EXPECT_EQ(work("direct", 2, 2, 0)[HostCosts::kLetter], 0) << "of nothing, too";
   EXPECT_EQ(work("direct", 4, 4, 4096, Collective::kAllGather)[HostCosts::kLetterByte], 3 * 1024) << "blocks of three";
 }
 
