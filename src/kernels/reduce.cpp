@@ -88,6 +88,7 @@ class Pass {
   explicit Pass(const ReduceArguments& arguments)
       : targets_(arguments.targets),
         target_count_(arguments.target_count),
+        operand_count_(arguments.operand_count),
         count_(arguments.count),
         divide_by_(arguments.divide_by),
         copy_target_(static_cast<Stored*>(arguments.copy_target)),
@@ -102,10 +103,14 @@ class Pass {
       i = std::min(before_a_line(), count_);
       vectors(lanes, 0, i);
     }
-    for (; i + kUnroll * width() <= count_; i += kUnroll * width()) {
-      block<kUnroll>(Whole<Lanes>(), lanes, i);
+    const std::size_t step = kUnroll * width();
+    const std::size_t streams = streams_of(count_ - i);
+    const std::size_t length = (count_ - i) / (streams * step) * step;
+    const std::size_t end = i + streams * length;
+    for (const std::size_t first_end = i + length; i < first_end; i += step) {
+      for (std::size_t at = i; at < end; at += length) block<kUnroll>(Whole<Lanes>(), lanes, at);
     }
-    vectors(lanes, i, count_);
+    vectors(lanes, end, count_);
     if (streamed_targets_ > 0) hwy::FlushStream();
   }
 
@@ -119,6 +124,13 @@ class Pass {
   static constexpr bool kStreams = hn::MaxLanes(StoredTag()) * sizeof(Stored) >= 16;
 
   static HWY_INLINE std::size_t width() { return hn::Lanes(StoredTag()); }
+
+  /// In so many places at once `count` elements are gone through. What a core fetches ahead ends with the page, so that
+  /// it fetches more from two places; three operands and more are places enough.
+  HWY_INLINE std::size_t streams_of(std::size_t count) const {
+    constexpr std::size_t kPage = 4096;
+    return operand_count_ <= 2 && count * sizeof(Stored) >= 2 * kPage ? 2 : 1;
+  }
 
   /// Elements before the first target's first whole cache line.
   HWY_INLINE std::size_t before_a_line() const {
@@ -160,6 +172,7 @@ class Pass {
 
   void* const* targets_;
   std::size_t target_count_;
+  std::size_t operand_count_;
   std::size_t count_;
   int divide_by_;
   Stored* copy_target_;

@@ -72,6 +72,22 @@ TEST(Reduce, TakesManyOperandsAndLongRuns) {
   }
 }
 
+TEST(Reduce, IsTheScalarOneBitForBitFromWhereItWorksInTwoPlacesOn) {
+  std::mt19937_64 random(10);
+  for (const DataType dtype : kDataTypes) {
+    for (const ReduceOp op : kReduceOps) {
+      const std::size_t two_pages = 8192 / size_of(dtype);
+      for (const std::size_t count : {two_pages - 1, two_pages, two_pages + 1, 2 * two_pages + 77}) {
+        Trial trial = drawn(dtype, op, random);
+        trial.operands = 1 + random() % 3;
+        trial.in_place = std::min(trial.in_place, trial.operands);
+        trial.count = count;
+        ASSERT_TRUE(agrees_with_scalar(trial, random)) << trial;
+      }
+    }
+  }
+}
+
 TEST(Reduce, CombinesPairsAndThenPairsOfPairs) {
   // Half a unit of 1: alone it is lost against 1, two together are not.
   const float one = 1;
