@@ -20,6 +20,16 @@ double first_cache(const Machine& machine) {
 /// From 0 to 1 between two logarithms.
 double ramp(double at, double from, double to) { return std::clamp((at - from) / (to - from), 0.0, 1.0); }
 
+double logarithm(double bytes) { return std::log(std::max(1.0, bytes)); }
+
+/// Whether a pass puts one operand somewhere else, as it is.
+bool is_copied(const std::vector<HostCaches::Access>& accesses) {
+  const auto reads = [](const HostCaches::Access& access) { return access.reads; };
+  const auto both = [](const HostCaches::Access& access) { return access.reads && access.writes; };
+  return std::count_if(accesses.begin(), accesses.end(), reads) == 1 &&
+         std::none_of(accesses.begin(), accesses.end(), both);
+}
+
 }  // namespace
 
 HostCaches::HostCaches(const Machine& machine, int cores, std::size_t blocks, double block_bytes)
@@ -27,13 +37,17 @@ HostCaches::HostCaches(const Machine& machine, int cores, std::size_t blocks, do
       own_bytes_(std::max(4 * first_cache(machine), machine.cache_bytes_a_core)),
       blocks_(blocks),
       held_(static_cast<std::size_t>(cores) * blocks, kNotHeld),
-      cores_(static_cast<std::size_t>(cores), ReuseDistance(blocks)) {
-  // Of a shared cache other machines on the host have their part, so that it is lost little by little.
-  const double shared = std::max(2 * own_bytes_, machine.cache_bytes_shared / 4);
-  // A ramp begins where some of a working set is lost.
+      cores_(static_cast<std::size_t>(cores), ReuseDistance(blocks)),
+      all_(blocks) {
   const double first = first_cache(machine);
-  const std::array<double, HostCosts::kLevels> from{first * 2 / 3, own_bytes_ / 2, own_bytes_, shared, 2 * shared};
-  const std::array<double, HostCosts::kLevels> to{2 * first, own_bytes_, 2 * own_bytes_, 2 * shared, 4 * shared};
+  const double own = own_bytes_;
+  // Of a shared cache other machines on the host have their part, so that it is lost little by little.
+  const double shared = std::max(2 * own, machine.cache_bytes_shared / 4);
+  // A ramp begins where some of a working set is lost. How steeply a core's own cache is lost, prices tell.
+  const std::array<double, HostCosts::kLevels> from{first * 2 / 3, own / 2, own * 3 / 4, own,
+                                                    own * 3 / 2,   shared,  2 * shared};
+  const std::array<double, HostCosts::kLevels> to{2 * first, own * 3 / 4, own,       own * 3 / 2,
+                                                  2 * own,   2 * shared,  4 * shared};
   for (std::size_t level = 0; level < HostCosts::kLevels; ++level) {
     rises_from_[level] = std::log(from[level]);
     rises_to_[level] = std::log(to[level]);
@@ -48,25 +62,30 @@ void HostCaches::pass(int core, const std::vector<Access>& accesses, HostCosts& 
       bring(core, access.block, costs);
     }
   }
+  const bool is_copy = is_copied(accesses);
   for (const Access& access : accesses) {
     if (access.writes) {
-      if (!access.past_caches) take_back(core, access.block, costs);
+      if (!access.past_caches) take_back(core, access.block, is_copy, costs);
       write(core, access.block, access.past_caches);
     } else {
       held(core, access.block) = blocks_[access.block].version;
-      cores_[static_cast<std::size_t>(core)].touch(access.block);
+      touch(core, access.block);
     }
   }
+}
+
+HostCaches::Distance HostCaches::distance_of(std::size_t block, int toucher) const {
+  return {.of_core = block_bytes_ * cores_[static_cast<std::size_t>(toucher)].of(block),
+          .of_all = block_bytes_ * all_.of(block)};
 }
 
 void HostCaches::bring(int core, std::size_t block, HostCosts& costs) {
   const auto [version, writer] = blocks_[block];
   const bool is_own = held(core, block) == version || writer == core || writer == kMemory;
-  const auto& touched_by = cores_[static_cast<std::size_t>(is_own ? core : writer)];
-  const double distance = block_bytes_ * touched_by.of(block);
+  const Distance distance = distance_of(block, is_own ? core : writer);
   if (is_own) return add_own(distance, 1, costs);
   // What the writer's own cache no longer holds comes from where everybody's data is.
-  const double at = std::log(std::max(1.0, distance));
+  const double at = logarithm(distance.of_core);
   const double lost = ramp(at, std::log(own_bytes_ / 2), std::log(own_bytes_));
   costs[HostCosts::kFetchedByte] += block_bytes_ * (1 - lost);
   costs[HostCosts::kJustWrittenByte] += block_bytes_ * (1 - ramp(at, std::log(kWrittenFrom), std::log(kWrittenTo)));
@@ -75,25 +94,33 @@ void HostCaches::bring(int core, std::size_t block, HostCosts& costs) {
 
 /// What one core wrote and another has read since is not to be written again before the other's copy is gone. Who reads
 /// and then writes itself was given it as its own.
-void HostCaches::take_back(int core, std::size_t block, HostCosts& costs) {
+void HostCaches::take_back(int core, std::size_t block, bool is_copy, HostCosts& costs) {
   const auto [version, writer] = blocks_[block];
   double nearest = ReuseDistance::kNever;
   for (int other = 0; other < static_cast<int>(cores_.size()); ++other) {
     if (other == core || other == writer || held(other, block) != version) continue;
     nearest = std::min(nearest, block_bytes_ * cores_[static_cast<std::size_t>(other)].of(block));
   }
-  const double at = std::log(std::max(1.0, nearest));
-  costs[HostCosts::kSharedWriteByte] += block_bytes_ * (1 - ramp(at, rises_from_.back(), rises_to_.back()));
-  costs[HostCosts::kSharedWriteOwnByte] += block_bytes_ * (1 - ramp(at, rises_from_[2], rises_to_[2]));
+  const double at = logarithm(nearest);
+  const double in_shared = 1 - ramp(at, rises_from_.back(), rises_to_.back());
+  const double in_own = 1 - ramp(at, std::log(own_bytes_), std::log(2 * own_bytes_));
+  costs[is_copy ? HostCosts::kSharedCopyByte : HostCosts::kSharedWriteByte] += block_bytes_ * in_shared;
+  costs[is_copy ? HostCosts::kSharedCopyOwnByte : HostCosts::kSharedWriteOwnByte] += block_bytes_ * in_own;
 }
 
-void HostCaches::add_own(double distance_bytes, double share, HostCosts& costs) const {
-  const double at = std::log(std::max(1.0, distance_bytes));
+void HostCaches::add_own(const Distance& distance, double share, HostCosts& costs) const {
+  constexpr std::size_t kFirstShared = HostCosts::kMemoryByte - HostCosts::kFirstLevel;
   for (std::size_t level = 0; level < HostCosts::kLevels; ++level) {
+    const double at = logarithm(level < kFirstShared ? distance.of_core : distance.of_all);
     const double beyond = ramp(at, rises_from_[level], rises_to_[level]);
     if (beyond == 0) return;
     costs[HostCosts::kFirstLevel + level] += share * beyond * block_bytes_;
   }
+}
+
+void HostCaches::touch(int core, std::size_t block) {
+  cores_[static_cast<std::size_t>(core)].touch(block);
+  all_.touch(block);
 }
 
 void HostCaches::write(int core, std::size_t block, bool past_caches) {
@@ -103,9 +130,9 @@ void HostCaches::write(int core, std::size_t block, bool past_caches) {
   for (std::size_t other = 0; other < cores_.size(); ++other) {
     if (past_caches || other != static_cast<std::size_t>(core)) cores_[other].drop(block);
   }
-  if (past_caches) return;
+  if (past_caches) return all_.drop(block);
   held(core, block) = written.version;
-  cores_[static_cast<std::size_t>(core)].touch(block);
+  touch(core, block);
 }
 
 }  // namespace lockstep

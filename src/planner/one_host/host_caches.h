@@ -30,6 +30,7 @@ class HostCaches {
   /// A core has touched so much else, which it will not touch again.
   void touch_others(int core, double bytes) {
     cores_[static_cast<std::size_t>(core)].touch_others(bytes / block_bytes_);
+    all_.touch_others(bytes / block_bytes_);
   }
   /// A pass of `core` over blocks; adds what it costs.
   void pass(int core, const std::vector<Access>& accesses, HostCosts& costs);
@@ -45,9 +46,17 @@ class HostCaches {
   std::uint32_t& held(int core, std::size_t block) {
     return held_[static_cast<std::size_t>(core) * blocks_.size() + block];
   }
+  /// How much was touched since a block was, in bytes: by one core, and by all.
+  struct Distance {
+    double of_core;
+    double of_all;
+  };
+  Distance distance_of(std::size_t block, int toucher) const;
+
   void bring(int core, std::size_t block, HostCosts& costs);
-  void take_back(int core, std::size_t block, HostCosts& costs);
-  void add_own(double distance_bytes, double share, HostCosts& costs) const;
+  void take_back(int core, std::size_t block, bool is_copy, HostCosts& costs);
+  void add_own(const Distance& distance, double share, HostCosts& costs) const;
+  void touch(int core, std::size_t block);
   void write(int core, std::size_t block, bool past_caches);
 
   double block_bytes_;
@@ -57,6 +66,7 @@ class HostCaches {
   std::vector<Block> blocks_;
   std::vector<std::uint32_t> held_;  ///< the version that each core holds
   std::vector<ReuseDistance> cores_;
+  ReuseDistance all_;  ///< by whichever core: what the shared cache sees
 };
 
 }  // namespace lockstep

@@ -61,9 +61,28 @@ TEST(HostCaches, AByteCostsByWhatWasTouchedSince) {
   const double in_own = 7 * kBlock;  // with half a block for itself the distance is below half of the own cache
   EXPECT_EQ(reads_again(7)[HostCosts::kFirstLevel], in_own);
   EXPECT_EQ(reads_again(7)[HostCosts::kFirstLevel + 1], 0);
-  EXPECT_EQ(reads_again(40)[HostCosts::kFirstLevel + 2], 40 * kBlock) << "twice the own cache, and more";
-  EXPECT_EQ(reads_again(40)[HostCosts::kFirstLevel + 3], 0);
-  EXPECT_EQ(reads_again(600)[HostCosts::kFirstLevel + 4], 600 * kBlock) << "more than the shared cache";
+  EXPECT_EQ(reads_again(17)[HostCosts::kFirstLevel + 2], 17 * kBlock) << "all of the own cache";
+  EXPECT_LT(reads_again(17)[HostCosts::kFirstLevel + 3], 17 * kBlock);
+  EXPECT_EQ(reads_again(40)[HostCosts::kFirstLevel + 4], 40 * kBlock) << "twice the own cache, and more";
+  EXPECT_EQ(reads_again(40)[HostCosts::kMemoryByte], 0);
+  EXPECT_EQ(reads_again(600)[HostCosts::kFirstLevel + 6], 600 * kBlock) << "more than the shared cache";
+}
+
+TEST(HostCaches, OfTheSharedCacheAllCoresHaveTheirPart) {
+  const auto reads_again_beside = [](std::size_t others) {
+    Host host(100 + others);
+    (void)host.read(0, 0, 100);
+    (void)host.read(1, 100, others);
+    return host.read(0, 0, 100);
+  };
+  EXPECT_EQ(reads_again_beside(0)[HostCosts::kMemoryByte], 0);
+  EXPECT_EQ(reads_again_beside(0)[HostCosts::kFirstLevel + 4], 100 * kBlock);
+  EXPECT_EQ(reads_again_beside(200)[HostCosts::kMemoryByte], 100 * kBlock) << "half of it and more";
+  EXPECT_EQ(reads_again_beside(200)[HostCosts::kFirstLevel + 4], 100 * kBlock) << "its own it lost alone";
+  Host host(208);
+  (void)host.read(0, 0, 8);
+  (void)host.read(1, 8, 200);
+  EXPECT_EQ(host.read(0, 0, 8)[HostCosts::kMemoryByte], 0) << "what its own cache holds, no other core takes away";
 }
 
 TEST(HostCaches, WhatAnotherCoreWroteIsFetchedOnce) {
@@ -104,6 +123,22 @@ TEST(HostCaches, WhatAnotherCoreHasReadIsTakenBackBeforeItIsWritten) {
   EXPECT_EQ(host.write(1, 0, 1)[HostCosts::kSharedWriteByte], 0) << "to its reader it was given";
 }
 
+TEST(HostCaches, WhatIsCopiedThereHasAPriceOfItsOwn) {
+  const auto written_with = [](bool sums) {
+    HostCaches caches(machine_for_tests(), 2, 2, kBlock);
+    HostCosts costs;
+    caches.pass(0, {{.block = 0, .writes = true}}, costs);
+    caches.pass(1, {{.block = 0, .reads = true}}, costs);
+    caches.pass(0, {{.block = 1, .reads = true}, {.block = 0, .reads = sums, .writes = true}}, costs);
+    return costs;
+  };
+  EXPECT_EQ(written_with(false)[HostCosts::kSharedCopyByte], kBlock);
+  EXPECT_EQ(written_with(false)[HostCosts::kSharedCopyOwnByte], kBlock);
+  EXPECT_EQ(written_with(false)[HostCosts::kSharedWriteByte], 0);
+  EXPECT_EQ(written_with(true)[HostCosts::kSharedCopyByte], 0);
+  EXPECT_EQ(written_with(true)[HostCosts::kSharedWriteByte], kBlock);
+}
+
 TEST(HostCaches, ACopyThatIsLostNeedNotBeTakenBack) {
   const auto take_back_after = [](std::size_t others) {
     Host host(1 + others);
@@ -122,7 +157,7 @@ TEST(HostCaches, WhatWasWrittenPastTheCachesComesFromMemory) {
   const HostCosts written = host.stream(0, 0, 1);
   EXPECT_EQ(written[HostCosts::kStreamedByte], kBlock);
   EXPECT_EQ(sum(written), kBlock);
-  EXPECT_EQ(host.read(0, 0, 1)[HostCosts::kFirstLevel + 4], kBlock);
+  EXPECT_EQ(host.read(0, 0, 1)[HostCosts::kFirstLevel + 6], kBlock);
 }
 
 }  // namespace lockstep

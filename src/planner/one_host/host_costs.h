@@ -8,21 +8,24 @@ namespace lockstep {
 
 /// What takes time where ranks share the memory of a host.
 struct HostCost {
-  static constexpr std::size_t kLevels = 5;
+  static constexpr std::size_t kLevels = 7;
   enum Cost : std::size_t {
     kOperation,
     kSwitch,    ///< a core goes on to another of its ranks, to look whether it can go on
     kProgress,  ///< a peer's progress is read, which another core has written since
     kMove,      ///< a pass over a chunk
     kByte,      ///< read or written
-    /// Again, a byte that is brought from beyond the core's first cache; half of its own; all of its own; a quarter of
-    /// the shared one; half of the shared one: by how much the core touched since it had it (HostCaches).
+    /// Again, a byte that is brought from beyond the core's first cache; a half, three quarters, all and one and a half
+    /// of its own one: by how much the core touched since it had it; a quarter and half of the shared one: by how much
+    /// all of them touched (HostCaches).
     kFirstLevel,
-    kMemoryByte = kFirstLevel + 3,         ///< the level from which on it comes from memory
+    kMemoryByte = kFirstLevel + 5,         ///< the level from which on it comes from memory
     kFetchedByte = kFirstLevel + kLevels,  ///< from another core's own cache, where it was written
     kJustWrittenByte,                      ///< of those, again, what is still in that core's first cache
     kSharedWriteByte,                      ///< written where another core has read since, whose copy has to go first
     kSharedWriteOwnByte,                   ///< of those, again, what is still in that core's own cache
+    kSharedCopyByte,                       ///< the same two, where one operand is copied there instead of a sum:
+    kSharedCopyOwnByte,                    ///< copies need not have what is there
     kStreamedByte,                         ///< written past the caches
     kTogetherByte,                         ///< that all cores bring from memory or stream, which they share
     kLetter,                               ///< instead of all these: a small exchange of one step

@@ -2,6 +2,7 @@
 
 #include "base/index.h"
 #include "planner/network/count.h"
+#include "planner/one_host/around_size.h"
 #include "planner/one_host/host_caches.h"
 #include "planner/one_host/host_turns.h"
 #include "runtime/letter_operation.h"
@@ -30,7 +31,7 @@ struct Cut {
 Cut cut_of(const HostJob& job, double bytes) {
   constexpr int kBlocks = 4;
   constexpr int kManyChunks = 16;      // which are small enough as they are
-  constexpr double kMostPieces = 128;  // beyond, they are all alike
+  constexpr double kMostPieces = 256;  // beyond, they are all alike
   const double chunk = chunk_bytes(job.schedule, bytes);
   const double most = static_cast<double>(SharedMemoryOperation::kPieceBytes) / job.plans.front().chunks;
   const double pieces = job.is_staged ? std::max(1.0, std::ceil(chunk / std::max(64.0, most))) : 1;
@@ -143,6 +144,29 @@ HostCosts work_of_letters(const HostJob& job, double bytes, int cores, const Hos
   return costs;
 }
 
+HostCosts work_of_plans(const HostJob& job, const HostOperation& operation, const Machine& machine,
+                        const HostCosts& seconds) {
+  const double bytes = operation.bytes;
+  const int ranks = job.schedule.ranks;
+  const int cores = std::clamp(machine.cores, 1, ranks);
+  const Cut cut = cut_of(job, bytes);
+  const PastCaches past_caches(caches_of(machine), job.is_staged, static_cast<std::size_t>(bytes * ranks));
+  Memory memory(job, cut, machine, cores, operation.touched_between);
+  const HostTurns::Host host{
+      .is_staged = job.is_staged, .pieces = cut.pieces, .parts = cut.blocks, .cores = cores, .straying = kStraying};
+  HostTurns turns(job.plans, host, seconds);
+  HostCosts costs =
+      turns.run(length_of(cut, bytes), [&](const Plan::Move& move, const HostTurns::Where& where, HostCosts& spent) {
+        const auto moved = static_cast<std::size_t>(cut.block_bytes * cut.blocks);
+        if (where.part == 0) ++spent[HostCosts::kMove];
+        memory.move(move, where, past_caches.targets_of(move, moved), spent);
+      });
+  const HostCosts& all = turns.of_all_cores();
+  costs[HostCosts::kTogetherByte] = all[HostCosts::kMemoryByte] + all[HostCosts::kStreamedByte];
+  for (double& amount : costs.values) amount *= cut.scale;
+  return costs;
+}
+
 int longest_letter(const Schedule& schedule) {
   int most = 0;
   if (!is_one_exchange(schedule)) return most;
@@ -175,26 +199,14 @@ HostJob::HostJob(Schedule of)
 HostCosts work_of(const HostJob& job, const HostOperation& operation, const Machine& machine,
                   const HostCosts& seconds) {
   const double bytes = operation.bytes;
-  const int ranks = job.schedule.ranks;
-  const int cores = std::clamp(machine.cores, 1, ranks);
+  const int cores = std::clamp(machine.cores, 1, job.schedule.ranks);
   if (job.most_letter_bytes > 0 && bytes <= job.most_letter_bytes)
     return work_of_letters(job, shm::Letterbox::kBytes * bytes / job.most_letter_bytes, cores, seconds);
-  const Cut cut = cut_of(job, bytes);
-  const PastCaches past_caches(caches_of(machine), job.is_staged, static_cast<std::size_t>(bytes * ranks));
-  Memory memory(job, cut, machine, cores, operation.touched_between);
-  const HostTurns::Host host{
-      .is_staged = job.is_staged, .pieces = cut.pieces, .parts = cut.blocks, .cores = cores, .straying = kStraying};
-  HostTurns turns(job.plans, host, seconds);
-  HostCosts costs =
-      turns.run(length_of(cut, bytes), [&](const Plan::Move& move, const HostTurns::Where& where, HostCosts& spent) {
-        const auto moved = static_cast<std::size_t>(cut.block_bytes * cut.blocks);
-        if (where.part == 0) ++spent[HostCosts::kMove];
-        memory.move(move, where, past_caches.targets_of(move, moved), spent);
-      });
-  const HostCosts& all = turns.of_all_cores();
-  costs[HostCosts::kTogetherByte] = all[HostCosts::kMemoryByte] + all[HostCosts::kStreamedByte];
-  for (double& amount : costs.values) amount *= cut.scale;
-  return costs;
+  const auto of_plans = [&](double size) {
+    return work_of_plans(job, {size, operation.touched_between}, machine, seconds);
+  };
+  // What is staged goes in pieces: how many there are, and so what is in step, is known.
+  return job.is_staged ? of_plans(bytes) : mean_around(bytes, of_plans);
 }
 
 }  // namespace lockstep

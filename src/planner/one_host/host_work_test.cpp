@@ -91,6 +91,17 @@ TEST(HostWork, LargeResultsArePastTheCaches) {
   EXPECT_EQ(streamed(64 * kMiB), 32 * kMiB) << "a rank's copy of the other's block";
 }
 
+/// Where it goes past the caches from one size on, sizes around that are between.
+TEST(HostWork, ASizeIsTheMeanOfThoseAround) {
+  const auto streamed = [](double bytes) {
+    return work("direct", 2, 2, bytes, Collective::kAllGather)[HostCosts::kStreamedByte] / bytes;
+  };
+  EXPECT_EQ(streamed(19 * kMiB), 0) << "48 MiB of all ranks, 1.25 times so much of both, is where that begins";
+  EXPECT_NEAR(streamed(22 * kMiB), 0.5 * 1.25 / 3, 1e-6);
+  EXPECT_NEAR(streamed(28 * kMiB), 0.5 * 2.25 / 3, 1e-6);
+  EXPECT_NEAR(streamed(33 * kMiB), 0.5, 1e-6);
+}
+
 TEST(HostWork, ALongStagedOperationIsManyPiecesAlike) {
   const HostCosts seconds = prices();
   const double once = work("naive", 2, 2, 64 * kMiB) * seconds;

@@ -10,15 +10,14 @@ namespace lockstep {
 /// What takes time where the ranks of one host talk over TCP. Contended is what a core does while others are busy too:
 /// they take the same locks, share what caches and memory can move, and may be two threads of one core.
 struct TcpCost {
-  /// A byte costs the more the less of the buffers the caches hold; by the whole buffer's bytes, between these sizes by
-  /// interpolation over their logarithm.
+  /// A byte costs the more the less the caches hold of what a core has in its hands: its ranks' buffers and what they
+  /// receive and do not keep. By that, between these sizes by interpolation over their logarithm.
   static constexpr std::array<double, 4> kSizes{1 << 12, 1 << 18, 1 << 22, 1 << 26};
 
   enum Cost : std::size_t {
     kOperation,
-    kMessage,                                ///< a call that sends something
-    kContendedMessage,                       ///< again
-    kArrival,                                ///< a call that receives something
+    kMessage,                                ///< a call that sends something, and one that receives it: half each
+    kContendedMessage,                       ///< again, of a call that sends
     kVain,                                   ///< a call that finds nothing
     kSwitch,                                 ///< a core goes on to another of its ranks
     kCrossing,                               ///< a core whose ranks all wait hears from another one

@@ -17,7 +17,6 @@ TcpCosts first_guess() {
   seconds[TcpCost::kOperation] = 1e-6;
   seconds[TcpCost::kMessage] = 4e-6;
   seconds[TcpCost::kContendedMessage] = 1e-6;
-  seconds[TcpCost::kArrival] = 1e-7;
   seconds[TcpCost::kVain] = 1e-6;
   seconds[TcpCost::kSwitch] = 3e-6;
   seconds[TcpCost::kCrossing] = 1e-7;

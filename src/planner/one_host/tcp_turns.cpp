@@ -321,7 +321,7 @@ bool TcpTurns::send(Stream& stream) {
   for (double bytes = 0; bytes < kBytesAtOnce && is_ready(stream);) {
     if (stream.sent == before) {
       spend(core, TcpCost::kContendedMessage, contention(core));
-      spend(core, TcpCost::kMessage, 1);
+      spend(core, TcpCost::kMessage, 0.5);
     }
     const long done = stream.sent - begun(stream, stream.from);
     const Item& item = stream.items[static_cast<std::size_t>(done / host_.parts)];
@@ -348,7 +348,7 @@ bool TcpTurns::receive(Stream& stream) {
          stream.under_way.front().seconds <= now) {
     const long done = stream.received - begun(stream, stream.to);
     const int move = stream.items[static_cast<std::size_t>(done / host_.parts)].move;
-    if (stream.received == before) spend(core, TcpCost::kArrival, 1);
+    if (stream.received == before) spend(core, TcpCost::kMessage, 0.5);
     if (move != MessagePlan::kNone) {
       const bool stays = plan.moves[at(move)].kind == TransferKind::kCopy;
       const double part = chunk_bytes_[at(plan.moves[at(move)].chunk)] / host_.parts;

@@ -21,7 +21,7 @@ class TcpTurns {
   struct Host {
     int cores = 1;             ///< no more than ranks, of which neighbours share one
     int parts = 1;             ///< of a chunk, which go one after the other
-    double bytes = 0;          ///< of a buffer
+    double bytes = 0;          ///< that a core has in its hands: of its ranks' buffers, and what they receive
     double bytes_at_once = 0;  ///< of them, of what is under way: by these a byte has its price
   };
 

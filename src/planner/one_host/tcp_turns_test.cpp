@@ -48,7 +48,6 @@ TEST(TcpTurns, OneCoreDoesAllThatTheScheduleHas) {
   const TcpCosts costs = run(schedule_of("naive", 4), by_hand(1e-6, 1e-9), {});
   EXPECT_DOUBLE_EQ(costs[TcpCost::kOperation], 4);
   EXPECT_DOUBLE_EQ(costs[TcpCost::kMessage], 12);
-  EXPECT_DOUBLE_EQ(costs[TcpCost::kArrival], 12);
   EXPECT_DOUBLE_EQ(costs[TcpCost::kByte], 12 * kBytes);
   EXPECT_DOUBLE_EQ(costs[TcpCost::kReducedByte], 12 * kBytes);
   EXPECT_EQ(costs[TcpCost::kCrossing], 0);

@@ -1,6 +1,7 @@
 #include "planner/one_host/tcp_work.h"
 
 #include "base/index.h"
+#include "planner/one_host/around_size.h"
 #include "planner/one_host/tcp_turns.h"
 #include "runtime/layout.h"
 #include "runtime/message_operation.h"
@@ -36,16 +37,21 @@ int parts_of(const std::vector<double>& chunk_bytes) {
   return static_cast<int>(std::clamp(largest / kPartBytes, 1.0, kMostParts));
 }
 
-}  // namespace
-
-TcpJob::TcpJob(Schedule of) : schedule(std::move(of)) {
-  plans.reserve(at(schedule.ranks));
-  for (int rank = 0; rank < schedule.ranks; ++rank) plans.push_back(make_message_plan(schedule, rank));
+/// All that a core's share of the ranks has in its hands in an operation, in buffers: theirs, and what they receive and
+/// do not keep.
+double buffers_a_core(const TcpJob& job, int cores) {
+  double buffers = job.schedule.ranks;
+  for (const MessagePlan& plan : job.plans) {
+    for (const MessagePlan::Move& move : plan.moves) {
+      if (move.kind == TransferKind::kReduce) buffers += static_cast<double>(move.sources.size()) / job.schedule.chunks;
+    }
+  }
+  return buffers / cores;
 }
 
-TcpCosts work_of(const TcpJob& job, double bytes, int cores, const TcpCosts& seconds) {
+TcpCosts work_of_plans(const TcpJob& job, double bytes, int cores, const TcpCosts& seconds) {
   constexpr std::size_t kMostPieces = 4;  // beyond, they are all alike
-  constexpr double kPiecesAtOnce = 8;     // what is under way of pieces is as near as buffers of so many of them
+  constexpr double kPiecesAtOnce = 3;     // what is under way of pieces is as near as buffers of so many of them
   const std::size_t piece_bytes = tcp::piece_bytes_over_loopback(job.schedule.ranks, cores);
   Layout layout = layout_of(job.schedule, bytes);
   MessageOperation::cut_into_pieces(layout, job.schedule.chunks, piece_bytes);
@@ -59,14 +65,27 @@ TcpCosts work_of(const TcpJob& job, double bytes, int cores, const TcpCosts& sec
   std::vector<MessagePlan> plans;
   plans.reserve(job.plans.size());
   for (const MessagePlan& plan : job.plans) plans.push_back(in_pieces(plan, static_cast<int>(pieces)));
-  const TcpTurns::Host host{
-      .cores = std::clamp(cores, 1, job.schedule.ranks),
-      .parts = parts_of(chunk_bytes),
-      .bytes = bytes,
-      .bytes_at_once = layout.pieces() > 1 ? std::min(bytes, kPiecesAtOnce * static_cast<double>(piece_bytes)) : bytes};
+  const int used_cores = std::clamp(cores, 1, job.schedule.ranks);
+  const double buffers = buffers_a_core(job, used_cores);
+  const double at_once = kPiecesAtOnce * static_cast<double>(piece_bytes);
+  const TcpTurns::Host host{.cores = used_cores,
+                            .parts = parts_of(chunk_bytes),
+                            .bytes = buffers * bytes,
+                            .bytes_at_once = buffers * (layout.pieces() > 1 ? std::min(bytes, at_once) : bytes)};
   TcpCosts costs = TcpTurns(plans, std::move(chunk_bytes), host, seconds).run({.starting = 2, .counted = 4});
   for (double& amount : costs.values) amount *= static_cast<double>(layout.pieces()) / static_cast<double>(pieces);
   return costs;
+}
+
+}  // namespace
+
+TcpJob::TcpJob(Schedule of) : schedule(std::move(of)) {
+  plans.reserve(at(schedule.ranks));
+  for (int rank = 0; rank < schedule.ranks; ++rank) plans.push_back(make_message_plan(schedule, rank));
+}
+
+TcpCosts work_of(const TcpJob& job, double bytes, int cores, const TcpCosts& seconds) {
+  return mean_around(bytes, [&](double size) { return work_of_plans(job, size, cores, seconds); });
 }
 
 }  // namespace lockstep

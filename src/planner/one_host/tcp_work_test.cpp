@@ -44,14 +44,14 @@ TEST(TcpWork, OfLargeBuffersWhatWasNotTouchedIsCold) {
   const double bytes = 1 << 26;
   const TcpCosts direct = work("direct", bytes, 1);
   EXPECT_NEAR(direct[TcpCost::kColdByte], 0.5 * (3 * bytes + 3 * bytes), 1e-6 * bytes);
-  EXPECT_EQ(work("direct", 1 << 22, 1)[TcpCost::kColdByte], 0);
+  EXPECT_EQ(work("direct", 1 << 18, 1)[TcpCost::kColdByte], 0);
 }
 
 /// All cores work on a direct exchange all the time, and share the memory's bus for what they move.
 TEST(TcpWork, OfLargeBuffersCoresThatWorkAtOnceShareTheBus) {
   const double bytes = 1 << 26;
   EXPECT_EQ(work("direct", bytes, 1)[TcpCost::kContendedColdByte], 0);
-  EXPECT_EQ(work("direct", 1 << 22, 2)[TcpCost::kContendedColdByte], 0);
+  EXPECT_EQ(work("direct", 1 << 18, 2)[TcpCost::kContendedColdByte], 0);
   const TcpCosts direct = work("direct", bytes, 2);
   EXPECT_NEAR(direct[TcpCost::kContendedColdByte], moved_bytes(direct), 0.1 * moved_bytes(direct));
 }
@@ -70,13 +70,28 @@ TEST(TcpWork, EveryRanksBlockHasSomething) {
   EXPECT_EQ(smallest[TcpCost::kMessage], work("ring", 4096, 1, Collective::kAllGather)[TcpCost::kMessage]);
 }
 
-TEST(TcpWork, ByteCostsGoByTheBuffersSize) {
-  const TcpCosts small = work("ring", 1 << 12, 1);
+/// An all_gather keeps all that it receives, so that four ranks have four buffers in their hands.
+TEST(TcpWork, ByteCostsGoByWhatACoreHasInItsHands) {
+  const TcpCosts small = work("ring", 1 << 10, 1, Collective::kAllGather);
   EXPECT_GT(small[TcpCost::kByte], 0);
   EXPECT_EQ(small[TcpCost::kByte + 1], 0);
-  const TcpCosts between = work("ring", 1 << 15, 1);  // halfway, in logarithms
+  const TcpCosts between = work("ring", 1 << 13, 1, Collective::kAllGather);  // halfway, in logarithms
   EXPECT_NEAR(between[TcpCost::kByte], between[TcpCost::kByte + 1], 1e-6);
   EXPECT_GT(work("ring", double{1 << 28}, 4)[TcpCost::kByte + 3], 0);
+}
+
+/// Each receives the whole buffers of three others, a ring's ranks three quarters of one.
+TEST(TcpWork, WhatIsReceivedToBeSummedIsInTheHandsToo) {
+  const auto share_of_large = [](const TcpCosts& costs) { return costs[TcpCost::kByte + 1] / moved_bytes(costs); };
+  EXPECT_GT(share_of_large(work("naive", 1 << 13, 1)), 1.1 * share_of_large(work("ring", 1 << 13, 1)));
+}
+
+/// Of what goes up with the bytes, no more than of the size itself.
+TEST(TcpWork, ASizeIsTheMeanOfThoseAround) {
+  for (const double bytes : {65536.0, 1048576.0}) {
+    const TcpCosts mean = work("ring", bytes, 1);
+    EXPECT_NEAR(moved_bytes(mean), 6 * bytes, 1e-4 * bytes);
+  }
 }
 
 /// Ranks that share cores take 64 MiB in pieces of 1 MiB, which are nearer.
@@ -84,7 +99,7 @@ TEST(TcpWork, PiecesStayInTheCaches) {
   const TcpCosts whole = work("ring", 1 << 26, 4);
   EXPECT_EQ(whole[TcpCost::kByte + 2], 0);
   const TcpCosts in_pieces = work("ring", 1 << 26, 1);
-  EXPECT_GT(in_pieces[TcpCost::kByte + 2], in_pieces[TcpCost::kByte + 3]);
+  EXPECT_GT(in_pieces[TcpCost::kByte + 2], 0);
 }
 
 TEST(TcpWork, MoreCoresThanRanksHelpNobody) {
