@@ -42,12 +42,12 @@ HostCaches::HostCaches(const Machine& machine, int cores, std::size_t blocks, do
   const double first = first_cache(machine);
   const double own = own_bytes_;
   // Of a shared cache other machines on the host have their part, so that it is lost little by little.
-  const double shared = std::max(2 * own, machine.cache_bytes_shared / 4);
+  const double shared = std::max(2 * own, machine.cache_bytes_shared / 8);
   // A ramp begins where some of a working set is lost. How steeply a core's own cache is lost, prices tell.
   const std::array<double, HostCosts::kLevels> from{first * 2 / 3, own / 2, own * 3 / 4, own,
-                                                    own * 3 / 2,   shared,  2 * shared};
-  const std::array<double, HostCosts::kLevels> to{2 * first, own * 3 / 4, own,       own * 3 / 2,
-                                                  2 * own,   2 * shared,  4 * shared};
+                                                    own * 3 / 2,   shared,  2 * shared,  4 * shared};
+  const std::array<double, HostCosts::kLevels> to{2 * first, own * 3 / 4, own,        own * 3 / 2,
+                                                  2 * own,   2 * shared,  4 * shared, 8 * shared};
   for (std::size_t level = 0; level < HostCosts::kLevels; ++level) {
     rises_from_[level] = std::log(from[level]);
     rises_to_[level] = std::log(to[level]);

@@ -42,6 +42,16 @@ double HostTurns::strayed() {
   return 1 + host_.straying * (2 * static_cast<double>(random_()) / kMost - 1);
 }
 
+/// How many of the other cores are busy while this one is where it is; 1 if all are.
+double HostTurns::contention(const Core& core) const {
+  int busy = 0;
+  for (const Core& other : cores_) {
+    const bool goes_on = other.next && other.next->seconds <= core.now.seconds;
+    busy += &other != &core && (goes_on || other.now.seconds > core.now.seconds);
+  }
+  return cores_.size() < 2 ? 0 : static_cast<double>(busy) / static_cast<double>(cores_.size() - 1);
+}
+
 void HostTurns::spend(Core& core, HostCosts::Cost cost, double amount) {
   core.now.spend(cost, amount, seconds_, strayed());
 }
@@ -167,6 +177,9 @@ void HostTurns::run_part(int number, const Plan::Step& step, const MoveCosts& mo
                       .turn = taken / StagingRing::kSlots,
                       .part = rank.part};
     move_costs(step.moves[rank.move], where, costs);
+    const double crossing =
+        costs[HostCosts::kFetchedByte] + costs[HostCosts::kSharedWriteOwnByte] + costs[HostCosts::kSharedCopyOwnByte];
+    costs[HostCosts::kContendedByte] += contention(core) * crossing;
     rank.part = (rank.part + 1) % host_.parts;
     if (rank.part == 0) ++rank.move;
   }

@@ -98,6 +98,7 @@ class HostTurns {
   int ranks_on(int core) const;
   bool is_within_step(int rank) const;
   double strayed();
+  double contention(const Core& core) const;
   void spend(Core& core, HostCosts::Cost cost, double amount);
 
   Waiting waiting_of(int rank) const;

@@ -26,8 +26,10 @@ HostCosts run(const char* algorithm, int ranks, int cores, const HostCosts& seco
     plans.push_back(is_staged ? make_staged_plan(schedule, rank) : make_in_place_plan(schedule, rank));
   }
   HostTurns turns(plans, {.is_staged = is_staged, .pieces = 1, .cores = cores}, seconds);
-  return turns.run({2, 4},
-                   [](const Plan::Move&, const HostTurns::Where&, HostCosts& costs) { ++costs[HostCosts::kMove]; });
+  return turns.run({2, 4}, [](const Plan::Move&, const HostTurns::Where&, HostCosts& costs) {
+    ++costs[HostCosts::kMove];
+    ++costs[HostCosts::kFetchedByte];
+  });
 }
 
 }  // namespace
@@ -45,6 +47,16 @@ TEST(HostTurns, OnOneCoreNothingCrosses) {
     EXPECT_GE(costs[HostCosts::kSwitch], 3) << algorithm << ": each of the four must have its turn";
     EXPECT_EQ(costs[HostCosts::kOperation], 4) << algorithm;
   }
+}
+
+/// Of an exchange both cores fetch at once; a star's centre fetches while the other waits.
+TEST(HostTurns, WhatCrossesWhileOthersAreBusyIsContended) {
+  const auto contended = [](const char* algorithm) {
+    const HostCosts costs = run(algorithm, 2, 2, by_hand(1, 1, 100));
+    return costs[HostCosts::kContendedByte] / costs[HostCosts::kFetchedByte];
+  };
+  EXPECT_EQ(contended("direct"), 1);
+  EXPECT_EQ(contended("star"), 0);
 }
 
 /// Two switches to hear of both of another core, and one until the core that waits looks at the one that can go on.

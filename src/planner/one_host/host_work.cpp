@@ -144,6 +144,14 @@ HostCosts work_of_letters(const HostJob& job, double bytes, int cores, const Hos
   return costs;
 }
 
+/// Bytes that come from memory or go there: what the shared cache has lost, level by level, and what goes past it.
+double through_memory(const HostCosts& costs) {
+  constexpr std::size_t kEnd = HostCosts::kFirstLevel + HostCosts::kLevels;
+  double lost = 0;
+  for (std::size_t level = HostCosts::kMemoryByte; level < kEnd; ++level) lost += costs[level];
+  return lost / (kEnd - HostCosts::kMemoryByte) + costs[HostCosts::kStreamedByte];
+}
+
 HostCosts work_of_plans(const HostJob& job, const HostOperation& operation, const Machine& machine,
                         const HostCosts& seconds) {
   const double bytes = operation.bytes;
@@ -161,8 +169,7 @@ HostCosts work_of_plans(const HostJob& job, const HostOperation& operation, cons
         if (where.part == 0) ++spent[HostCosts::kMove];
         memory.move(move, where, past_caches.targets_of(move, moved), spent);
       });
-  const HostCosts& all = turns.of_all_cores();
-  costs[HostCosts::kTogetherByte] = all[HostCosts::kMemoryByte] + all[HostCosts::kStreamedByte];
+  costs[HostCosts::kTogetherByte] = through_memory(turns.of_all_cores());
   for (double& amount : costs.values) amount *= cut.scale;
   return costs;
 }
