@@ -104,9 +104,9 @@ class Pass {
       vectors(lanes, 0, i);
     }
     const std::size_t step = kUnroll * width();
-    const std::size_t streams = streams_of(count_ - i);
-    const std::size_t length = (count_ - i) / (streams * step) * step;
-    const std::size_t end = i + streams * length;
+    const std::size_t places = places_of(count_ - i);
+    const std::size_t length = (count_ - i) / (places * step) * step;
+    const std::size_t end = i + places * length;
     for (const std::size_t first_end = i + length; i < first_end; i += step) {
       for (std::size_t at = i; at < end; at += length) block<kUnroll>(Whole<Lanes>(), lanes, at);
     }
@@ -127,7 +127,7 @@ class Pass {
 
   /// In so many places at once `count` elements are gone through. What a core fetches ahead ends with the page, so that
   /// it fetches more from two places; three operands and more are places enough.
-  HWY_INLINE std::size_t streams_of(std::size_t count) const {
+  HWY_INLINE std::size_t places_of(std::size_t count) const {
     constexpr std::size_t kPage = 4096;
     return operand_count_ <= 2 && count * sizeof(Stored) >= 2 * kPage ? 2 : 1;
   }
