@@ -1,4 +1,5 @@
 // World::from_env between real processes, under each launcher: results, and what survivors of a death are told.
+#include "base/scratch_folder.h"
 #include "tests/processes/command.h"
 #include "transport/tcp/hmac_for_tests.h"
 #include "transport/tcp/tcp_socket.h"
@@ -70,9 +71,9 @@ std::vector<std::string> over_tcp() {
 }
 
 /// Runs two ranks of the rank program under a launcher and checks what they print.
-void expect_sums(std::vector<std::string> launcher) {
+void expect_sums(std::vector<std::string> launcher, const Command::Options& options = {}) {
   launcher.insert(launcher.end(), {LOCKSTEP_RANK_PROGRAM, "sum"});
-  Command command(launcher);
+  Command command(launcher, options);
   EXPECT_EQ(command.wait(), 0) << command.errors();
   // Round 50: (0 + 50) + (1 + 50).
   EXPECT_THAT(command.output(), AllOf(HasSubstr("rank 0 of 2: 101 101"), HasSubstr("rank 1 of 2: 101 101")));
@@ -355,13 +356,16 @@ TEST(Launchers, Mpirun) {
 TEST(Launchers, Torchrun) {
   if (std::string(LOCKSTEP_TORCHRUN).empty())
     GTEST_SKIP() << "torchrun is not installed (it comes with PyTorch's wheel)";
+  const ScratchFolder scratch;  // it leaves a folder behind where it keeps temporary files
+  Command::Options options;
+  options.environment = {"TMPDIR=" + scratch.path().string()};
   // With underscores, which older ones want and newer ones take too.
   const std::vector<std::string> torchrun{LOCKSTEP_TORCHRUN, "--standalone", "--no_python", "--nproc_per_node=2"};
   std::vector<std::string> nothing = torchrun;
   nothing.push_back("true");
-  Command probe(nothing);
+  Command probe(nothing, options);
   if (probe.wait() != 0) GTEST_SKIP() << LOCKSTEP_TORCHRUN << " cannot even start `true` (Debian 12's has that fault)";
-  expect_sums(torchrun);
+  expect_sums(torchrun, options);
 }
 
 }  // namespace lockstep
