@@ -9,6 +9,9 @@ fail() {
   exit 1
 }
 
+# The comment at the head of a script, which says how it is used.
+usage_of() { sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$1"; }
+
 # Compilers that run at once: one a core, but sources with libtorch take up to 2.1 GiB while they compile together.
 build_jobs() {
   local cores memory_kib fitting

@@ -74,22 +74,18 @@ void HostCaches::pass(int core, const std::vector<Access>& accesses, HostCosts& 
   }
 }
 
-HostCaches::Distance HostCaches::distance_of(std::size_t block, int toucher) const {
-  return {.of_core = block_bytes_ * cores_[static_cast<std::size_t>(toucher)].of(block),
-          .of_all = block_bytes_ * all_.of(block)};
-}
-
 void HostCaches::bring(int core, std::size_t block, HostCosts& costs) {
   const auto [version, writer] = blocks_[block];
   const bool is_own = held(core, block) == version || writer == core || writer == kMemory;
-  const Distance distance = distance_of(block, is_own ? core : writer);
-  if (is_own) return add_own(distance, 1, costs);
+  const auto& touched_by = cores_[static_cast<std::size_t>(is_own ? core : writer)];
+  const double distance = block_bytes_ * touched_by.of(block);
+  if (is_own) return add_own(block, distance, 1, costs);
   // What the writer's own cache no longer holds comes from where everybody's data is.
-  const double at = logarithm(distance.of_core);
+  const double at = logarithm(distance);
   const double lost = ramp(at, std::log(own_bytes_ / 2), std::log(own_bytes_));
   costs[HostCosts::kFetchedByte] += block_bytes_ * (1 - lost);
   costs[HostCosts::kJustWrittenByte] += block_bytes_ * (1 - ramp(at, std::log(kWrittenFrom), std::log(kWrittenTo)));
-  if (lost > 0) add_own(distance, lost, costs);
+  if (lost > 0) add_own(block, distance, lost, costs);
 }
 
 /// What one core wrote and another has read since is not to be written again before the other's copy is gone. Who reads
@@ -108,10 +104,11 @@ void HostCaches::take_back(int core, std::size_t block, bool is_copy, HostCosts&
   costs[is_copy ? HostCosts::kSharedCopyOwnByte : HostCosts::kSharedWriteOwnByte] += block_bytes_ * in_own;
 }
 
-void HostCaches::add_own(const Distance& distance, double share, HostCosts& costs) const {
+void HostCaches::add_own(std::size_t block, double distance_bytes, double share, HostCosts& costs) const {
   constexpr std::size_t kFirstShared = HostCosts::kMemoryByte - HostCosts::kFirstLevel;
+  double at = logarithm(distance_bytes);
   for (std::size_t level = 0; level < HostCosts::kLevels; ++level) {
-    const double at = logarithm(level < kFirstShared ? distance.of_core : distance.of_all);
+    if (level == kFirstShared) at = logarithm(block_bytes_ * all_.of(block));
     const double beyond = ramp(at, rises_from_[level], rises_to_[level]);
     if (beyond == 0) return;
     costs[HostCosts::kFirstLevel + level] += share * beyond * block_bytes_;

@@ -46,16 +46,9 @@ class HostCaches {
   std::uint32_t& held(int core, std::size_t block) {
     return held_[static_cast<std::size_t>(core) * blocks_.size() + block];
   }
-  /// How much was touched since a block was, in bytes: by one core, and by all.
-  struct Distance {
-    double of_core;
-    double of_all;
-  };
-  Distance distance_of(std::size_t block, int toucher) const;
-
   void bring(int core, std::size_t block, HostCosts& costs);
   void take_back(int core, std::size_t block, bool is_copy, HostCosts& costs);
-  void add_own(const Distance& distance, double share, HostCosts& costs) const;
+  void add_own(std::size_t block, double distance_bytes, double share, HostCosts& costs) const;
   void touch(int core, std::size_t block);
   void write(int core, std::size_t block, bool past_caches);
 

@@ -44,12 +44,10 @@ double HostTurns::strayed() {
 
 /// How many of the other cores are busy while this one is where it is; 1 if all are.
 double HostTurns::contention(const Core& core) const {
-  int busy = 0;
-  for (const Core& other : cores_) {
+  return share_of_others(cores_, core, [&](const Core& other) {
     const bool goes_on = other.next && other.next->seconds <= core.now.seconds;
-    busy += &other != &core && (goes_on || other.now.seconds > core.now.seconds);
-  }
-  return cores_.size() < 2 ? 0 : static_cast<double>(busy) / static_cast<double>(cores_.size() - 1);
+    return goes_on || other.now.seconds > core.now.seconds;
+  });
 }
 
 void HostTurns::spend(Core& core, HostCosts::Cost cost, double amount) {

@@ -129,6 +129,8 @@ Length length_of(const Cut& cut, double bytes) {
   return bytes > kLarge ? Length{1, 2} : kManySmall;
 }
 
+int cores_of(const HostJob& job, const Machine& machine) { return std::clamp(machine.cores, 1, job.schedule.ranks); }
+
 HostCosts work_of_letters(const HostJob& job, double bytes, int cores, const HostCosts& seconds) {
   const int ranks = job.schedule.ranks;
   HostTurns turns(job.plans, {.is_staged = true, .pieces = 1, .cores = cores, .straying = kStraying}, seconds);
@@ -155,10 +157,9 @@ double through_memory(const HostCosts& costs) {
 HostCosts work_of_plans(const HostJob& job, const HostOperation& operation, const Machine& machine,
                         const HostCosts& seconds) {
   const double bytes = operation.bytes;
-  const int ranks = job.schedule.ranks;
-  const int cores = std::clamp(machine.cores, 1, ranks);
+  const int cores = cores_of(job, machine);
   const Cut cut = cut_of(job, bytes);
-  const PastCaches past_caches(caches_of(machine), job.is_staged, static_cast<std::size_t>(bytes * ranks));
+  const PastCaches past_caches(caches_of(machine), job.is_staged, static_cast<std::size_t>(bytes * job.schedule.ranks));
   Memory memory(job, cut, machine, cores, operation.touched_between);
   const HostTurns::Host host{
       .is_staged = job.is_staged, .pieces = cut.pieces, .parts = cut.blocks, .cores = cores, .straying = kStraying};
@@ -206,9 +207,10 @@ HostJob::HostJob(Schedule of)
 HostCosts work_of(const HostJob& job, const HostOperation& operation, const Machine& machine,
                   const HostCosts& seconds) {
   const double bytes = operation.bytes;
-  const int cores = std::clamp(machine.cores, 1, job.schedule.ranks);
-  if (job.most_letter_bytes > 0 && bytes <= job.most_letter_bytes)
-    return work_of_letters(job, shm::Letterbox::kBytes * bytes / job.most_letter_bytes, cores, seconds);
+  if (job.most_letter_bytes > 0 && bytes <= job.most_letter_bytes) {
+    const double letter_bytes = shm::Letterbox::kBytes * bytes / job.most_letter_bytes;
+    return work_of_letters(job, letter_bytes, cores_of(job, machine), seconds);
+  }
   const auto of_plans = [&](double size) {
     return work_of_plans(job, {size, operation.touched_between}, machine, seconds);
   };

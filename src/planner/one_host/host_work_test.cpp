@@ -96,7 +96,7 @@ TEST(HostWork, ASizeIsTheMeanOfThoseAround) {
   const auto streamed = [](double bytes) {
     return work("direct", 2, 2, bytes, Collective::kAllGather)[HostCosts::kStreamedByte] / bytes;
   };
-  EXPECT_EQ(streamed(19 * kMiB), 0) << "48 MiB of all ranks, 1.25 times so much of both, is where that begins";
+  EXPECT_EQ(streamed(19 * kMiB), 0) << "that begins beyond 24 MiB a rank, and 1.25 times 19 are less";
   EXPECT_NEAR(streamed(22 * kMiB), 0.5 * 1.25 / 3, 1e-6);
   EXPECT_NEAR(streamed(28 * kMiB), 0.5 * 2.25 / 3, 1e-6);
   EXPECT_NEAR(streamed(33 * kMiB), 0.5, 1e-6);

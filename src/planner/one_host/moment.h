@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <vector>
 
 namespace lockstep {
 
@@ -18,6 +19,14 @@ struct Moment {
     seconds += amount * prices[cost] * of_price;
   }
 };
+
+/// How many of the cores but this one are `busy(core)`; 1 if all are.
+template <class Core, class Busy>
+double share_of_others(const std::vector<Core>& cores, const Core& but, const Busy& busy) {
+  if (cores.size() < 2) return 0;
+  const auto counts = [&](const Core& core) { return &core != &but && busy(core); };
+  return static_cast<double>(std::count_if(cores.begin(), cores.end(), counts)) / static_cast<double>(cores.size() - 1);
+}
 
 /// Operations that follow each other: until all ranks have fallen into step, and those that are counted.
 struct Length {

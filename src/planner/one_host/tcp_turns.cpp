@@ -201,9 +201,8 @@ void TcpTurns::spend_bytes(Core& core, double bytes, bool are_cold) {
 
 /// How many of the other cores are busy while this one is where it is; 1 if all are.
 double TcpTurns::contention(const Core& core) const {
-  int busy = 0;
-  for (const Core& other : cores_) busy += &other != &core && (!other.is_idle || other.now.seconds > core.now.seconds);
-  return cores_.size() < 2 ? 0 : static_cast<double>(busy) / static_cast<double>(cores_.size() - 1);
+  return share_of_others(cores_, core,
+                         [&](const Core& other) { return !other.is_idle || other.now.seconds > core.now.seconds; });
 }
 
 /// Of the core; an idle one waits for what its ranks hear from others.
