@@ -1,10 +1,10 @@
 #include "bench/rounds.h"
 
 #include "base/clock.h"
+#include "planner/one_host/timed_batch.h"
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 
 namespace lockstep::bench {
 
@@ -23,15 +23,8 @@ void run_round(Subject& subject, Operands& operands, const Round& round, std::ve
   }
 }
 
-std::size_t choose_batch(double seconds_an_operation) {
-  constexpr double kLongEnough = 200e-6;  // some tens of times what ranks that share cores need to leave a barrier
-  constexpr double kMost = 100;
-  return static_cast<std::size_t>(
-      std::clamp(std::ceil(kLongEnough / std::max(seconds_an_operation, 1e-9)), 1.0, kMost));
-}
-
 std::size_t choose_batch(double seconds_an_operation, const Layout& layout) {
-  return std::min(choose_batch(seconds_an_operation), layout.operations());
+  return std::min(operations_a_batch(seconds_an_operation), layout.operations());
 }
 
 }  // namespace lockstep::bench

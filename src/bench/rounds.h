@@ -27,9 +27,7 @@ struct Round {
 /// operation of the batch, over the batch. Preparing the operands is not in it. docs/design/bench.md says why so.
 void run_round(Subject& subject, Operands& operands, const Round& round, std::vector<double>& seconds);
 
-/// Operations an iteration, so that what a barrier adds (ranks leave it one after the other) is little beside them.
-std::size_t choose_batch(double seconds_an_operation);
-/// The same where each operation has a buffer of its own: no more than there are.
+/// Operations an iteration (operations_a_batch()) where each has a buffer of its own: no more than there are.
 std::size_t choose_batch(double seconds_an_operation, const Layout& layout);
 
 }  // namespace lockstep::bench

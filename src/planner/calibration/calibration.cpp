@@ -20,7 +20,7 @@ namespace lockstep {
 
 namespace {
 
-constexpr int kVersion = 17;
+constexpr int kVersion = 18;
 
 nlohmann::json json_of(const std::vector<Sample>& samples) {
   nlohmann::json json = nlohmann::json::array();

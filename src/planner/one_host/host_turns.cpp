@@ -17,9 +17,21 @@ HostTurns::HostTurns(const std::vector<Plan>& plans, const Host& host, const Hos
 HostCosts HostTurns::run(const Length& length, const MoveCosts& move_costs) {
   length_ = length;
   const int counted = length.starting + length.counted;
-  operations_ = counted + 1;  // in the end too, whoever is ahead is in the next one
-  ends_.resize(at(operations_));
-  const auto is_over = [&](const Rank& rank) { return rank.operation >= counted; };
+  ends_.resize(at(counted + 1));
+  if (length.from_barrier) {
+    run_until(length.starting, length.starting, move_costs);
+    const Moment begin = meet();
+    run_until(counted, counted, move_costs);
+    return cost_between(begin, ends_[at(counted - 1)], length.counted);
+  }
+  run_until(counted, counted + 1, move_costs);  // in the end too, whoever is ahead is in the next one
+  return cost_between(ends_[at(length.starting - 1)], ends_[at(counted - 1)], length.counted);
+}
+
+/// Until so many operations are over on all ranks, which enter no more than `operations`.
+void HostTurns::run_until(int over, int operations, const MoveCosts& move_costs) {
+  operations_ = operations;
+  const auto is_over = [&](const Rank& rank) { return rank.operation >= over; };
   while (!std::all_of(ranks_.begin(), ranks_.end(), is_over)) {
     int first = -1;
     for (int core = 0; core < host_.cores; ++core) {
@@ -29,7 +41,18 @@ HostCosts HostTurns::run(const Length& length, const MoveCosts& move_costs) {
     }
     go_on(first, move_costs);
   }
-  return cost_between(ends_[at(length.starting - 1)], ends_[at(counted - 1)], length.counted);
+}
+
+/// All cores go on from where the last one is, each with its first rank.
+HostTurns::Moment HostTurns::meet() {
+  const Moment last = latest(cores_);
+  for (int core = 0; core < host_.cores; ++core) {
+    Core& one = cores_[at(core)];
+    one.now = last;
+    one.current = first_on_core(core);
+    one.is_stale = true;
+  }
+  return last;
 }
 
 int HostTurns::ranks_on(int core) const { return first_on_core(core + 1) - first_on_core(core); }

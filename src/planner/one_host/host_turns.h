@@ -92,6 +92,8 @@ class HostTurns {
     bool was_watched = false;  ///< what it has shown since its last switch, so that its line is in another's cache
   };
 
+  void run_until(int over, int operations, const MoveCosts& move_costs);
+  Moment meet();
   int count() const { return static_cast<int>(ranks_.size()); }
   int core_of(int rank) const { return share_of(rank, count(), host_.cores); }
   int first_on_core(int core) const { return first_on(core, count(), host_.cores); }
@@ -120,7 +122,7 @@ class HostTurns {
   std::vector<Rank> ranks_;
   std::vector<Core> cores_;
   Length length_{};
-  int operations_ = 0;
+  int operations_ = 0;  ///< that a rank may enter
   std::minstd_rand random_;
   HostCosts of_all_cores_;
   std::vector<Moment> ends_;  ///< of each operation, on the rank that was the last

@@ -17,8 +17,8 @@ HostCosts by_hand(double switch_s, double progress_s, double move_s) {
   return seconds;
 }
 
-HostCosts run(const char* algorithm, int ranks, int cores, const HostCosts& seconds) {
-  const Schedule schedule = find_algorithm(algorithm).build({.ranks = ranks});
+HostCosts run(const Schedule& schedule, int cores, const HostCosts& seconds, const Length& length) {
+  const int ranks = schedule.ranks;
   const bool is_staged = !runs_in_place(schedule);
   std::vector<Plan> plans;
   plans.reserve(static_cast<std::size_t>(ranks));
@@ -26,10 +26,16 @@ HostCosts run(const char* algorithm, int ranks, int cores, const HostCosts& seco
     plans.push_back(is_staged ? make_staged_plan(schedule, rank) : make_in_place_plan(schedule, rank));
   }
   HostTurns turns(plans, {.is_staged = is_staged, .pieces = 1, .cores = cores}, seconds);
-  return turns.run({2, 4}, [](const Plan::Move&, const HostTurns::Where&, HostCosts& costs) {
+  return turns.run(length, [](const Plan::Move&, const HostTurns::Where&, HostCosts& costs) {
     ++costs[HostCosts::kMove];
     ++costs[HostCosts::kFetchedByte];
   });
+}
+
+constexpr Length kSteady{2, 4};
+
+HostCosts run(const char* algorithm, int ranks, int cores, const HostCosts& seconds) {
+  return run(find_algorithm(algorithm).build({.ranks = ranks}), cores, seconds, kSteady);
 }
 
 }  // namespace
@@ -57,6 +63,20 @@ TEST(HostTurns, WhatCrossesWhileOthersAreBusyIsContended) {
   };
   EXPECT_EQ(contended("direct"), 1);
   EXPECT_EQ(contended("star"), 0);
+}
+
+/// Whoever is ahead at a barrier waits there, and what began before it has ended.
+TEST(HostTurns, WhatBeginsAtABarrierTakesAsLongAsAlone) {
+  const HostCosts seconds = by_hand(1, 1, 100);
+  for (const std::string_view name : algorithms_for(Collective::kBroadcast)) {
+    const Schedule schedule = find_algorithm(name).build({.collective = Collective::kBroadcast, .ranks = 4});
+    const auto takes = [&](int starting, int batch) {
+      return run(schedule, 4, seconds, {starting, batch, true}) * seconds;
+    };
+    EXPECT_DOUBLE_EQ(takes(1, 1), takes(3, 1)) << name;
+    EXPECT_LE(takes(1, 4), takes(1, 1)) << name;
+    EXPECT_GE(takes(1, 4), run(schedule, 4, seconds, kSteady) * seconds) << name;
+  }
 }
 
 /// Two switches to hear of both of another core, and one until the core that waits looks at the one that can go on.

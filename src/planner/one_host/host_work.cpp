@@ -5,6 +5,7 @@
 #include "planner/one_host/around_size.h"
 #include "planner/one_host/host_caches.h"
 #include "planner/one_host/host_turns.h"
+#include "planner/one_host/timed_batch.h"
 #include "runtime/letter_operation.h"
 #include "runtime/shared_memory_operation.h"
 #include "runtime/staging_ring.h"
@@ -122,8 +123,10 @@ constexpr double kStraying = 0.3;
 /// Small operations overlap, and more of them are needed until it no longer matters who came first by chance.
 constexpr Length kManySmall{4, 16};
 
+/// Of so many one operation is like the next, and begins while the last has hardly ended.
+constexpr int kManyPieces = 4;
+
 Length length_of(const Cut& cut, double bytes) {
-  constexpr int kManyPieces = 4;
   constexpr double kLarge = 1 << 20;
   if (cut.pieces > kManyPieces) return {1, 1};
   return bytes > kLarge ? Length{1, 2} : kManySmall;
@@ -160,17 +163,21 @@ HostCosts work_of_plans(const HostJob& job, const HostOperation& operation, cons
   const int cores = cores_of(job, machine);
   const Cut cut = cut_of(job, bytes);
   const PastCaches past_caches(caches_of(machine), job.is_staged, static_cast<std::size_t>(bytes * job.schedule.ranks));
-  Memory memory(job, cut, machine, cores, operation.touched_between);
   const HostTurns::Host host{
       .is_staged = job.is_staged, .pieces = cut.pieces, .parts = cut.blocks, .cores = cores, .straying = kStraying};
-  HostTurns turns(job.plans, host, seconds);
-  HostCosts costs =
-      turns.run(length_of(cut, bytes), [&](const Plan::Move& move, const HostTurns::Where& where, HostCosts& spent) {
-        const auto moved = static_cast<std::size_t>(cut.block_bytes * cut.blocks);
-        if (where.part == 0) ++spent[HostCosts::kMove];
-        memory.move(move, where, past_caches.targets_of(move, moved), spent);
-      });
-  costs[HostCosts::kTogetherByte] = through_memory(turns.of_all_cores());
+  const auto run = [&](const Length& length) {
+    Memory memory(job, cut, machine, cores, operation.touched_between);
+    HostTurns turns(job.plans, host, seconds);
+    HostCosts costs = turns.run(length, [&](const Plan::Move& move, const HostTurns::Where& where, HostCosts& spent) {
+      const auto moved = static_cast<std::size_t>(cut.block_bytes * cut.blocks);
+      if (where.part == 0) ++spent[HostCosts::kMove];
+      memory.move(move, where, past_caches.targets_of(move, moved), spent);
+    });
+    costs[HostCosts::kTogetherByte] = through_memory(turns.of_all_cores());
+    return costs;
+  };
+  const Length steady = length_of(cut, bytes);
+  HostCosts costs = cut.pieces > kManyPieces ? run(steady) : as_timed(steady, seconds, run);
   for (double& amount : costs.values) amount *= cut.scale;
   return costs;
 }

@@ -31,8 +31,8 @@ struct HostOperation {
 /// two moments of Adam.
 inline constexpr double kTouchedPerModelByte = 4;
 
-/// How much of what costs time one operation has that follows others like it, along the longest chain of what had to
-/// wait for what.
+/// How much of what costs time one operation has, as `lockstep bench` times it (as_timed()), along the longest chain of
+/// what had to wait for what.
 ///
 /// Found by letting the plans run on the machine's cores, of which neighbours share one: a core runs a rank until it
 /// has to wait, then looks at its next; `seconds`, the price of each cost, says who comes when. Which cache data comes

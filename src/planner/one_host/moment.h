@@ -28,10 +28,19 @@ double share_of_others(const std::vector<Core>& cores, const Core& but, const Bu
   return static_cast<double>(std::count_if(cores.begin(), cores.end(), counts)) / static_cast<double>(cores.size() - 1);
 }
 
+/// Where the core is that has come furthest.
+template <class Core>
+auto latest(const std::vector<Core>& cores) {
+  return std::max_element(cores.begin(), cores.end(),
+                          [](const Core& one, const Core& other) { return one.now.seconds < other.now.seconds; })
+      ->now;
+}
+
 /// Operations that follow each other: until all ranks have fallen into step, and those that are counted.
 struct Length {
   int starting;
   int counted;
+  bool from_barrier = false;  ///< whether all cores begin together with those that are counted
 };
 
 /// What one of so many operations costs that lie between two moments. The chains that led to the two may differ, so

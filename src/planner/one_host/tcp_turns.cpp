@@ -106,9 +106,21 @@ void TcpTurns::note_arrivals(int number) {
 
 TcpCosts TcpTurns::run(const Length& length) {
   const int counted = length.starting + length.counted;
-  operations_ = counted + 1;  // in the end too, whoever is ahead is in the next one
-  ends_.resize(at(operations_));
-  const auto is_over = [&](const Rank& rank) { return rank.operation >= counted; };
+  ends_.resize(at(counted + 1));
+  if (length.from_barrier) {
+    run_until(length.starting, length.starting);
+    const Moment begin = meet();
+    run_until(counted, counted);
+    return cost_between(begin, ends_[at(counted - 1)], length.counted);
+  }
+  run_until(counted, counted + 1);  // in the end too, whoever is ahead is in the next one
+  return cost_between(ends_[at(length.starting - 1)], ends_[at(counted - 1)], length.counted);
+}
+
+/// Until so many operations are over on all ranks, which enter no more than `operations`.
+void TcpTurns::run_until(int over, int operations) {
+  operations_ = operations;
+  const auto is_over = [&](const Rank& rank) { return rank.operation >= over; };
   while (!std::all_of(ranks_.begin(), ranks_.end(), is_over)) {
     int first = 0;
     double earliest = kNever;
@@ -120,7 +132,14 @@ TcpCosts TcpTurns::run(const Length& length) {
     if (earliest == kNever) throw std::logic_error("nobody can go on");
     step(first);
   }
-  return cost_between(ends_[at(length.starting - 1)], ends_[at(counted - 1)], length.counted);
+}
+
+/// All cores go on from where the last one is, each with its first rank.
+TcpTurns::Moment TcpTurns::meet() {
+  const Moment last = latest(cores_);
+  for (int core = 0; core < host_.cores; ++core) cores_[at(core)] = {.now = last, .current = first_on_core(core)};
+  for (Rank& rank : ranks_) rank.is_waiting = false;
+  return last;
 }
 
 int TcpTurns::core_of(int rank) const { return share_of(rank, count(), host_.cores); }

@@ -79,6 +79,8 @@ class TcpTurns {
     bool is_idle = false;
   };
 
+  void run_until(int over, int operations);
+  Moment meet();
   int count() const { return static_cast<int>(ranks_.size()); }
   int core_of(int rank) const;
   int first_on_core(int core) const;
@@ -119,7 +121,7 @@ class TcpTurns {
   std::vector<Stream> streams_;
   std::vector<Rank> ranks_;
   std::vector<Core> cores_;
-  int operations_ = 0;
+  int operations_ = 0;        ///< that a rank may enter
   std::vector<Moment> ends_;  ///< of each operation, on the rank that was the last
 };
 

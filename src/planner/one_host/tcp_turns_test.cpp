@@ -27,14 +27,16 @@ struct Case {
   int empty_chunks = 0;  ///< from the second on
 };
 
+constexpr Length kSteady{.starting = 2, .counted = 4};
+
 /// What an operation costs whose chunks have so many bytes each.
-TcpCosts run(const Schedule& schedule, const TcpCosts& seconds, const Case& of) {
+TcpCosts run(const Schedule& schedule, const TcpCosts& seconds, const Case& of, const Length& length = kSteady) {
   std::vector<MessagePlan> plans;
   for (int rank = 0; rank < schedule.ranks; ++rank) plans.push_back(make_message_plan(schedule, rank));
   std::vector<double> chunks(at(schedule.chunks), kBytes);
   std::fill_n(chunks.begin() + 1, of.empty_chunks, 0.0);
   const TcpTurns::Host host{.cores = of.cores, .parts = of.parts, .bytes = kBytes, .bytes_at_once = kBytes};
-  return TcpTurns(plans, chunks, host, seconds).run({.starting = 2, .counted = 4});
+  return TcpTurns(plans, chunks, host, seconds).run(length);
 }
 
 Schedule schedule_of(const char* algorithm, int ranks, Collective collective = Collective::kAllReduce) {
@@ -102,6 +104,21 @@ TEST(TcpTurns, PartsAreHandedOnWhileOthersCome) {
     return run(schedule_of("tree", 4), seconds, {.cores = 4, .parts = parts}) * seconds;
   };
   EXPECT_LT(seconds_of(8), 0.7 * seconds_of(1));
+}
+
+/// Down a tree of 4 ranks the root sends twice, and is an operation ahead of the last leaf; alone, one takes all the
+/// way: both of the root's, and what an inner rank receives, sends and its leaf receives.
+TEST(TcpTurns, WhatBeginsAtABarrierOverlapsOnlyItsLikes) {
+  const Schedule tree = schedule_of("tree", 4, Collective::kBroadcast);
+  const auto messages = [&](const Length& length) {
+    return run(tree, by_hand(1e-6, 0), {.cores = 4}, length)[TcpCost::kMessage];
+  };
+  const auto from_barrier = [&](int batch) {
+    return messages({.starting = 1, .counted = batch, .from_barrier = true});
+  };
+  EXPECT_DOUBLE_EQ(messages(kSteady), 1);
+  EXPECT_DOUBLE_EQ(from_barrier(1), 2.5);
+  EXPECT_DOUBLE_EQ(from_barrier(4), 5.5 / 4);
 }
 
 /// Who has nothing to do but wait costs its core a look at the other one.

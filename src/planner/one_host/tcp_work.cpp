@@ -3,6 +3,7 @@
 #include "base/index.h"
 #include "planner/one_host/around_size.h"
 #include "planner/one_host/tcp_turns.h"
+#include "planner/one_host/timed_batch.h"
 #include "runtime/layout.h"
 #include "runtime/message_operation.h"
 #include "schedule/promise.h"
@@ -72,7 +73,9 @@ TcpCosts work_of_plans(const TcpJob& job, double bytes, int cores, const TcpCost
                             .parts = parts_of(chunk_bytes),
                             .bytes = buffers * bytes,
                             .bytes_at_once = buffers * (layout.pieces() > 1 ? std::min(bytes, at_once) : bytes)};
-  TcpCosts costs = TcpTurns(plans, std::move(chunk_bytes), host, seconds).run({.starting = 2, .counted = 4});
+  const auto run = [&](const Length& length) { return TcpTurns(plans, chunk_bytes, host, seconds).run(length); };
+  constexpr Length kSteady{.starting = 2, .counted = 4};
+  TcpCosts costs = pieces == layout.pieces() ? as_timed(kSteady, seconds, run) : run(kSteady);
   for (double& amount : costs.values) amount *= static_cast<double>(layout.pieces()) / static_cast<double>(pieces);
   return costs;
 }

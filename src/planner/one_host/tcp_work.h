@@ -15,10 +15,10 @@ struct TcpJob {
   std::vector<MessagePlan> plans;  ///< by rank, of one piece
 };
 
-/// How much of what costs time one operation on buffers of so many bytes has that follows others like it, along the
-/// longest chain of what had to wait for what: the plans run on so many cores, of which neighbours share one
-/// (TcpTurns). Chunks are cut as they are when it runs (Layout), so that those without bytes send nothing; `seconds`,
-/// the price of each cost, says who comes when.
+/// How much of what costs time one operation on buffers of so many bytes has, as `lockstep bench` times it
+/// (as_timed()), along the longest chain of what had to wait for what: the plans run on so many cores, of which
+/// neighbours share one (TcpTurns). Chunks are cut as they are when it runs (Layout), so that those without bytes send
+/// nothing; `seconds`, the price of each cost, says who comes when.
 TcpCosts work_of(const TcpJob& job, double bytes, int cores, const TcpCosts& seconds);
 
 }  // namespace lockstep

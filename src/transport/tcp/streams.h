@@ -23,7 +23,7 @@ class Streams final : public ByteStreams {
   std::size_t receive(int peer, std::span<const iovec> spans) override;
   bool wait(std::span<const Need> needs, std::chrono::steady_clock::time_point deadline) override;
   void add_sockets(std::span<const Need> needs, std::vector<pollfd>& sockets) const override;
-  int patience() const override { return 200; }
+  int patience() const override { return 2000; }
   bool shares_core() const override { return shares_core_; }
 
   /// To all peers.
