@@ -87,7 +87,9 @@ TEST(Canonical, AnAlgorithmThatSumsOtherwiseIsRefused) {
 /// Of so many ranks nothing is proved, which says nothing of the order in which they sum.
 TEST(Canonical, OfMoreRanksThanAreProvedThatIsSaid) {
   for (const int ranks : {1024, 1025}) {
-    detail::Schedules schedules(ranks, Medium::kTcp, {}, {});
+    Identity identity;
+    identity.size = ranks;
+    detail::Schedules schedules(identity, Medium::kTcp, {});
     detail::Canonical canonical(schedules, 7);
     detail::Task task{.collective = Collective::kAllReduce, .buffer = {}};
     const auto choose = [&] { return canonical.choose(task, "star", MemoryKind::kPlain); };

@@ -63,7 +63,7 @@ GroupState::GroupState(Identity identity, std::unique_ptr<Engine> engine, JobCal
     : identity_(std::move(identity)),
       engine_(std::move(engine)),
       calibration_(std::move(calibration)),
-      schedules_(identity_.size, engine_->medium(), identity_.hosts, calibration_),
+      schedules_(identity_, engine_->medium(), calibration_),
       operations_(*engine_, schedules_),
       messages_(engine_->messages(), identity_.rank, identity_.size),
       default_timeout_(environment_duration(kTimeoutVariable, std::chrono::minutes(10))),

@@ -17,6 +17,7 @@ struct Identity {
   bool by_mpi = false;           ///< the launcher is an MPI's
   std::string job;               ///< the same on all ranks and of no other job; empty for a world of one
   std::vector<int> hosts;        ///< of each rank, numbered from 0 as they first appear; empty: all on one
+  std::vector<int> cores;        ///< that each rank may use, as it says; empty: all as many as this one
   std::vector<int> world_ranks;  ///< of the ranks of a group that is a part of a world; empty for the whole
 
   int world_rank(int of) const { return world_ranks.empty() ? of : world_ranks[static_cast<std::size_t>(of)]; }

@@ -5,8 +5,11 @@
 
 #include <lockstep/error.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <utility>
 
 namespace lockstep::detail {
 
@@ -16,6 +19,7 @@ namespace {
 struct Told {
   std::uint64_t host = 0;
   std::uint64_t calibration = 0;
+  std::uint64_t cores = 0;
 };
 
 template <class Host>
@@ -26,6 +30,20 @@ Placement numbered(const std::vector<Host>& hosts) {
     placement.push_back(numbers.try_emplace(host, static_cast<int>(numbers.size())).first->second);
   }
   return numbers.size() > 1 ? placement : Placement();
+}
+
+/// Nothing where they are all the same.
+Cores where_they_differ(Cores cores) {
+  const auto differs = std::adjacent_find(cores.begin(), cores.end(), std::not_equal_to<>());
+  return differs == cores.end() ? Cores() : std::move(cores);
+}
+
+/// What the whole says of the members, in their order.
+std::vector<int> of_members(const std::vector<int>& whole, const std::vector<int>& members) {
+  std::vector<int> theirs;
+  theirs.reserve(members.size());
+  for (const int member : members) theirs.push_back(whole[static_cast<std::size_t>(member)]);
+  return theirs;
 }
 
 Buffer buffer_over(Told* told, std::size_t count) { return {told, count * sizeof(Told), DataType::kUInt8}; }
@@ -68,7 +86,8 @@ Surroundings tell_whereabouts(Engine& engine, const Whereabouts& own, std::chron
   constexpr auto kSend = PointToPoint::Direction::kSend;
   constexpr auto kReceive = PointToPoint::Direction::kReceive;
   std::vector<Told> all(static_cast<std::size_t>(engine.size()));
-  all[static_cast<std::size_t>(engine.rank())] = {digest_of(own.host), own.calibration};
+  all[static_cast<std::size_t>(engine.rank())] = {digest_of(own.host), own.calibration,
+                                                  static_cast<std::uint64_t>(own.cores)};
   const auto of = [&](int rank) { return buffer_over(&all[static_cast<std::size_t>(rank)], 1); };
   Exchange exchange(engine, timeout);
   if (engine.rank() > 0) {
@@ -82,21 +101,24 @@ Surroundings tell_whereabouts(Engine& engine, const Whereabouts& own, std::chron
   }
   exchange.finish();
   std::vector<std::uint64_t> hosts;
+  Cores cores;
   Surroundings surroundings;
   for (const Told& told : all) {
     hosts.push_back(told.host);
+    cores.push_back(static_cast<int>(told.cores));
     if (told.calibration != own.calibration) surroundings.same_calibration = false;
   }
   surroundings.placement = numbered(hosts);
+  surroundings.cores = where_they_differ(std::move(cores));
   return surroundings;
 }
 
 Placement placement_of(const Placement& whole, const std::vector<int>& members) {
-  if (whole.empty()) return {};
-  std::vector<int> hosts;
-  hosts.reserve(members.size());
-  for (const int member : members) hosts.push_back(whole[static_cast<std::size_t>(member)]);
-  return numbered(hosts);
+  return whole.empty() ? Placement() : numbered(of_members(whole, members));
+}
+
+Cores cores_of(const Cores& whole, const std::vector<int>& members) {
+  return whole.empty() ? Cores() : where_they_differ(of_members(whole, members));
 }
 
 }  // namespace lockstep::detail

@@ -8,7 +8,7 @@ namespace lockstep::detail {
 
 TEST(PreparedOperations, ThoseUsedLongestAgoAreForgotten) {
   const auto engine = make_lone_engine();
-  Schedules schedules(1, Medium::kSharedMemory, {}, {});
+  Schedules schedules(Identity{}, Medium::kSharedMemory, {});
   PreparedOperations operations(*engine, schedules);
   std::vector<float> values(PreparedOperations::kMostKept + 2);
   const auto find = [&](std::size_t count) -> PreparedOperation& {

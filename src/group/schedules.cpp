@@ -14,11 +14,26 @@
 
 namespace lockstep::detail {
 
-Schedules::Schedules(int ranks, Medium medium, std::vector<int> hosts, const JobCalibration& calibration)
-    : ranks_(ranks), hosts_(std::move(hosts)) {
+namespace {
+
+/// What "auto" is, the same on all ranks of the group.
+Selection agreed_selection(const Identity& identity, Medium medium, const JobCalibration& calibration) {
   // In a world of one nothing is chosen, so nothing needs to be understood.
-  selection_ = ranks > 1 ? selection_in_force(ranks, medium, hosts_, calibration).selection : built_in_selection(ranks);
+  if (identity.size == 1) return built_in_selection(1);
+  if (identity.cores.empty()) return selection_in_force(identity.size, medium, identity.hosts, calibration).selection;
+  // A calibration tells of the cores that one of the ranks has, and here others have fewer or more.
+  const int cores = *std::min_element(identity.cores.begin(), identity.cores.end());
+  Selection selection = built_in_selection(identity.size, medium, identity.hosts, cores);
+  if (const auto text = environment(kAlgorithmsVariable)) {
+    selection.override_with(Selection::parse(*text, kAlgorithmsVariable));
+  }
+  return selection;
 }
+
+}  // namespace
+
+Schedules::Schedules(const Identity& identity, Medium medium, const JobCalibration& calibration)
+    : ranks_(identity.size), hosts_(identity.hosts), selection_(agreed_selection(identity, medium, calibration)) {}
 
 int Schedules::number_of(std::string_view asked) {
   const auto found = std::find(asked_.begin(), asked_.end(), asked);

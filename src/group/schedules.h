@@ -1,5 +1,6 @@
 #pragma once
 
+#include "group/identity.h"
 #include "planner/calibration/in_force.h"
 #include "schedule/schedule.h"
 
@@ -15,9 +16,9 @@ namespace lockstep::detail {
 /// loaded.
 class Schedules {
  public:
-  /// "auto" is what follows from this calibration (planner/calibration/in_force.h); throws as selection_in_force().
-  /// `hosts` says on which host each rank is (ScheduleRequest::hosts).
-  Schedules(int ranks, Medium medium, std::vector<int> hosts, const JobCalibration& calibration);
+  /// "auto" is what follows from this calibration (planner/calibration/in_force.h) or, where ranks may use different
+  /// numbers of cores, what is built in for the least of them; throws as selection_in_force().
+  Schedules(const Identity& identity, Medium medium, const JobCalibration& calibration);
 
   int ranks() const { return ranks_; }
 

@@ -8,8 +8,22 @@
 #include <lockstep/comm.h>
 
 #include <cstdlib>
+#include <utility>
+#include <vector>
 
 namespace lockstep {
+
+namespace {
+
+Identity identity_of(int rank, int ranks, std::vector<int> hosts = {}) {
+  Identity identity;
+  identity.rank = rank;
+  identity.size = ranks;
+  identity.hosts = std::move(hosts);
+  return identity;
+}
+
+}  // namespace
 
 TEST(Schedules, AutoFollowsTheSelectionInForce) {
   ASSERT_EQ(::setenv("LOCKSTEP_ALGORITHMS", "all_reduce: 0-4KiB tree, 4KiB- ring", 1), 0);
@@ -65,7 +79,7 @@ TEST(Schedules, WhatTheNamedAlgorithmCannotDoIsSelected) {
 
 TEST(Schedules, AreAskedForWithTheHosts) {
   const std::vector<int> hosts{0, 1, 0, 1};
-  detail::Schedules schedules(4, Medium::kTcp, hosts, {});
+  detail::Schedules schedules(identity_of(1, 4, hosts), Medium::kTcp, {});
   for (const char* name : {"ring", "hierarchical:direct,ring"}) {
     const Schedule expected = find_algorithm(name).build({.ranks = 4, .hosts = hosts});
     EXPECT_EQ(schedules.get(name, Collective::kAllReduce, 0).steps, expected.steps);
@@ -78,12 +92,45 @@ TEST(Schedules, AreAskedForWithTheHosts) {
 TEST(Schedules, WhatCannotBeBuiltIsRefusedEveryTime) {
   std::vector<int> hosts;  // of so many sizes that no chunks fit
   for (const int size : {11, 13, 16, 17, 19, 23}) hosts.insert(hosts.end(), static_cast<std::size_t>(size), size);
-  detail::Schedules schedules(static_cast<int>(hosts.size()), Medium::kTcp, hosts, {});
+  const int ranks = static_cast<int>(hosts.size());
+  detail::Schedules schedules(identity_of(0, ranks, hosts), Medium::kTcp, {});
   for (int time = 0; time < 2; ++time) {
     EXPECT_THROW(schedules.get("hierarchical:ring,tree", Collective::kAllReduce, 0), Error) << time;
     EXPECT_THROW(schedules.get("pairwise", Collective::kAllReduce, 0), Error) << time;
   }
   EXPECT_EQ(schedules.resolve("auto", Collective::kAllReduce, 4, MemoryKind::kPlain), "recursive_doubling");
+}
+
+/// Two containers of a machine: what each asks its own system would say one thing to some and another to others.
+TEST(Schedules, RanksThatMayUseDifferentNumbersOfCoresChooseByTheLeast) {
+  for (const auto& [medium, bytes] : {std::pair(Medium::kTcp, 64 << 20), std::pair(Medium::kSharedMemory, 16 << 10)}) {
+    const int ranks = medium == Medium::kTcp ? 8 : 4;
+    const auto picked_with = [&, medium = medium, bytes = bytes](int cores) {
+      return select(built_in_selection(ranks, medium, {}, cores), Collective::kAllReduce, bytes, MemoryKind::kPlain);
+    };
+    ASSERT_NE(picked_with(2), picked_with(ranks)) << "it matters here";
+    for (const int poorest : {0, ranks - 1}) {
+      for (int rank = 0; rank < ranks; ++rank) {
+        Identity identity = identity_of(rank, ranks);
+        identity.cores.assign(static_cast<std::size_t>(ranks), ranks);
+        identity.cores[static_cast<std::size_t>(poorest)] = 2;
+        const detail::Schedules schedules(identity, medium, {});
+        EXPECT_EQ(
+            schedules.resolve("auto", Collective::kAllReduce, static_cast<std::size_t>(bytes), MemoryKind::kPlain),
+            picked_with(2));
+      }
+    }
+  }
+}
+
+TEST(Schedules, WhatIsSaidOfAlgorithmsHoldsForRanksWithDifferentNumbersOfCoresToo) {
+  ASSERT_EQ(::setenv("LOCKSTEP_ALGORITHMS", "all_reduce: swing", 1), 0);
+  Identity identity = identity_of(0, 8);
+  identity.cores = {2, 8, 8, 8, 8, 8, 8, 8};
+  const detail::Schedules schedules(identity, Medium::kTcp, {});
+  EXPECT_EQ(schedules.resolve("auto", Collective::kAllReduce, 64, MemoryKind::kPlain), "swing");
+  EXPECT_EQ(schedules.resolve("auto", Collective::kBarrier, 0, MemoryKind::kPlain), "recursive_doubling");
+  ASSERT_EQ(::unsetenv("LOCKSTEP_ALGORITHMS"), 0);
 }
 
 /// The two are written down in layers that do not know each other.

@@ -100,6 +100,7 @@ std::shared_ptr<GroupState> split(const Group& group, GroupState& parent, int co
   identity.job = fmt::format("group-{:016x}-{}", choices.front().nonce, colour);
   for (const int member : members) identity.world_ranks.push_back(parent.identity().world_rank(member));
   identity.hosts = placement_of(parent.identity().hosts, members);
+  identity.cores = cores_of(parent.identity().cores, members);
   if (members.size() == 1) return std::make_shared<GroupState>(std::move(identity), make_lone_engine());
   auto engine = join(parent, {.name = identity.job,
                               .place = {place.bytes.data(), place.size},

@@ -7,6 +7,7 @@
 #include "group/thread_world.h"
 #include "group/transport_choice.h"
 #include "planner/calibration/in_force.h"
+#include "topology/cpu_quota.h"
 #include "topology/host_id.h"
 #include "transport/mpi/mpi_transport.h"
 #include "transport/shm/join.h"
@@ -88,10 +89,11 @@ World World::from_env() {
   if (identity.size > 1) {
     const std::string host = host_id();
     calibration = job_calibration();
-    const auto [placement, same] = detail::tell_whereabouts(*engine, {.host = host, .calibration = calibration.digest},
-                                                            left_of_join_timeout(begun));
-    identity.hosts = placement;
-    if (!same) calibration = {.calibration = nullptr, .fault = "ranks follow different calibrations"};
+    const detail::Whereabouts own{.host = host, .calibration = calibration.digest, .cores = cpus_within_quota()};
+    detail::Surroundings all = detail::tell_whereabouts(*engine, own, left_of_join_timeout(begun));
+    identity.hosts = std::move(all.placement);
+    identity.cores = std::move(all.cores);
+    if (!all.same_calibration) calibration = {.calibration = nullptr, .fault = "ranks follow different calibrations"};
   }
   return detail::WorldMaker::make(
       std::make_shared<detail::GroupState>(std::move(identity), std::move(engine), std::move(calibration)));

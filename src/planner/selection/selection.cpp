@@ -5,7 +5,6 @@
 #include "schedule/promise.h"
 #include "schedule/relabelled.h"
 #include "schedule/text.h"
-#include "topology/cpu_quota.h"
 
 #include <fmt/format.h>
 #include <lockstep/error.h>
@@ -194,8 +193,8 @@ std::string plain_all_reduce(int ranks, bool own_core) {
 /// With a core to itself a rank is cheapest left alone for small messages (whole letters, shm/letterbox.h), and many
 /// share the work of large ones; ranks that take turns on a core want few meetings for longer, and none but the one
 /// where all they read fits into what a core has nearest.
-std::string built_in_over_memory(int ranks) {
-  const bool own_core = ranks <= cpus_within_quota();
+std::string built_in_over_memory(int ranks, int cores) {
+  const bool own_core = ranks <= cores;
   constexpr std::uint64_t kReadAtOnce = std::uint64_t{32} << 10U;
   constexpr std::uint64_t kLine = 64;
   const std::string all_reduce =
@@ -212,13 +211,13 @@ std::string built_in_over_memory(int ranks) {
          "; gather: star; scatter: star; all_to_all: direct; barrier: naive";
 }
 
-Selection built_in_on_one_host(int ranks, Medium medium, const char* source) {
-  if (medium == Medium::kSharedMemory) return Selection::parse(built_in_over_memory(ranks), source);
+Selection built_in_on_one_host(int ranks, Medium medium, int cores, const char* source) {
+  if (medium == Medium::kSharedMemory) return Selection::parse(built_in_over_memory(ranks, cores), source);
   Selection selection = Selection::parse(kBuiltInOverMessages, source);
   const bool power_of_two = std::has_single_bit(static_cast<unsigned>(ranks));
   if (medium != Medium::kTcp || ranks < 2 || !power_of_two) return selection;
   const auto prefer = [&](const char* text) { selection.override_with(Selection::parse(text, source)); };
-  const bool in_turns = ranks > cpus_within_quota();
+  const bool in_turns = ranks > cores;
   prefer(ranks == 2 ? kBuiltInOverLoopbackOfTwo : kBuiltInOverLoopback);
   if (ranks > 4 && in_turns) prefer(kBuiltInOverLoopbackInTurns);
   return selection;
@@ -280,10 +279,10 @@ void Selection::override_with(const Selection& other) {
 
 void Selection::take_plain_from(const Selection& other) { plain_.insert(other.plain_.begin(), other.plain_.end()); }
 
-Selection built_in_selection(int ranks, Medium medium, const std::vector<int>& hosts) {
+Selection built_in_selection(int ranks, Medium medium, const std::vector<int>& hosts, int cores) {
   constexpr const char* kSource = "the built-in selection";
   const std::vector<std::vector<int>> ranks_by_host = ranks_of_hosts(hosts);
-  if (ranks_by_host.size() < 2) return built_in_on_one_host(ranks, medium, kSource);
+  if (ranks_by_host.size() < 2) return built_in_on_one_host(ranks, medium, cores, kSource);
   Selection selection = Selection::parse(kBuiltInOverMessages, kSource);
   const std::size_t on_each = ranks_by_host.front().size();
   const bool alike = std::all_of(ranks_by_host.begin(), ranks_by_host.end(),

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "planner/medium.h"
+#include "topology/cpu_quota.h"
 
 #include <lockstep/types.h>
 
@@ -63,10 +64,13 @@ class Selection {
 
 /// What is built in, where nothing was measured: a range for every collective that the catalogue does. `hosts` says on
 /// which host each rank is, by any numbers; empty where they share one. Between hosts it is messages, whatever `medium`
-/// says, and an all_reduce is composed where hosts have as many ranks as each other, more than one.
-Selection built_in_selection(int ranks, Medium medium = Medium::kSharedMemory, const std::vector<int>& hosts = {});
+/// says, and an all_reduce is composed where hosts have as many ranks as each other, more than one. On one host it
+/// matters whether each rank has one of `cores` to itself; ranks of containers may differ in what they have, and must
+/// agree on a number first (group/placement.h).
+Selection built_in_selection(int ranks, Medium medium = Medium::kSharedMemory, const std::vector<int>& hosts = {},
+                             int cores = cpus_within_quota());
 
-/// The algorithm that "auto" is: pure, the same on every rank that has the same environment.
+/// The algorithm that "auto" is: pure, the same on every rank that has the same selection.
 std::string select(const Selection& selection, Collective collective, std::uint64_t bytes,
                    MemoryKind memory = MemoryKind::kRegistered);
 

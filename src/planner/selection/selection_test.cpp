@@ -91,10 +91,13 @@ TEST(Selection, TwoRanksExchangePlainMemory) {
 }
 
 TEST(Selection, FewRanksThatTakeTurnsExchangeInPairsBetweenSmallAndLarge) {
-  const bool in_turns = 4 > cpus_within_quota();
-  EXPECT_EQ(select(built_in_selection(4), Collective::kAllReduce, 16 << 10, MemoryKind::kPlain),
-            in_turns ? "recursive_doubling" : "naive");
-  EXPECT_EQ(select(built_in_selection(4), Collective::kAllReduce, 1024, MemoryKind::kPlain), "naive");
+  for (const int cores : {3, 4}) {
+    const Selection selection = built_in_selection(4, Medium::kSharedMemory, {}, cores);
+    EXPECT_EQ(select(selection, Collective::kAllReduce, 16 << 10, MemoryKind::kPlain),
+              cores < 4 ? "recursive_doubling" : "naive");
+    EXPECT_EQ(select(selection, Collective::kAllReduce, 1024, MemoryKind::kPlain), "naive");
+  }
+  EXPECT_EQ(built_in_selection(4), built_in_selection(4, Medium::kSharedMemory, {}, cpus_within_quota()));
 }
 
 TEST(Selection, ABroadcastFromPlainMemoryIsStagedOnce) {
@@ -135,6 +138,9 @@ TEST(Selection, OverTcpOnOneHostFewerMessagesWinWhileCachesHoldThem) {
   const auto picked_at = [](std::uint64_t bytes, int ranks, Medium medium, const std::vector<int>& hosts = {}) {
     return select(built_in_selection(ranks, medium, hosts), Collective::kAllReduce, bytes);
   };
+  const auto picked_with = [](int cores, int ranks) {
+    return select(built_in_selection(ranks, Medium::kTcp, {}, cores), Collective::kAllReduce, 64 << 20);
+  };
   const auto picked = [&](int ranks, Medium medium, const std::vector<int>& hosts = {}) {
     return picked_at(64 << 20, ranks, medium, hosts);
   };
@@ -143,13 +149,11 @@ TEST(Selection, OverTcpOnOneHostFewerMessagesWinWhileCachesHoldThem) {
     EXPECT_EQ(picked_at(512 << 10, ranks, Medium::kTcp), "halving_doubling");
   }
   EXPECT_EQ(picked(2, Medium::kTcp), "star");
-  const auto of_cores = [](int ranks, const char* in_turns) {
-    return ranks > cpus_within_quota() ? in_turns : "halving_doubling";
-  };
   EXPECT_EQ(picked(4, Medium::kTcp), "halving_doubling");
   EXPECT_EQ(picked(4, Medium::kTcp, {5, 5, 5, 5}), picked(4, Medium::kTcp));
-  EXPECT_EQ(picked(8, Medium::kTcp), of_cores(8, "ring"));
-  EXPECT_EQ(picked(1 << 14, Medium::kTcp), of_cores(1 << 14, "ring")) << "no machine has so many cores";
+  EXPECT_EQ(picked_with(8, 8), "halving_doubling");
+  EXPECT_EQ(picked_with(7, 8), "ring") << "in turns";
+  EXPECT_EQ(picked(1 << 14, Medium::kTcp), "ring") << "no machine has so many cores";
   EXPECT_EQ(picked(3, Medium::kTcp), "ring") << "no power of two";
   EXPECT_EQ(picked(2, Medium::kTcp, {0, 1}), "ring") << "a network lies between";
   EXPECT_EQ(picked(2, Medium::kMpi), "ring") << "knows better ways than sockets";
