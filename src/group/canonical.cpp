@@ -21,25 +21,41 @@ namespace {
 
 bool is_16_bit(DataType dtype) { return dtype == DataType::kBFloat16 || dtype == DataType::kFloat16; }
 
-/// In bytes: what the rank with the most work sends and combines, and a step is worth as much as kStep of them.
-double rough_cost(const Schedule& schedule, std::size_t bytes) {
-  constexpr double kStep = 16 << 10;
-  const Counts counts = count(schedule, static_cast<double>(bytes));
+/// How many chunks the rank with the most work sends and combines.
+double most_chunks(const Schedule& schedule) {
+  const double a_chunk_each = schedule.chunks;
   double most = 0;
-  for (const Counts::Rank& rank : counts.by_rank) most = std::max(most, rank.sent_bytes + rank.reduced_bytes);
-  return static_cast<double>(counts.steps) * kStep + most;
+  for (const Counts::Rank& rank : count(schedule, a_chunk_each).by_rank)
+    most = std::max(most, rank.sent_bytes + rank.reduced_bytes);
+  return most;
 }
 
 }  // namespace
 
+const Canonical::Known& Canonical::look_at(const std::string& name, const Task& task) {
+  const std::tuple key{name, task.collective, task.root};
+  const auto found = known_.find(key);
+  if (found != known_.end()) return found->second;
+  const Schedule schedule = schedules_.whole(name, task.collective, task.root);
+  const Proof proof = prove(schedule);
+  const Known known{.canonical = proof.canonical,
+                    .canonical_in_16_bits = proof.canonical_in_16_bits,
+                    .steps = static_cast<double>(schedule.steps.size()),
+                    .most_of_buffer = most_chunks(schedule) / schedule.chunks};
+  return known_.emplace(key, known).first->second;
+}
+
 bool Canonical::admits(const std::string& name, const Task& task) {
   if (name == kVendor) return false;  // nobody knows in which order it sums
-  const auto [known, is_new] = admitted_.try_emplace({name, task.collective, task.root, is_16_bit(task.buffer.dtype)});
-  if (is_new) {
-    const Proof proof = prove(schedules_.get(name, task.collective, task.root));
-    known->second = is_16_bit(task.buffer.dtype) ? proof.canonical_in_16_bits : proof.canonical;
-  }
-  return known->second;
+  const Known& known = look_at(name, task);
+  return is_16_bit(task.buffer.dtype) ? known.canonical_in_16_bits : known.canonical;
+}
+
+/// In bytes: what the rank with the most work sends and combines, and a step is worth as much as kStep of them.
+double Canonical::rough_cost(const std::string& name, const Task& task) {
+  constexpr double kStep = 16 << 10;
+  const Known& known = look_at(name, task);
+  return known.steps * kStep + known.most_of_buffer * static_cast<double>(task.buffer.bytes());
 }
 
 std::string Canonical::cheapest_admitted(const Task& task) {
@@ -48,7 +64,7 @@ std::string Canonical::cheapest_admitted(const Task& task) {
   for (const Algorithm& algorithm : algorithms()) {
     std::string name(algorithm.name);
     if (!algorithm.supports(task.collective) || !admits(name, task)) continue;
-    const double cost = rough_cost(schedules_.get(name, task.collective, task.root), task.buffer.bytes());
+    const double cost = rough_cost(name, task);
     if (cost >= least) continue;
     least = cost;
     cheapest = std::move(name);

@@ -24,13 +24,23 @@ class Canonical {
   std::string choose(const Task& task, std::string_view asked, MemoryKind memory);
 
  private:
+  /// What a whole schedule is looked through for, once: it may be long, and is not kept.
+  struct Known {
+    bool canonical = false;
+    bool canonical_in_16_bits = false;
+    double steps = 0;
+    double most_of_buffer = 0;  ///< so many buffers the rank with the most work sends and combines
+  };
+
   void require_provable(Collective collective) const;
+  const Known& look_at(const std::string& name, const Task& task);
   bool admits(const std::string& name, const Task& task);
+  double rough_cost(const std::string& name, const Task& task);
   std::string cheapest_admitted(const Task& task);
 
   Schedules& schedules_;
   int rank_;
-  std::map<std::tuple<std::string, Collective, int, bool>, bool> admitted_;  ///< by name, ..., root, 16-bit
+  std::map<std::tuple<std::string, Collective, int>, Known> known_;  ///< by name, collective and root
 };
 
 /// What the environment asks for where a caller says nothing: LOCKSTEP_REDUCTION is "fast" (the default) or

@@ -2,6 +2,7 @@
 
 #include "algorithms/catalog.h"
 #include "base/error_for_tests.h"
+#include "group/thread_world.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -105,6 +106,25 @@ TEST(Canonical, OfMoreRanksThanAreProvedThatIsSaid) {
   }
 }
 
+TEST(Canonical, WhatCannotBeBuiltIsNotTakenForASumInAnotherOrder) {
+  Identity identity;
+  for (const int size : {11, 13, 16, 17, 19, 23}) {  // no chunks fit all of these
+    identity.hosts.insert(identity.hosts.end(), static_cast<std::size_t>(size), size);
+  }
+  identity.size = static_cast<int>(identity.hosts.size());
+  detail::Schedules schedules(identity, Medium::kTcp, {});
+  detail::Canonical canonical(schedules, 0);
+  const detail::Task task{.collective = Collective::kAllReduce, .buffer = {}};
+  for (int time = 0; time < 2; ++time) {
+    try {
+      canonical.choose(task, "hierarchical:ring,tree", MemoryKind::kPlain);
+      ADD_FAILURE() << "it was built";
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), testing::Not(testing::HasSubstr("canonical tree"))) << time;
+    }
+  }
+}
+
 /// Recursive doubling adds along the tree on four ranks, but would round a 16-bit partial sum.
 TEST(Canonical, SixteenBitPartialSumsAreNeverRounded) {
   run_threads(4, [](World& world) {
@@ -116,12 +136,14 @@ TEST(Canonical, SixteenBitPartialSumsAreNeverRounded) {
 
 TEST(Canonical, AutoTakesTheCheapestThatSumsAlongTheTree) {
   ASSERT_EQ(::setenv("LOCKSTEP_ALGORITHMS", "all_reduce: 0- ring", 1), 0);
-  run_threads(4, [](World& world) {
+  const auto expect_cheapest = [](World& world) {
     const OperationOptions options{.reduction = Reduction::kCanonical};
     EXPECT_EQ(world.algorithm_for(Collective::kAllReduce, 64 << 20, options), "direct");
     EXPECT_EQ(world.algorithm_for(Collective::kAllReduce, 64 << 20, options, DataType::kBFloat16), "direct");
     EXPECT_EQ(world.algorithm_for(Collective::kAllReduce, 64, options), "naive") << "one step";
-  });
+  };
+  run_threads(4, expect_cheapest);
+  detail::run_threads_over_tcp(4, expect_cheapest);  // where a rank keeps its own transfers only
   ASSERT_EQ(::unsetenv("LOCKSTEP_ALGORITHMS"), 0);
 }
 

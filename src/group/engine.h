@@ -31,7 +31,7 @@ class Engine {
   virtual bool is_registered(const void* data, std::size_t bytes) const = 0;
 
   struct Shape {
-    const Schedule* schedule;
+    const Schedule* schedule;   ///< whole; over messages this rank's transfers suffice
     Announcement announcement;  ///< but for the sequence, and what the engine knows
     Layout layout;
     bool registered;  ///< what goes in and where it comes out

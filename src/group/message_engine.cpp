@@ -85,8 +85,8 @@ class MessageEngine final : public Engine {
 
   /// A barrier under that announcement.
   std::unique_ptr<MessageOperation> prepare_meeting(const Announcement& announcement) {
-    const Schedule barrier =
-        find_algorithm(kMeetsInFewSteps).build({.collective = Collective::kBarrier, .ranks = size()});
+    const Schedule barrier = find_algorithm(kMeetsInFewSteps)
+                                 .build({.collective = Collective::kBarrier, .ranks = size(), .only_rank = rank()});
     return std::make_unique<MessageOperation>(
         *transport_, buffers_,
         MessageOperation::Setup{

@@ -7,6 +7,7 @@
 #include <lockstep/prediction.h>
 
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -22,14 +23,8 @@ struct Predictions {
   std::optional<Link> link;
   double touched_between = 0;  ///< as in HostOperation
   std::map<std::pair<std::string, Collective>, CalibratedTiming> timings;
+  std::map<std::pair<std::string, Collective>, std::optional<Schedule>> priced;  ///< none: too large
 };
-
-/// By the link that was given.
-std::optional<double> seconds_by_link(const Link& link, const Schedule& schedule, double bytes) {
-  if (transfers_of(schedule) > kMostPricedTransfers) return std::nullopt;
-  const Wiring wiring(flat_network(schedule.ranks, {.alpha_s = link.alpha_s, .beta_s = link.beta_s}));
-  return pipelined_seconds(schedule, bytes, wiring);
-}
 
 /// What is to be predicted.
 struct Question {
@@ -37,6 +32,21 @@ struct Question {
   Collective collective;
   double bytes;
 };
+
+/// By the link that was given.
+std::optional<double> seconds_by_link(Predictions& known, detail::GroupState& state, const Question& asked) {
+  const std::pair key{asked.algorithm, asked.collective};
+  auto found = known.priced.find(key);
+  if (found == known.priced.end()) {
+    auto whole = state.schedules().whole_of_at_most(kMostPricedTransfers, asked.algorithm, asked.collective, 0);
+    found = known.priced.emplace(key, std::move(whole)).first;
+  }
+  if (!found->second) return std::nullopt;
+  const Schedule& schedule = *found->second;
+  const Link& link = *known.link;
+  const Wiring wiring(flat_network(schedule.ranks, {.alpha_s = link.alpha_s, .beta_s = link.beta_s}));
+  return pipelined_seconds(schedule, asked.bytes, wiring);
+}
 
 /// By the calibration that the group follows. Plans are kept by the algorithm's name.
 std::optional<double> calibrated_seconds(Predictions& known, detail::GroupState& state, const Question& asked) {
@@ -50,8 +60,8 @@ std::optional<double> calibrated_seconds(Predictions& known, detail::GroupState&
   const std::pair key{asked.algorithm, asked.collective};
   auto timing = known.timings.find(key);
   if (timing == known.timings.end()) {
-    const Schedule& schedule = state.schedules().get(asked.algorithm, asked.collective, 0);
-    timing = known.timings.emplace(key, CalibratedTiming(*calibration, medium, schedule)).first;
+    Schedule schedule = state.schedules().whole(asked.algorithm, asked.collective, 0);
+    timing = known.timings.emplace(key, CalibratedTiming(*calibration, medium, std::move(schedule))).first;
   }
   return timing->second.seconds({asked.bytes, known.touched_between});
 }
@@ -64,9 +74,7 @@ std::optional<double> predicted_ms(const Group& group, Collective collective, st
   if (group.size() == 1 || asked.algorithm == kVendor) return std::nullopt;
   auto& known = group.attribute<Predictions>();
   auto& state = detail::Opened(group).state();
-  const auto seconds =
-      known.link ? seconds_by_link(*known.link, state.schedules().get(asked.algorithm, collective, 0), asked.bytes)
-                 : calibrated_seconds(known, state, asked);
+  const auto seconds = known.link ? seconds_by_link(known, state, asked) : calibrated_seconds(known, state, asked);
   return seconds ? std::optional(1000 * *seconds) : std::nullopt;
 }
 

@@ -1,7 +1,7 @@
 #include "group/schedules.h"
 
-#include "algorithms/catalog.h"
 #include "base/environment.h"
+#include "planner/pricing/price.h"
 #include "schedule/proof.h"
 #include "schedule/text.h"
 
@@ -33,7 +33,9 @@ Selection agreed_selection(const Identity& identity, Medium medium, const JobCal
 }  // namespace
 
 Schedules::Schedules(const Identity& identity, Medium medium, const JobCalibration& calibration)
-    : ranks_(identity.size), hosts_(identity.hosts), selection_(agreed_selection(identity, medium, calibration)) {}
+    : ranks_(identity.size), hosts_(identity.hosts), selection_(agreed_selection(identity, medium, calibration)) {
+  if (medium != Medium::kSharedMemory) only_rank_ = identity.rank;
+}
 
 int Schedules::number_of(std::string_view asked) {
   const auto found = std::find(asked_.begin(), asked_.end(), asked);
@@ -70,17 +72,43 @@ std::string Schedules::automatic(Collective collective, std::size_t bytes, Memor
   return select(selection_, collective, bytes, memory);
 }
 
+const Schedule* Schedules::find_loaded(const std::string& name, Collective collective, int root) const {
+  const auto found = loaded_.find(name);
+  if (found == loaded_.end()) return nullptr;
+  const Schedule& loaded = found->second;
+  if (loaded.collective == collective && loaded.root == root) return &loaded;
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("The schedule '{}' is for {} at root {}, not for {} at root {}.", name,
+                          to_string(loaded.collective), loaded.root, to_string(collective), root));
+}
+
+ScheduleRequest Schedules::request_for(Collective collective, int root) const {
+  return {.collective = collective, .ranks = ranks_, .root = root, .hosts = hosts_};
+}
+
 const Schedule& Schedules::get(const std::string& name, Collective collective, int root) {
-  if (const auto loaded = loaded_.find(name); loaded != loaded_.end()) {
-    if (loaded->second.collective == collective && loaded->second.root == root) return loaded->second;
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("The schedule '{}' is for {} at root {}, not for {} at root {}.", name,
-                            to_string(loaded->second.collective), loaded->second.root, to_string(collective), root));
-  }
+  if (const Schedule* const loaded = find_loaded(name, collective, root)) return *loaded;
   const std::tuple key{name, collective, root};
   if (const auto built = built_.find(key); built != built_.end()) return built->second;
-  return built_[key] =
-             find_algorithm(name).build({.collective = collective, .ranks = ranks_, .root = root, .hosts = hosts_});
+  ScheduleRequest request = request_for(collective, root);
+  request.only_rank = only_rank_;
+  return built_.emplace(key, find_algorithm(name).build(request)).first->second;
+}
+
+Schedule Schedules::whole(const std::string& name, Collective collective, int root) const {
+  if (const Schedule* const loaded = find_loaded(name, collective, root)) return *loaded;
+  return find_algorithm(name).build(request_for(collective, root));
+}
+
+std::optional<Schedule> Schedules::whole_of_at_most(std::int64_t most, const std::string& name, Collective collective,
+                                                    int root) const {
+  constexpr double kFarMore = 2;  // an estimate is wrong by a few percent
+  const bool is_loaded = loaded_.find(name) != loaded_.end();
+  if (!is_loaded && estimated_transfers(name, request_for(collective, root)) > kFarMore * static_cast<double>(most)) {
+    return std::nullopt;
+  }
+  Schedule schedule = whole(name, collective, root);
+  return transfers_of(schedule) <= most ? std::optional(std::move(schedule)) : std::nullopt;
 }
 
 }  // namespace lockstep::detail

@@ -1,10 +1,13 @@
 #pragma once
 
+#include "algorithms/catalog.h"
 #include "group/identity.h"
 #include "planner/calibration/in_force.h"
 #include "schedule/schedule.h"
 
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -36,13 +39,24 @@ class Schedules {
   /// one. Throws Error (kInvalidArgument).
   std::string resolve(std::string_view asked, Collective collective, std::size_t bytes, MemoryKind memory) const;
 
-  /// The schedule of a resolved name. Throws Error (kInvalidArgument).
+  /// The schedule of a resolved name, as it is kept to be run. Over messages these are this rank's transfers only,
+  /// unless it was loaded; in shared memory a plan is made from all of them. Throws Error (kInvalidArgument).
   const Schedule& get(const std::string& name, Collective collective, int root);
+
+  /// All ranks' transfers, for who proves or prices them: not kept, since they may be millions. Throws as get().
+  Schedule whole(const std::string& name, Collective collective, int root) const;
+  /// The same, but none where there are more than `most`, which need not be built to be known as far too many.
+  std::optional<Schedule> whole_of_at_most(std::int64_t most, const std::string& name, Collective collective,
+                                           int root) const;
 
  private:
   std::string automatic(Collective collective, std::size_t bytes, MemoryKind memory) const;
+  /// Null if none of that name was loaded. Throws Error (kInvalidArgument) if it is for something else.
+  const Schedule* find_loaded(const std::string& name, Collective collective, int root) const;
+  ScheduleRequest request_for(Collective collective, int root) const;
 
   int ranks_;
+  std::optional<int> only_rank_;  ///< whose transfers suffice to run a schedule
   std::vector<int> hosts_;
   Selection selection_;
   std::vector<std::string> asked_;

@@ -2,6 +2,7 @@
 #include "group/schedules.h"
 #include "algorithms/catalog.h"
 #include "planner/selection/selection.h"
+#include "schedule/text.h"
 #include "transport/shm/letterbox.h"
 
 #include <gtest/gtest.h>
@@ -82,8 +83,10 @@ TEST(Schedules, AreAskedForWithTheHosts) {
   detail::Schedules schedules(identity_of(1, 4, hosts), Medium::kTcp, {});
   for (const char* name : {"ring", "hierarchical:direct,ring"}) {
     const Schedule expected = find_algorithm(name).build({.ranks = 4, .hosts = hosts});
-    EXPECT_EQ(schedules.get(name, Collective::kAllReduce, 0).steps, expected.steps);
+    EXPECT_EQ(schedules.whole(name, Collective::kAllReduce, 0).steps, expected.steps);
     EXPECT_NE(expected.steps, find_algorithm(name).build({.ranks = 4}).steps);
+    const Schedule own = find_algorithm(name).build({.ranks = 4, .only_rank = 1, .hosts = hosts});
+    EXPECT_EQ(schedules.get(name, Collective::kAllReduce, 0), own);
   }
   EXPECT_EQ(schedules.resolve("auto", Collective::kAllReduce, 4, MemoryKind::kPlain),
             "hierarchical:recursive_doubling,recursive_doubling");
@@ -99,6 +102,46 @@ TEST(Schedules, WhatCannotBeBuiltIsRefusedEveryTime) {
     EXPECT_THROW(schedules.get("pairwise", Collective::kAllReduce, 0), Error) << time;
   }
   EXPECT_EQ(schedules.resolve("auto", Collective::kAllReduce, 4, MemoryKind::kPlain), "recursive_doubling");
+}
+
+/// A ring of 4,096 ranks has 33 million transfers, and each rank 16,380.
+TEST(Schedules, OverMessagesARankKeepsItsOwnTransfersOnly) {
+  const ScheduleRequest nine{.collective = Collective::kAllReduce, .ranks = 9};
+  ScheduleRequest of_five = nine;
+  of_five.only_rank = 5;
+  for (const Medium medium : {Medium::kTcp, Medium::kMpi, Medium::kSharedMemory}) {
+    detail::Schedules schedules(identity_of(5, 9), medium, {});
+    for (const char* name : {"ring", "direct", "tree"}) {
+      const Schedule whole = find_algorithm(name).build(nine);
+      const Schedule own = find_algorithm(name).build(of_five);
+      ASSERT_LT(transfers_of(own), transfers_of(whole)) << name;
+      EXPECT_EQ(schedules.get(name, Collective::kAllReduce, 0), medium == Medium::kSharedMemory ? whole : own);
+      EXPECT_EQ(schedules.whole(name, Collective::kAllReduce, 0), whole);
+      EXPECT_EQ(schedules.get(name, Collective::kAllReduce, 0).steps.size(), whole.steps.size()) << name;
+    }
+  }
+}
+
+TEST(Schedules, AWholeOneWithTooManyTransfersIsNotBuilt) {
+  const detail::Schedules schedules(identity_of(0, 9), Medium::kTcp, {});
+  const auto transfers = transfers_of(schedules.whole("ring", Collective::kAllReduce, 0));
+  EXPECT_TRUE(schedules.whole_of_at_most(transfers, "ring", Collective::kAllReduce, 0).has_value());
+  EXPECT_FALSE(schedules.whole_of_at_most(transfers - 1, "ring", Collective::kAllReduce, 0).has_value());
+  const detail::Schedules vast(identity_of(0, 1'000'000), Medium::kTcp, {});
+  EXPECT_FALSE(vast.whole_of_at_most(20'000, "ring", Collective::kAllReduce, 0).has_value()) << "two million millions";
+}
+
+TEST(Schedules, WhatWasLoadedStaysWholeForWhoProvesOrPricesIt) {
+  const Schedule ring = find_algorithm("ring").build({.ranks = 3});
+  detail::Schedules schedules(identity_of(2, 3), Medium::kTcp, {});
+  const std::string name = schedules.load(to_text(ring));
+  for (const Schedule& loaded :
+       {schedules.get(name, Collective::kAllReduce, 0), schedules.whole(name, Collective::kAllReduce, 0),
+        schedules.whole_of_at_most(1000, name, Collective::kAllReduce, 0).value()}) {
+    EXPECT_EQ(loaded.steps, ring.steps);
+  }
+  EXPECT_FALSE(schedules.whole_of_at_most(1, name, Collective::kAllReduce, 0).has_value());
+  EXPECT_THROW(schedules.whole(name, Collective::kAllGather, 0), Error);
 }
 
 /// Two containers of a machine: what each asks its own system would say one thing to some and another to others.
