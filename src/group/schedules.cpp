@@ -22,12 +22,8 @@ Selection agreed_selection(const Identity& identity, Medium medium, const JobCal
   if (identity.size == 1) return built_in_selection(1);
   if (identity.cores.empty()) return selection_in_force(identity.size, medium, identity.hosts, calibration).selection;
   // A calibration tells of the cores that one of the ranks has, and here others have fewer or more.
-  const int cores = *std::min_element(identity.cores.begin(), identity.cores.end());
-  Selection selection = built_in_selection(identity.size, medium, identity.hosts, cores);
-  if (const auto text = environment(kAlgorithmsVariable)) {
-    selection.override_with(Selection::parse(*text, kAlgorithmsVariable));
-  }
-  return selection;
+  const int least = *std::min_element(identity.cores.begin(), identity.cores.end());
+  return selection_in_force(identity.size, medium, identity.hosts, {}, least).selection;
 }
 
 }  // namespace

@@ -71,8 +71,8 @@ JobCalibration job_calibration() {
 }
 
 SelectionInForce selection_in_force(int ranks, Medium medium, const std::vector<int>& hosts,
-                                    const JobCalibration& followed) {
-  SelectionInForce result{built_in_selection(ranks, medium, hosts), "built in"};
+                                    const JobCalibration& followed, int cores) {
+  SelectionInForce result{built_in_selection(ranks, medium, hosts, cores), "built in"};
   const bool one_host = ranks_of_hosts(hosts).size() < 2;
   if (medium != Medium::kMpi && one_host) {
     if (!followed.fault.empty()) result.source += fmt::format(", since {}", followed.fault);
@@ -85,7 +85,7 @@ SelectionInForce selection_in_force(int ranks, Medium medium, const std::vector<
     }
   }
   // Of plain memory, where it was not measured.
-  result.selection.take_plain_from(built_in_selection(ranks, medium, hosts));
+  result.selection.take_plain_from(built_in_selection(ranks, medium, hosts, cores));
   if (const auto text = environment(kAlgorithmsVariable)) {
     result.selection.override_with(Selection::parse(*text, kAlgorithmsVariable));
     result.source += std::string(", then ") + kAlgorithmsVariable;
