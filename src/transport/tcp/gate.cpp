@@ -10,8 +10,8 @@ namespace lockstep::tcp {
 
 using std::chrono::steady_clock;
 
-Gate::Gate(FileDescriptor listener, Credentials credentials, int rank)
-    : listener_(std::move(listener)), credentials_(std::move(credentials)), rank_(rank) {}
+Gate::Gate(FileDescriptor listener, Credentials credentials, int rank, std::chrono::milliseconds patience)
+    : listener_(std::move(listener)), credentials_(std::move(credentials)), rank_(rank), patience_(patience) {}
 
 std::optional<Gate::Admitted> Gate::admit(Deadline deadline) {
   do {
@@ -46,7 +46,7 @@ void Gate::take_in_newcomers() {
   for (std::size_t i = 0; i < kMostStrangers; ++i) {
     FileDescriptor socket = accept_from(listener_);
     if (!socket) return;
-    Stranger stranger{std::move(socket), steady_clock::now() + kPatience, make_challenge(), {}, 0};
+    Stranger stranger{std::move(socket), steady_clock::now() + patience_, make_challenge(), {}, 0};
     if (send_all(stranger.socket, &stranger.challenge, sizeof stranger.challenge, steady_clock::now()) != Moved::kAll) {
       continue;
     }

@@ -12,8 +12,8 @@
 namespace lockstep::tcp {
 
 /// Lets in who proves that it knows the job's secret, and nobody else. Strangers cost nothing but their place: at most
-/// kMostStrangers connections that have proved nothing are held, each for at most kPatience; when one more comes, the
-/// one that has been here longest goes. Nothing is allocated by what they send.
+/// kMostStrangers connections that have proved nothing are held, each for as long as the gate has patience; when one
+/// more comes, the one that has been here longest goes. Nothing is allocated by what they send.
 class Gate {
  public:
   static constexpr std::size_t kMostStrangers = 64;
@@ -24,7 +24,7 @@ class Gate {
     Hello hello;
   };
 
-  Gate(FileDescriptor listener, Credentials credentials, int rank);
+  Gate(FileDescriptor listener, Credentials credentials, int rank, std::chrono::milliseconds patience = kPatience);
 
   /// The next that proves itself and wants this rank; none if nobody did by the deadline.
   std::optional<Admitted> admit(Deadline deadline);
@@ -47,6 +47,7 @@ class Gate {
   FileDescriptor listener_;
   Credentials credentials_;
   int rank_;
+  std::chrono::milliseconds patience_;
   std::vector<Stranger> strangers_;  ///< who came first stands first
   std::vector<pollfd> polled_;
 };

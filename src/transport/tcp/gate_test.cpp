@@ -26,10 +26,14 @@ class GateTest : public WithHmac {
  protected:
   void SetUp() override {
     WithHmac::SetUp();
-    if (IsSkipped()) return;
+    if (!IsSkipped()) open(Gate::kPatience);
+  }
+
+  /// Another gate in its place, with so much patience.
+  void open(milliseconds patience) {
     FileDescriptor listener = listen_on(Address::resolve("127.0.0.1", 0));
     address_ = Address::of(listener);
-    gate_.emplace(std::move(listener), credentials_, 0);
+    gate_.emplace(std::move(listener), credentials_, 0, patience);
   }
 
   FileDescriptor connect() const { return connect_to(address_, in(milliseconds(5000))); }
@@ -138,6 +142,29 @@ TEST_F(GateTest, HoldsNoMoreStrangersThanItSays) {
     if (receive_all(stranger, &more, 1, steady_clock::now()) == Moved::kTimeout) ++open;
   }
   EXPECT_EQ(open, Gate::kMostStrangers);
+}
+
+/// While nobody else comes, too: who waits for a rank wakes at the deadline of a stranger.
+TEST_F(GateTest, AStrangerThatProvesNothingIsClosedInTimeAndTheJobGoesOn) {
+  constexpr milliseconds kLong(60'000);
+  for (const milliseconds patience : {milliseconds(20), 2 * kLong}) {
+    open(patience);
+    std::jthread gate([&] { admitted_ = gate_->admit(in(kLong)); });
+    const FileDescriptor silent = connect();
+    const FileDescriptor slow = connect();
+    EXPECT_EQ(send_all(slow, "x", 1, in(kLong)), Moved::kAll);
+    const bool is_short = patience < kLong;
+    for (const FileDescriptor* stranger : {&silent, &slow}) {
+      Challenge challenge;
+      ASSERT_EQ(receive_all(*stranger, &challenge, sizeof challenge, in(kLong)), Moved::kAll);
+      char more = 0;
+      const Deadline until = is_short ? in(kLong) : steady_clock::now();
+      EXPECT_EQ(receive_all(*stranger, &more, 1, until), is_short ? Moved::kClosed : Moved::kTimeout);
+    }
+    EXPECT_EQ(come(credentials_, 0, kLong), "in");
+    gate.join();
+    EXPECT_TRUE(admitted_);
+  }
 }
 
 /// A stranger is told nothing before it has proved something: a nonce, which depends on no secret.
