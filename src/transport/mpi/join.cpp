@@ -1,7 +1,8 @@
 #include "transport/mpi/join.h"
 
+#include "transport/joining.h"
+
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <lockstep/error.h>
 
 #include <algorithm>
@@ -108,8 +109,8 @@ Joined join(const Process& process, const Place& place, const Meeting& meeting) 
     }
     if (!missing.empty()) {
       throw Error(ErrorCode::kTimeout,
-                  fmt::format("Rank {} waited {} s for rank{} {} to join over MPI. Do all {} ranks make this group?",
-                              company.name(0), seconds, missing.size() == 1 ? "" : "s", fmt::join(missing, ", "), size),
+                  fmt::format("Rank {} waited {} s for {} to join over MPI. Do all {} ranks make this group?",
+                              company.name(0), seconds, ranks_in_words(missing), size),
                   {.rank = company.name(0), .peer = missing.front()});
     }
     answer.push_back(place.tag > 0 ? place.tag : process.next_group());

@@ -40,7 +40,7 @@ std::size_t Arena::default_bytes(int ranks) {
 std::size_t Arena::default_bytes(int ranks, std::size_t memory_bytes) {
   constexpr std::size_t kOfAllRanks = std::size_t{4} << 40U;  // of the 128 TiB of a process
   const std::size_t of_all = std::max(kOfAllRanks, 2 * memory_bytes);
-  return std::min(memory_bytes, of_all / static_cast<std::size_t>(ranks)) / kPage * kPage;
+  return std::max(kPage, std::min(memory_bytes, of_all / static_cast<std::size_t>(ranks)) / kPage * kPage);
 }
 
 std::shared_ptr<Arena> Arena::create(std::size_t bytes) {

@@ -85,6 +85,7 @@ TEST(Arena, TakesAddressSpaceForManyRanksOfALargeMachine) {
   constexpr std::size_t kGiB = std::size_t{1} << 30U;
   EXPECT_EQ(Arena::default_bytes(8, 512 * kGiB), 512 * kGiB) << "all of a small one's memory";
   EXPECT_EQ(Arena::default_bytes(96, 2048 * kGiB), 4096 * kGiB / 96 / 4096 * 4096);
+  EXPECT_EQ(Arena::default_bytes(std::numeric_limits<int>::max(), kGiB), 4096U) << "it is their join that is refused";
   for (const std::size_t memory : {kGiB, 100 * kGiB, 6000 * kGiB, 24'000 * kGiB}) {
     for (const int ranks : {1, 2, 64, 1024}) {
       const std::size_t bytes = Arena::default_bytes(ranks, memory);

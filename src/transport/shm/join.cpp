@@ -3,11 +3,11 @@
 #include "base/clock.h"
 #include "base/environment.h"
 #include "topology/host_id.h"
+#include "transport/joining.h"
 #include "transport/shm/unix_socket.h"
 #include "transport/verdict.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <lockstep/error.h>
 #include <poll.h>
 #include <unistd.h>
@@ -204,12 +204,12 @@ class Gathering {
     for (int rank = 1; rank < request_.size; ++rank) {
       if (!members_[static_cast<std::size_t>(rank)].connection) missing.push_back(request_.company.name(rank));
     }
-    throw Error(ErrorCode::kTimeout,
-                fmt::format("Rank {} waited {} s for rank{} {} to join. Were all {} ranks started, with the same job "
-                            "identity?",
-                            request_.company.name(0), static_cast<double>(request_.timeout.count()) / 1000,
-                            missing.size() == 1 ? "" : "s", fmt::join(missing, ", "), request_.size),
-                {.rank = request_.company.name(0), .peer = missing.front()});
+    throw Error(
+        ErrorCode::kTimeout,
+        fmt::format("Rank {} waited {} s for {} to join. Were all {} ranks started, with the same job identity?",
+                    request_.company.name(0), static_cast<double>(request_.timeout.count()) / 1000,
+                    ranks_in_words(missing), request_.size),
+        {.rank = request_.company.name(0), .peer = missing.front()});
   }
 
   const JoinRequest& request_;
@@ -345,8 +345,11 @@ Host follow(const JoinRequest& request, Self self, Deadline deadline) {
 
 Host join_processes(const JoinRequest& request) {
   const Deadline deadline = std::chrono::steady_clock::now() + request.timeout;
+  // Of each a memory and a lifeline, which rank 0 has while the connection is open.
+  const bool leads = request.rank == 0;
+  require_room_for(request.size, {.rank = request.company.name(request.rank), .a_peer = leads ? 3 : 2});
   Self self = introduce(request);
-  return request.rank == 0 ? lead(request, std::move(self), deadline) : follow(request, std::move(self), deadline);
+  return leads ? lead(request, std::move(self), deadline) : follow(request, std::move(self), deadline);
 }
 
 }  // namespace lockstep::shm

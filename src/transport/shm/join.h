@@ -23,8 +23,8 @@ struct JoinRequest {
 /// everybody everybody's. The socket is gone when this returns.
 ///
 /// Throws Error: kTimeout naming the ranks that did not come, kPeerDied naming one that ended meanwhile, kMismatch if
-/// ranks disagree about the world or run different versions, kUnsupported for one of another machine, kTransport; what
-/// a look at the company throws.
+/// ranks disagree about the world or run different versions, kUnsupported for one of another machine, kInvalidArgument
+/// for more ranks than this process can hold, kTransport; what a look at the company throws.
 Host join_processes(const JoinRequest& request);
 
 }  // namespace lockstep::shm

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/limit_for_tests.h"
 #include "topology/host_id.h"
 #include "transport/shm/unix_socket.h"
 #include "transport/verdict.h"
@@ -122,6 +123,21 @@ TEST_F(Join, MissingRanksAreNamedToAll) {
   EXPECT_THAT(errors[0], testing::HasSubstr("ranks 1, 3 to join"));
   EXPECT_THAT(errors[1], testing::HasSubstr("ranks 1, 3 to join"));
   EXPECT_THAT(errors_of({request(1, 2, 50)})[0], testing::HasSubstr("waited 0.05 s for rank 0 to appear"));
+}
+
+TEST_F(Join, ManyMissingRanksAreNamedAsARange) {
+  EXPECT_THAT(errors_of({request(0, 200, 50)})[0], testing::HasSubstr("waited 0.05 s for ranks 1 to 199 to join."));
+}
+
+TEST_F(Join, MoreRanksThanThisProcessCanHoldAreRefused) {
+  const testing_support::Limit files(RLIMIT_NOFILE, 1000);
+  for (const int rank : {0, 1}) {
+    const std::string needed = rank == 0 ? "14997" : "9998";
+    EXPECT_THAT(errors_of({request(rank, 5000)})[0],
+                testing::HasSubstr("needs more than " + needed + " open files to join 5000 ranks and may have 1000;"));
+    EXPECT_THAT(errors_of({request(rank, 99'999'999)})[0],
+                testing::HasSubstr("is to join 99999999 ranks, and at most 1048576 join each other"));
+  }
 }
 
 /// It hangs up as a process does that ends.

@@ -2,12 +2,12 @@
 
 #include "base/clock.h"
 #include "base/environment.h"
+#include "transport/joining.h"
 #include "transport/tcp/gate.h"
 #include "transport/tcp/turns.h"
 #include "transport/verdict.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <lockstep/error.h>
 #include <poll.h>
 
@@ -66,9 +66,8 @@ class Joiner {
 
   Host follow(const Address& meeting) {
     FileDescriptor first = connect(0, meeting);
-    const Address own =
-        request_.listen_on.empty() ? Address::of(first).with_port(0) : Address::resolve(request_.listen_on, 0);
-    FileDescriptor listener = open_listener(name(request_.rank), own, request_.secret.has_value());
+    FileDescriptor listener =
+        open_own_listener(name(request_.rank), request_.listen_on, Address::of(first), request_.secret.has_value());
     listens_on_ = Address::of(listener);
     if (!greet(first, 0, Channel::kControl)) first = connect_and_greet(0, meeting, Channel::kControl);
     keep(0, Channel::kControl, std::move(first));
@@ -308,10 +307,10 @@ class Joiner {
     }
     throw Error(
         ErrorCode::kTimeout,
-        fmt::format("Rank {} waited {} s for rank{} {} {}. Were all {} ranks started, with the same MASTER_ADDR, {} "
-                    "and secret?{}",
-                    name(request_.rank), seconds(request_.timeout), missing.size() == 1 ? "" : "s",
-                    fmt::join(missing, ", "), what, request_.size, kPortVariable, reached_by_none_elsewhere()),
+        fmt::format("Rank {} waited {} s for {} {}. Were all {} ranks started, with the same MASTER_ADDR, {} and "
+                    "secret?{}",
+                    name(request_.rank), seconds(request_.timeout), ranks_in_words(missing), what, request_.size,
+                    kPortVariable, reached_by_none_elsewhere()),
         {.rank = name(request_.rank), .peer = missing.front()});
   }
 
@@ -339,29 +338,44 @@ class Joiner {
   Host host_;
 };
 
+/// Without one, any process that can reach the address could join.
+void require_secret(int rank, const Address& address, bool has_secret) {
+  if (has_secret || address.is_loopback()) return;
+  throw Error(
+      ErrorCode::kInvalidArgument,
+      fmt::format("Rank {} would listen on {}, which others can reach, and the job has no secret. Start it with "
+                  "lockstep run, or name a file that all ranks can read in {}.",
+                  rank, address.to_string(), kSecretFileVariable),
+      {.rank = rank});
+}
+
 }  // namespace
 
-FileDescriptor open_listener(int rank, const Address& address, bool has_secret) {
-  if (!has_secret && !address.is_loopback()) {
-    throw Error(
-        ErrorCode::kInvalidArgument,
-        fmt::format("Rank {} would listen on {}, which others can reach, and the job has no secret. Start it with "
-                    "lockstep run, or name a file that all ranks can read in {}.",
-                    rank, address.to_string(), kSecretFileVariable),
-        {.rank = rank});
-  }
-  return tcp::listen_on(address);
+FileDescriptor open_own_listener(int rank, const std::string& listen_on, const Address& own, bool has_secret) {
+  const bool is_given = !listen_on.empty();
+  const std::string remedy = is_given ? fmt::format("{} is '{}': set it to an address of this machine, or leave it out",
+                                                    kAddressVariable, listen_on)
+                                      : std::string();
+  const Address address = is_given ? Address::resolve(listen_on, 0, remedy) : own.with_port(0);
+  require_secret(rank, address, has_secret);
+  return tcp::listen_on(address, remedy);
 }
 
 Host join_at(const JoinRequest& request, const Address& meeting, FileDescriptor listener) {
+  require_room_for(request.size, {.rank = request.company.name(request.rank), .a_peer = kChannels});
   Joiner joiner(request, steady_clock::now() + request.timeout);
   return request.rank == 0 ? joiner.lead(std::move(listener)) : joiner.follow(meeting);
 }
 
 Host join_processes(const JoinRequest& request) {
-  const Address meeting = Address::resolve(request.meet_at, request.port);
-  const bool leads = request.rank == 0;
-  return join_at(request, meeting, leads ? open_listener(0, meeting, request.secret.has_value()) : FileDescriptor());
+  const std::string remedy = fmt::format(
+      "rank 0 listens at MASTER_ADDR ('{}') and {} ({}): set them, alike for all ranks, to an address of its "
+      "machine and a port that is free there",
+      request.meet_at, kPortVariable, request.port);
+  const Address meeting = Address::resolve(request.meet_at, request.port, remedy);
+  if (request.rank != 0) return join_at(request, meeting, FileDescriptor());
+  require_secret(0, meeting, request.secret.has_value());
+  return join_at(request, meeting, listen_on(meeting, remedy));
 }
 
 }  // namespace lockstep::tcp

@@ -29,15 +29,16 @@ struct JoinRequest {
 /// and then nobody listens any more.
 ///
 /// Throws Error: kTimeout naming the ranks that did not come, kMismatch if ranks disagree about the world, the job or
-/// its secret, kInvalidArgument if others could reach what is listened on and there is no secret, kTransport,
-/// kUnsupported.
+/// its secret, kInvalidArgument if others could reach what is listened on and there is no secret or for more ranks than
+/// this process can hold, kTransport, kUnsupported.
 Host join_processes(const JoinRequest& request);
 
 /// The same where rank 0 listens already, and the others know where: `listener` is rank 0's, empty on the others.
 Host join_at(const JoinRequest& request, const Address& meeting, FileDescriptor listener);
 
-/// Listens on that address. Throws Error (kInvalidArgument) if others could reach it and there is no secret;
-/// kTransport.
-FileDescriptor open_listener(int rank, const Address& address, bool has_secret);
+/// Listens for ranks on the address that LOCKSTEP_ADDRESS gave (`listen_on`) or, where that is empty, on `own`, at any
+/// port. Throws Error: kInvalidArgument for what is no address, or if others could reach it and there is no secret;
+/// kTransport, naming the variable, if it is none of this machine.
+FileDescriptor open_own_listener(int rank, const std::string& listen_on, const Address& own, bool has_secret);
 
 }  // namespace lockstep::tcp

@@ -1,5 +1,6 @@
 #include "transport/tcp/join.h"
 
+#include "base/limit_for_tests.h"
 #include "transport/tcp/crowd_for_tests.h"
 #include "transport/tcp/gate.h"
 #include "transport/tcp/handshake.h"
@@ -8,6 +9,7 @@
 #include "transport/tcp/turns.h"
 #include "transport/verdict.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -152,7 +154,47 @@ TEST_F(JoinTest, ANameThatIsNoAddressIsSaid) {
   auto requests = world(1);
   requests[0].size = 2;
   requests[0].meet_at = "no.such.host.invalid";
-  EXPECT_THAT(join(requests)[0], testing::HasSubstr("'no.such.host.invalid' is no address"));
+  EXPECT_THAT(join(requests)[0], testing::AllOf(testing::HasSubstr("'no.such.host.invalid' is no address"),
+                                                testing::HasSubstr("MASTER_ADDR ('no.such.host.invalid')")));
+}
+
+TEST_F(JoinTest, AnAddressThatCannotBeListenedOnIsSaidWithItsVariable) {
+  const std::string theirs = "192.0.2.1";  // for documentation: no machine's
+  JoinRequest meets = request(0, 2);
+  meets.meet_at = theirs;
+  EXPECT_EQ(join({meets})[0],
+            fmt::format("Listening on 192.0.2.1:{0} failed: Cannot assign requested address; rank 0 listens at "
+                        "MASTER_ADDR ('192.0.2.1') and LOCKSTEP_PORT ({0}): set them, alike for all ranks, to an "
+                        "address of its machine and a port that is free there.",
+                        port_));
+  const FileDescriptor leader = listen_on(Address::resolve("127.0.0.1", port_));
+  JoinRequest listens = request(1, 2);
+  listens.listen_on = theirs;
+  EXPECT_EQ(join({listens})[0],
+            "Listening on 192.0.2.1:0 failed: Cannot assign requested address; LOCKSTEP_ADDRESS is '192.0.2.1': set it "
+            "to an address of this machine, or leave it out.");
+  listens.listen_on = "no.such.host.invalid";
+  EXPECT_THAT(join({listens})[0],
+              testing::AllOf(testing::StartsWith("'no.such.host.invalid' is no address that this machine knows ("),
+                             testing::EndsWith("; LOCKSTEP_ADDRESS is 'no.such.host.invalid': set it to an address of "
+                                               "this machine, or leave it out.")));
+}
+
+TEST_F(JoinTest, MoreRanksThanThisProcessCanHoldAreRefused) {
+  const testing_support::Limit files(RLIMIT_NOFILE, 1000);
+  for (const int rank : {0, 1}) {
+    JoinRequest many = request(rank, 5000);
+    EXPECT_THAT(join({many})[0],
+                testing::HasSubstr("needs more than 14997 open files to join 5000 ranks and may have"));
+    many.size = 99'999'999;
+    EXPECT_THAT(join({many})[0], testing::HasSubstr("is to join 99999999 ranks, and at most 1048576 join each other"));
+  }
+}
+
+TEST_F(JoinTest, ManyMissingRanksAreNamedAsARange) {
+  JoinRequest alone = request(0, 200);
+  alone.timeout = milliseconds(50);
+  EXPECT_THAT(join({alone})[0], testing::HasSubstr("waited 0.05 s for ranks 1 to 199 to join."));
 }
 
 TEST_F(JoinTest, AWrongSecretIsRefusedAndTheJobGoesOn) {

@@ -68,6 +68,9 @@ int try_connect(const FileDescriptor& socket, const Address& address, Deadline d
   return ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &bytes) == 0 ? error : errno;
 }
 
+/// At the end of a sentence; empty where there is none.
+std::string as_clause(const std::string& remedy) { return remedy.empty() ? remedy : "; " + remedy; }
+
 /// `move(done)` moves what it can of the rest; `waits()` says whether more can be moved in time.
 template <class Move, class Wait>
 Moved move_all(std::size_t bytes, Move move, Wait waits) {
@@ -87,15 +90,15 @@ Moved move_all(std::size_t bytes, Move move, Wait waits) {
 
 }  // namespace
 
-Address Address::resolve(const std::string& host, int port) {
+Address Address::resolve(const std::string& host, int port, const std::string& remedy) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_NUMERICSERV;
   addrinfo* found = nullptr;
   const int error = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
   if (error != 0) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("'{}' is no address that this machine knows ({}).", host, ::gai_strerror(error)));
+    throw Error(ErrorCode::kInvalidArgument, fmt::format("'{}' is no address that this machine knows ({}){}.", host,
+                                                         ::gai_strerror(error), as_clause(remedy)));
   }
   Address address;
   std::memcpy(&address.storage_, found->ai_addr, found->ai_addrlen);
@@ -172,14 +175,14 @@ std::string Address::to_string() const {
 
 socklen_t Address::bytes() const { return family() == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6); }
 
-FileDescriptor listen_on(const Address& address) {
+FileDescriptor listen_on(const Address& address, const std::string& remedy) {
   // As many as the system takes: whoever fills the queue with strangers must fill it again for each that is let in.
   constexpr int kBacklog = 4096;
   FileDescriptor socket = make_socket(address);
   set_option(socket, SOL_SOCKET, SO_REUSEADDR, 1);
   if (::bind(socket.get(), address.get(), address.bytes()) != 0 || ::listen(socket.get(), kBacklog) != 0) {
-    throw Error(ErrorCode::kTransport,
-                fmt::format("Listening on {} failed: {}.", address.to_string(), std::strerror(errno)));
+    throw Error(ErrorCode::kTransport, fmt::format("Listening on {} failed: {}{}.", address.to_string(),
+                                                   std::strerror(errno), as_clause(remedy)));
   }
   return socket;
 }

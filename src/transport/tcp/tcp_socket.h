@@ -30,8 +30,8 @@ class Address {
   };
 
   Address() = default;
-  /// The first that the name stands for. Throws Error (kInvalidArgument) that repeats the name.
-  static Address resolve(const std::string& host, int port);
+  /// The first that the name stands for. Throws Error (kInvalidArgument) that repeats the name, and then what to do.
+  static Address resolve(const std::string& host, int port, const std::string& remedy = {});
   static Address from_wire(const Wire& wire);
   /// This side's end of a socket.
   static Address of(const FileDescriptor& socket);
@@ -58,8 +58,8 @@ class Address {
 
 // The sockets of these three do not block, and are closed when a program is started from here.
 
-/// Listens on that address and no other. Throws Error (kTransport) naming it.
-FileDescriptor listen_on(const Address& address);
+/// Listens on that address and no other. Throws Error (kTransport) naming it, and then what to do.
+FileDescriptor listen_on(const Address& address, const std::string& remedy = {});
 /// A waiting connection; empty if none waits.
 FileDescriptor accept_from(const FileDescriptor& listener);
 /// Tries until somebody listens there; empty if nobody did by the deadline. Throws Error (kTransport) if the address

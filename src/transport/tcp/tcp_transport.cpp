@@ -78,9 +78,7 @@ class TcpTransport final : public MessageTransport {
 
   std::string open_meeting() override {
     // This rank's address, as the first of its peers knows it.
-    const Address own =
-        listen_on_.empty() ? Address::of(data_.any_socket()).with_port(0) : Address::resolve(listen_on_, 0);
-    meeting_ = open_listener(rank(), own, secret_.has_value());
+    meeting_ = open_own_listener(rank(), listen_on_, Address::of(data_.any_socket()), secret_.has_value());
     const Address::Wire wire = Address::of(meeting_).to_wire();
     return {reinterpret_cast<const char*>(&wire), sizeof wire};
   }
