@@ -1,6 +1,10 @@
 #include "algorithms/catalog.h"
 #include "base/environment.h"
+#include "base/nearest.h"
+#include "base/refuse.h"
+#include "base/units.h"
 #include "cli/command.h"
+#include "cli/numbers.h"
 #include "cli/schedule_argument.h"
 #include "planner/calibration/in_force.h"
 #include "topology/cpus.h"
@@ -8,12 +12,19 @@
 #include "transport/transports.h"
 
 #include <fmt/format.h>
+#include <lockstep/world.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <cstdint>
 #include <iterator>
+#include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace lockstep::cli {
@@ -31,7 +42,27 @@ std::string answer_of(const NamedTransport& transport) {
   return fmt::format("works here, between {}", transport.between);
 }
 
-std::string info() {
+/// Throws Error (kInvalidArgument) that names it for a variable whose value no job would take.
+void check_environment() {
+  (void)World::alone();  // reads what every group does: its timeout and its kind of reduction
+  (void)environment_duration(kJoinTimeoutVariable, std::chrono::seconds(60));
+  const std::string transport = environment(kTransportVariable).value_or("auto");
+  std::vector<std::string_view> names{"auto"};
+  for (const NamedTransport& one : named_transports()) names.emplace_back(one.name);
+  if (std::find(names.begin(), names.end(), transport) != names.end()) return;
+  refuse(fmt::format("{} is '{}'. {}", kTransportVariable, transport, suggestion(transport, names)));
+}
+
+/// What -n says; none where it is not given.
+std::optional<int> parse_selected_ranks(const std::string& text) {
+  constexpr int kMost = 1 << 20;
+  if (text.empty()) return std::nullopt;
+  const int ranks = parse_ranks(text);
+  if (ranks <= kMost) return ranks;
+  refuse(fmt::format("What auto stands for is printed for at most {} ranks; -n says {}.", format_count(kMost), ranks));
+}
+
+std::string build_and_machine() {
   std::string text;
   const auto out = std::back_inserter(text);
   fmt::format_to(out, "lockstep {}\nhost       {}: {}\nhost id    {}\n", LOCKSTEP_VERSION, host_name(),
@@ -46,20 +77,41 @@ std::string info() {
   }
   fmt::format_to(out, "  {:<19} {}\n", "hierarchical:A,B",
                  "any two of these that do an all_reduce: A within hosts, B between");
+  return text;
+}
+
+/// Of so many ranks on two hosts, the first of which has one more where they are odd.
+std::string selection_on_two_hosts(int ranks) {
+  const int first = (ranks + 1) / 2;
+  std::vector<int> hosts(static_cast<std::size_t>(ranks), 1);
+  std::fill_n(hosts.begin(), first, 0);
+  return fmt::format("\nauto, on two hosts with {} and {}\n  {}\n", first,
+                     counted(static_cast<std::uint64_t>(ranks - first), "rank"),
+                     selection_in_force(ranks, Medium::kTcp, hosts).selection.to_text());
+}
+
+/// On one host of so many ranks, where none are asked for of as many as it has cores; and on two.
+std::string selections(std::optional<int> asked) {
+  std::string text;
+  const auto out = std::back_inserter(text);
   if (const auto one = environment(kAlgorithmVariable); one && one != "auto") {
     if (one != kVendor) (void)find_algorithm(*one);
     fmt::format_to(out, "\n{}: '{}' runs in place of what follows, in the collectives that it does\n",
                    kAlgorithmVariable, *one);
   }
-  const int ranks = std::max(2, available_cpus().cores);
+  const int ranks = asked.value_or(std::max(2, available_cpus().cores));
   for (const auto& [medium, name] : {std::pair(Medium::kSharedMemory, "shm"), std::pair(Medium::kTcp, "tcp")}) {
     const auto [selection, source] = selection_in_force(ranks, medium);
-    fmt::format_to(out, "\nauto, on {} ranks over {} ({})\n  {}\n", ranks, name, source, selection.to_text());
+    fmt::format_to(out, "\nauto, on {} over {} ({})\n  {}\n", counted(static_cast<std::uint64_t>(ranks), "rank"), name,
+                   source, selection.to_text());
   }
-  const std::vector<int> two_hosts{0, 0, 1, 1};
-  fmt::format_to(out, "\nauto, on two hosts with as many ranks each\n  {}\n",
-                 selection_in_force(4, Medium::kTcp, two_hosts).selection.to_text());
-  text += "\nEnvironment\n";
+  constexpr int kTwoOnEach = 4;
+  if (ranks > 1) text += selection_on_two_hosts(asked.value_or(kTwoOnEach));
+  return text;
+}
+
+std::string variables() {
+  std::string text = "\nEnvironment\n";
   struct Variable {
     const char* name;
     const char* meaning;
@@ -80,16 +132,28 @@ std::string info() {
        {kJoinTimeoutVariable, "how long ranks wait for each other at the start"},
        {kJobVariable, "identity of the job, made by the launcher"}}};
   for (const auto& [name, meaning] : kVariables) {
-    fmt::format_to(out, "  {:<22} {:<10} {}\n", name, environment(name).value_or("(unset)"), meaning);
+    fmt::format_to(std::back_inserter(text), "  {:<22} {:<10} {}\n", name, environment(name).value_or("(unset)"),
+                   meaning);
   }
   return text;
+}
+
+void info(const std::string& typed_ranks) {
+  const std::optional<int> ranks = parse_selected_ranks(typed_ranks);
+  check_environment();
+  write_output("", build_and_machine() + selections(ranks) + variables());
 }
 
 }  // namespace
 
 void add_info(Program& program) {
   CLI::App* command = program.app.add_subcommand("info", "Say what this build and this machine can do");
-  command->callback([] { write_output("", info()); });
+  auto ranks = std::make_shared<std::string>();
+  command
+      ->add_option("-n,--ranks", *ranks,
+                   "Of how many ranks to print what auto stands for (default: one for each core, at least 2)")
+      ->type_name("N");
+  command->callback([ranks] { info(*ranks); });
 }
 
 }  // namespace lockstep::cli

@@ -4,6 +4,7 @@ namespace lockstep {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 using testing_support::Result;
 
 TEST(CliInfo, AsksEachTransportWhetherItWorksHere) {
@@ -30,6 +31,68 @@ TEST(CliInfo, ListsWhatThereIs) {
   const Result wrong = lockstep_with({"info"}, {"LOCKSTEP_ALGORITHMS=all_reduce: rign"});
   EXPECT_EQ(wrong.code, 2);
   EXPECT_THAT(wrong.errors, HasSubstr("LOCKSTEP_ALGORITHMS, at 'rign': There is no algorithm 'rign'."));
+}
+
+class CliInfoFiles : public testing_support::TemporaryFolder {};
+
+TEST_F(CliInfoFiles, SaysWhatStandsInPlaceOfACalibrationAndPrintsNoneOfItsBytes) {
+  const std::vector<std::string> cache{"XDG_CACHE_HOME=" + folder_.string()};
+  const std::filesystem::path place = folder_ / "lockstep" / "calibration.json";
+  std::filesystem::create_directories(place);
+  EXPECT_THAT(lockstep_with({"info"}, cache).output,
+              HasSubstr(" (built in, since " + place.string() + " is no file, and no calibration; remove it, and "));
+  std::filesystem::remove(place);
+  write("lockstep/calibration.json", "\x1b[2J\xff\xfe\x7f", kPlainFile);
+  const Result binary = lockstep_with({"info"}, cache);
+  EXPECT_THAT(binary.output, HasSubstr(" (built in, since " + place.string() + " is no calibration ("));
+  EXPECT_THAT(binary.output, testing::Each(testing::AnyOf('\n', testing::AllOf(testing::Ge(' '), testing::Le('~')))));
+}
+
+/// What is built in depends on it, and of two hosts on whether both have as many.
+TEST(CliInfo, PrintsTheSelectionOfAsManyRanksAsAreAskedFor) {
+  const std::vector<std::string> uncalibrated{"XDG_CACHE_HOME=/no/such"};
+  const std::string two = lockstep_with({"info", "-n", "2"}, uncalibrated).output;
+  const std::string many = lockstep_with({"info", "-n", "4096"}, uncalibrated).output;
+  for (const char* medium : {"shm", "tcp"}) {
+    EXPECT_THAT(two, HasSubstr(std::string("\nauto, on 2 ranks over ") + medium + " (built in)\n  all_reduce: 0-"));
+    EXPECT_THAT(many, HasSubstr(std::string("\nauto, on 4096 ranks over ") + medium + " (built in)\n  all_reduce: 0-"));
+  }
+  const auto over_shared_memory = [](const std::string& text) {
+    const std::size_t begin = text.find('\n', text.find(" over shm ("));
+    return text.substr(begin, text.find('\n', begin + 1) - begin);
+  };
+  EXPECT_NE(over_shared_memory(two), over_shared_memory(many));
+  EXPECT_THAT(lockstep_with({"info", "-n", "6"}, uncalibrated).output,
+              HasSubstr("\nauto, on two hosts with 3 and 3 ranks\n  all_reduce: 0-64KiB hierarchical:"));
+  EXPECT_THAT(lockstep_with({"info", "-n", "5"}, uncalibrated).output,
+              HasSubstr("\nauto, on two hosts with 3 and 2 ranks\n  all_reduce: 0-64KiB recursive_doubling"));
+  EXPECT_THAT(lockstep_with({"info", "-n", "1"}, uncalibrated).output,
+              AllOf(HasSubstr("\nauto, on 1 rank over shm "), Not(HasSubstr("two hosts"))));
+  EXPECT_THAT(lockstep_with({"info", "-n", "010"}, uncalibrated).output, HasSubstr("auto, on 10 ranks over"))
+      << "decimal";
+  for (const char* ranks : {"0", "-2", "many", "2.5", "99999999999"}) {
+    expect_usage_error({"info", "-n", ranks}, std::string("-n takes a number of ranks, a whole number from 1 to "
+                                                          "2147483647; '") +
+                                                  ranks + "' is not one.");
+  }
+  expect_usage_error({"info", "-n", "1048577"}, "printed for at most 1,048,576 ranks; -n says 1048577.");
+}
+
+TEST(CliInfo, RefusesVariablesThatNoJobWouldTake) {
+  for (const auto& [variable, sentence] :
+       {std::pair{"LOCKSTEP_REDUCTION=canonicl", "LOCKSTEP_REDUCTION is 'canonicl'. Did you mean 'canonical'?"},
+        std::pair{"LOCKSTEP_TRANSPORT=tpc", "LOCKSTEP_TRANSPORT is 'tpc'. Did you mean 'tcp'?"},
+        std::pair{"LOCKSTEP_TIMEOUT=soon", "The environment variable LOCKSTEP_TIMEOUT: 'soon' is not a time"},
+        std::pair{"LOCKSTEP_JOIN_TIMEOUT=0s", "LOCKSTEP_JOIN_TIMEOUT is '0s'; it takes a millisecond or more."}}) {
+    const Result wrong = lockstep_with({"info"}, {variable});
+    EXPECT_EQ(wrong.code, 2) << variable;
+    EXPECT_THAT(wrong.errors, HasSubstr(sentence));
+    EXPECT_EQ(wrong.output, "");
+  }
+  EXPECT_EQ(lockstep_with({"info"}, {"LOCKSTEP_REDUCTION=canonical", "LOCKSTEP_TRANSPORT=mpi", "LOCKSTEP_TIMEOUT=5s",
+                                     "LOCKSTEP_JOIN_TIMEOUT=5s"})
+                .code,
+            0);
 }
 
 }  // namespace lockstep

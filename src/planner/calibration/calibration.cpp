@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <lockstep/error.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <iterator>
@@ -40,6 +41,13 @@ nlohmann::json json_of(const std::vector<Sample>& samples) {
 }
 
 [[noreturn]] void fail(const std::string& what) { throw std::runtime_error(what); }
+
+/// What a damaged file holds, which may be anything, does not reach a terminal as it is.
+std::string printable(std::string text) {
+  const auto is_other = [](unsigned char c) { return c < ' ' || c > '~'; };
+  std::replace_if(text.begin(), text.end(), is_other, '?');
+  return text;
+}
 
 /// A number from 0 up; JSON has none that is infinite.
 double amount_at(const nlohmann::json& json, const char* key) {
@@ -184,7 +192,10 @@ Calibration parse_calibration(std::string_view text, const std::string& source_n
     const nlohmann::json json = nlohmann::json::parse(text);
     if (json.at("version") != kVersion) fail("another version of Lockstep wrote it");
     const nlohmann::json& machine = json.at("machine");
-    Calibration calibration{.machine = {.processor = machine.at("processor"),
+    const auto processor = machine.at("processor").get<std::string>();
+    if (std::any_of(processor.begin(), processor.end(), [](unsigned char c) { return c < ' '; }))
+      fail("'processor' is no name");
+    Calibration calibration{.machine = {.processor = processor,
                                         .cores = count_at(machine, "cores"),
                                         .memory_bytes = amount_at(machine, "memory_bytes"),
                                         .cache_bytes_first = amount_at(machine, "cache_bytes_first"),
@@ -203,14 +214,19 @@ Calibration parse_calibration(std::string_view text, const std::string& source_n
   } catch (const std::exception& error) {
     throw Error(ErrorCode::kRefused,
                 fmt::format("{} is no calibration ({}); measure again with `lockstep calibrate`, or remove it.",
-                            source_name, error.what()));
+                            source_name, printable(error.what())));
   }
 }
 
 std::optional<Calibration> stored_calibration() {
   const auto file = calibration_file();
   std::error_code ignored;  // nobody else's folder ends a job
-  if (!file || !std::filesystem::is_regular_file(*file, ignored)) return std::nullopt;
+  if (!file || !std::filesystem::exists(*file, ignored)) return std::nullopt;
+  if (!std::filesystem::is_regular_file(*file, ignored)) {
+    throw Error(ErrorCode::kRefused,
+                fmt::format("{} is no file, and no calibration; remove it, and measure with `lockstep calibrate`.",
+                            file->string()));
+  }
   return parse_calibration(read_file(*file), file->string());
 }
 

@@ -48,7 +48,8 @@ std::string to_json(const Calibration& calibration);
 /// Throws Error (kRefused) with `source_name` and what is wrong: measure again with `lockstep calibrate`.
 Calibration parse_calibration(std::string_view json, const std::string& source_name);
 
-/// What is stored, of whichever machine; none if nothing is. Throws as parse.
+/// What is stored, of whichever machine; none if nothing is. Throws as parse, also where something else than a file is
+/// in its place.
 std::optional<Calibration> stored_calibration();
 /// The same, if it was measured on this machine.
 std::optional<Calibration> stored_calibration(const Machine& machine);

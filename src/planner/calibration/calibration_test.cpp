@@ -55,6 +55,24 @@ TEST(Calibration, WhatIsNoneIsRefusedWithWhatToDo) {
   }
 }
 
+/// Their reasons quote what stands there.
+TEST(Calibration, WhatADamagedFileHoldsIsNotPrintedAsItIs) {
+  Calibration escaped = calibration_with(1e-6, 1e-10, 1e-10);
+  escaped.machine.processor = "\x1b[2J";
+  for (const std::string& text : {std::string("\x7f"
+                                              "ELF\x02\x01\x00\x1b[2J\xff\xfe",
+                                              13),
+                                  std::string("{\"version\": \"\xff\x1b"), std::string("{\"\x9b"), to_json(escaped)}) {
+    try {
+      (void)parse_calibration(text, "file.json");
+      FAIL() << text;
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), testing::StartsWith("file.json is no calibration ("));
+      EXPECT_THAT(std::string(error.what()), testing::Each(testing::AllOf(testing::Ge(' '), testing::Le('~'))));
+    }
+  }
+}
+
 TEST(Calibration, OfAnotherVersionIsRefused) {
   EXPECT_THAT([] { (void)parse_calibration(R"({"version":1})", "file.json"); },
               testing_support::refuses(ErrorCode::kRefused,
