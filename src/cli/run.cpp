@@ -41,7 +41,8 @@ void add_run(Program& program) {
   CLI::App* command = program.app.add_subcommand("run", "Run a program as the ranks of a job on this host");
   auto options = std::make_shared<RunOptions>();
   command
-      ->add_option("-n,--ranks", options->ranks, "Processes to start (default: one for each core this process may use)")
+      ->add_option("-n,--ranks", options->ranks,
+                   "Processes to start (default: one for each core this process may use; at most 64 for each, or 256)")
       ->type_name("N");
   command->add_option("--log-dir", options->log_dir, "Also write what each rank prints to DIR/rank<i>.log")
       ->type_name("DIR");

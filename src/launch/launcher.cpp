@@ -1,5 +1,6 @@
 #include "launch/launcher.h"
 
+#include "base/units.h"
 #include "launch/failure.h"
 #include "launch/output.h"
 #include "launch/process.h"
@@ -14,6 +15,9 @@
 #include <lockstep/error.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
 
 namespace lockstep {
 
@@ -38,6 +42,17 @@ void check_descriptor_limit(int ranks, bool has_logs) {
         fmt::format("{} ranks need {} open files and this shell allows {}: start fewer, or raise it (ulimit -n {}).",
                     ranks, needed, limit.rlim_cur, needed));
   }
+}
+
+/// They would take turns for seconds each, and the system might have no room for them.
+void check_process_count(int ranks) {
+  const int cores = available_cpus().cores;
+  const int most = most_ranks_on(cores);
+  if (ranks <= most) return;
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("{} ranks on {} are too many: at most {} are started (64 a core, 256 in any case); ask for "
+                          "fewer with -n, or take more machines.",
+                          ranks, counted(static_cast<std::uint64_t>(cores), "core"), most));
 }
 
 Output::Options output_options(const LaunchOptions& options, const Signals& signals) {
@@ -78,6 +93,12 @@ void start_ranks(const LaunchOptions& options, const std::string& path, const Si
 
 }  // namespace
 
+int most_ranks_on(int cores) {
+  constexpr int kInAnyCase = 256;
+  constexpr int kACore = 64;
+  return std::max(kInAnyCase, kACore * cores);
+}
+
 int launch(const LaunchOptions& options) {
   if (options.command.empty()) throw Error(ErrorCode::kInvalidArgument, "There is no program to run.");
   if (options.ranks < 1) {
@@ -85,6 +106,7 @@ int launch(const LaunchOptions& options) {
   }
   ensure_standard_descriptors();
   check_descriptor_limit(options.ranks, options.log_dir.has_value());
+  check_process_count(options.ranks);
   const std::string path = find_program(options.command.front());
   Signals signals;
   Output output(output_options(options, signals));

@@ -32,8 +32,12 @@ struct LaunchOptions {
 /// setsid), and if this process is killed, so are they. Stdin, unless it is a terminal, goes to rank 0; the others read
 /// nothing.
 ///
-/// Call it from a process with one thread. Throws Error (kInvalidArgument) if the job cannot be started as asked:
-/// no such program, a log folder that cannot be written. Then nothing was started, or it was ended again.
+/// Call it from a process with one thread. Throws Error (kInvalidArgument) if the job cannot be started as asked: more
+/// ranks than most_ranks_on() the cores that this process may use, no such program, a log folder that cannot be
+/// written. Then nothing was started, or it was ended again.
 int launch(const LaunchOptions& options);
+
+/// As many as make sense where they take turns: 64 a core, and 256 in any case, for tests on small machines.
+int most_ranks_on(int cores);
 
 }  // namespace lockstep
