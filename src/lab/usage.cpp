@@ -70,10 +70,18 @@ std::string range_of() {
                      std::numeric_limits<Number>::max());
 }
 
+/// CLI11 reads 010 as 8 and 0x10 as 16, which nobody means or expects who types a size of a batch.
+bool is_not_decimal(std::string_view text) {
+  if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
+  return text.size() > 1 && text.front() == '0';
+}
+
 /// What the option takes, where it was given something else; empty where it was not.
 std::string wanted_instead(const CLI::Option& option, bool is_narrow) {
   const std::string type = option.get_type_name();
   const std::string& text = option.results().back();
+  const bool is_whole = type.starts_with("INT") || type.starts_with("UINT");
+  if (is_whole && is_not_decimal(text)) return "a whole number in decimal, without zeros before it";
   if (type.starts_with("INT")) {
     if (!holds<std::int64_t>(option)) return "a whole number";
     if (!fits<std::int64_t>(text)) return range_of<std::int64_t>();

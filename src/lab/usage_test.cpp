@@ -59,6 +59,16 @@ TEST(Usage, ANumberThatNothingHoldsIsRepeated) {
   EXPECT_EQ(said(add_text_flags, {"--iterations=9223372036854775807", "--seed=18446744073709551615"}), "nothing");
 }
 
+TEST(Usage, AWholeNumberIsDecimal) {
+  for (const char* number : {"010", "-010", "00", "0x10", "0b1"}) {
+    const std::string sentence =
+        " takes a whole number in decimal, without zeros before it; '" + std::string(number) + "' is not one.";
+    EXPECT_EQ(said(add_text_flags, {std::string("--batch=") + number}), "--batch" + sentence);
+    EXPECT_EQ(said(add_digits_flags, {std::string("--seed=") + number}), "--seed" + sentence);
+  }
+  EXPECT_EQ(said(add_text_flags, {"--batch=10", "--warmup=0", "--data=010", "--learning-rate=0.010"}), "nothing");
+}
+
 TEST(Usage, AnOptionThatThereIsNotIsNamedWithTheNearest) {
   EXPECT_EQ(said(add_text_flags, {"--iteration=5"}),
             "`lockstep train it` has no option --iteration. Did you mean '--iterations'?");
