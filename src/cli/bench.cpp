@@ -167,7 +167,7 @@ Wanted parse(const BenchOptions& typed) {
   options.plain = typed.buffers == "plain";
   check_word("format", typed.format, {"table", "json"});
   std::string transport = parse_transport(typed.transport);
-  if (!typed.local_size.empty()) (void)parse_local_size(typed.local_size, kMostRanks);
+  if (!typed.local_size.empty()) (void)parse_local_size(typed.local_size, bench::in_a_job() ? kMostRanks : ranks);
   bench::check(options);
   require_writable(typed.output);
   return {.options = std::move(options), .transport = std::move(transport), .ranks = ranks};
@@ -188,6 +188,7 @@ int launch_ranks(const Program& program, int ranks) {
 int measure(const bench::Options& options, const BenchOptions& typed) {
   if (!typed.local_size.empty()) bench::pretend_hosts(parse_local_size(typed.local_size, kMostRanks));
   const World world = World::from_env();
+  if (!typed.local_size.empty()) (void)parse_local_size(typed.local_size, world.size());
   if (!typed.ranks.empty() && parse_ranks(typed.ranks) != world.size()) {
     refuse(fmt::format("-n says {}, but this process was started as one of {} ranks; leave out -n.", typed.ranks,
                        world.size()));

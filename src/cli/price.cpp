@@ -123,6 +123,7 @@ PriceRequest request_of(const PriceOptions& options, const PricedNetwork& networ
   if (request.ranks > kMostPricedRanks) {
     refuse(fmt::format("Prices are for at most {} ranks; -n says {}.", format_count(kMostPricedRanks), request.ranks));
   }
+  if (!options.local_size.empty()) (void)parse_local_size(options.local_size, request.ranks);
   if (network.calibration) {
     require_calibrated(request.ranks, network);
     request.most_transfers = kMostCalibratedTransfers;
@@ -235,9 +236,10 @@ void price(const PriceOptions& options) {
   if (!options.over.empty() && options.format != "svg") refuse("--over is for a picture; add --format svg.");
   if (options.links && options.format == "svg") refuse("--links is no part of a picture; leave out one of the two.");
   const std::string& first = options.what.front();
+  const bool is_alone = options.what.size() == 1;
   std::error_code ignored;  // what cannot be looked at is no file, and no algorithm either
-  const bool is_file = first != "all" && !is_algorithm(first) && std::filesystem::exists(first, ignored);
-  if (is_file && options.what.size() > 1) refuse("A schedule from a file is priced alone.");
+  const bool is_file = first != "all" && !is_algorithm(first) && (is_alone || std::filesystem::exists(first, ignored));
+  if (is_file && !is_alone) refuse("A schedule from a file is priced alone.");
   require_writable(options.output);
   const PriceReport report = is_file ? report_on_file(options) : report_on_algorithms(options);
   if (options.format == "svg") return write_output(options.output, plot_of(report));

@@ -279,7 +279,9 @@ TEST_F(CliPrice, AnswersBadUsageInOneSentence) {
               HasSubstr("more than 10^18 transfers, too many to simulate"));
   const std::string loop = folder_ / "loop";
   std::filesystem::create_symlink(loop, loop);
-  expect_usage_error({"price", loop, "-n", "4", "--bytes", "1"}, "There is no algorithm '" + loop + "'");
+  expect_usage_error({"price", loop, "-n", "4", "--bytes", "1"}, "There is no algorithm and no file '" + loop + "'");
+  expect_usage_error({"price", "ring", loop, "-n", "4", "--bytes", "1"}, "There is no algorithm '" + loop + "'");
+  expect_usage_error({"price", "ring", "-n", "4", "--bytes", "1", "--local-size", "5"}, "from 1 to 4; '5' is not one");
   expect_usage_error({"price", "ring", "--bytes", "1", "--topology", loop}, "no file '" + loop + "' with a topology");
   const std::string naive = folder_ / "naive";
   ASSERT_EQ(lockstep_with({"show", "naive", "-n", "16", "--format", "schedule", "-o", naive}).code, 0);

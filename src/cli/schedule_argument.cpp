@@ -30,7 +30,7 @@ namespace lockstep::cli {
 
 namespace {
 
-/// Of a schedule that is shown or proved: some hundreds of MiB.
+/// Of a schedule that is shown or proved: each takes some 70 bytes meanwhile, so that it is a GiB.
 constexpr std::int64_t kMostTransfers = std::int64_t{1} << 24;
 
 std::vector<std::string_view> algorithm_names() {

@@ -1,13 +1,16 @@
 #include "base/nearest.h"
+#include "base/refuse.h"
 #include "cli/command.h"
 #include "cli/schedule_argument.h"
 #include "schedule/drawing.h"
+#include "schedule/promise.h"
 #include "schedule/proof.h"
 #include "schedule/text.h"
 
 #include <fmt/format.h>
 #include <lockstep/error.h>
 
+#include <cstdint>
 #include <memory>
 
 namespace lockstep::cli {
@@ -20,7 +23,19 @@ struct ShowOptions {
   std::string output;
 };
 
+/// Each is some 650 bytes while JSON is made of it; other forms take a tenth of that.
+constexpr std::int64_t kMostTransfersInJson = std::int64_t{1} << 20;
+
+void require_room_in_json(const Schedule& schedule) {
+  if (transfers_of(schedule) <= kMostTransfersInJson) return;
+  refuse(
+      fmt::format("The schedule '{}' has {} transfers, and JSON is made of at most {}; ask for fewer ranks or "
+                  "segments, or for --format schedule.",
+                  schedule.name, transfers_of(schedule), kMostTransfersInJson));
+}
+
 std::string drawn(const Schedule& schedule, const std::string& format) {
+  if (format == "json") require_room_in_json(schedule);
   if (format == "text") return draw_text(schedule);
   if (format == "svg") return draw_svg(schedule);
   if (format == "json") return draw_json(schedule);

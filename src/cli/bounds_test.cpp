@@ -1,0 +1,57 @@
+// What `lockstep` refuses because it is too much, before it takes memory or starts anything.
+#include "cli/program_for_tests.h"
+
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace lockstep {
+
+using testing::HasSubstr;
+using testing_support::Result;
+
+/// A ring of 1024 ranks has two million transfers.
+TEST(CliBounds, OfALongScheduleNoJsonIsMade) {
+  expect_usage_error({"show", "ring", "-n", "1024", "--format", "json"},
+                     "The schedule 'ring' has 2095104 transfers, and JSON is made of at most 1048576; ask for fewer "
+                     "ranks or segments, or for --format schedule.");
+}
+
+/// Where so many pipes cannot be open, that is said.
+TEST(CliBounds, FarMoreRanksThanCoresAreNotStarted) {
+  const std::string ranks = std::to_string(256 + 64 * std::thread::hardware_concurrency());
+  for (const std::vector<std::string>& job :
+       {std::vector<std::string>{"bench", "all_reduce", "-n", ranks}, {"run", "-n", ranks, "true"}}) {
+    const Result result = lockstep_with(job);
+    EXPECT_EQ(result.code, 2) << job.front();
+    EXPECT_THAT(result.errors, testing::AnyOf(HasSubstr("start fewer, or raise it (ulimit -n"),
+                                              HasSubstr("(64 a core, 256 in any case); ask for fewer with -n")));
+  }
+}
+
+TEST(CliBounds, HostsOfMoreRanksThanThereAreAreRefused) {
+  expect_usage_error({"bench", "all_reduce", "-n", "2", "--local-size", "3"}, "from 1 to 2; '3' is not one");
+  const Result in_a_job = lockstep_with({"run", "-n", "2", LOCKSTEP_PROGRAM, "bench", "barrier", "--local-size", "3"});
+  EXPECT_EQ(in_a_job.code, 2);
+  EXPECT_THAT(in_a_job.errors, HasSubstr("--local-size takes the number of ranks on a host, from 1 to 2; '3' is not"));
+}
+
+/// As a launcher's variable may say that nobody set on purpose.
+TEST(CliBounds, AWorldThatNoProcessCanHoldIsRefused) {
+  const std::vector<std::string> job{"RANK=0", "WORLD_SIZE=99999999", "LOCKSTEP_JOIN_TIMEOUT=300ms",
+                                     "LOCKSTEP_PORT=1024"};
+  for (const char* transport : {"auto", "tcp"}) {
+    const Result result = testing_support::run_command({"sh", "-c",
+                                                        "ulimit -n 1000; exec " LOCKSTEP_PROGRAM " bench all_reduce "
+                                                        "--transport " +
+                                                            std::string(transport)},
+                                                       {.environment = job});
+    EXPECT_EQ(result.code, 2);
+    EXPECT_EQ(
+        result.errors,
+        "lockstep: Rank 0 is to join 99999999 ranks, and at most 1048576 join each other; is that the number that "
+        "the launcher was to start?\n");
+  }
+}
+
+}  // namespace lockstep
