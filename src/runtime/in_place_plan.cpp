@@ -51,8 +51,7 @@ class InPlacePlanner {
   }
 
   Plan::Move move_of(const Intake& intake, int step, Waits& before) const {
-    Plan::Move move{
-        .chunk = intake.chunk, .operands = {}, .targets = {}, .transfers = transfers_of(intake, step, view_.rank)};
+    Plan::Move move{.chunk = intake.chunk, .operands = {}, .targets = {}};
     for (const int rank : combined_ranks(intake, view_.rank)) {
       move.operands.push_back(value_of(rank, intake.chunk, step));
       before.add(rank, ticks_once_made(versions_.before(rank, intake.chunk, step)));
@@ -70,7 +69,6 @@ class InPlacePlanner {
     for (const Transfer& sent : view_.steps[static_cast<std::size_t>(step) + 1].sends) {
       if (sent.chunk != move.chunk || !is_pushed({sent.kind, sent.chunk, {sent.from}}, step + 1, sent.to)) continue;
       move.targets.push_back({sent.to, Plan::Memory::kOutput, 0});
-      move.transfers.push_back({step + 1, sent});
       before.add(sent.to, ticks_once_made(versions_.before(sent.to, sent.chunk, step)));
       wait_for_readers(sent.to, sent.chunk, step, before);
     }

@@ -88,12 +88,10 @@ bool LetterOperation::go_on() {
     if (next_ != transport_.rank() && !read(next_)) return false;
   }
   for (const Plan::Move* move : moves_) {
-    if (records()) {
-      for (const ExecutedTransfer& transfer : move->transfers) record(transfer);
+    if (const std::size_t count = layout_.input(move->chunk, 0).count; count > 0) {
+      runner_.run(*move, count, 0, [&](const Plan::Place& place) { return address_of(place, move->chunk); });
     }
-    const std::size_t count = layout_.input(move->chunk, 0).count;
-    if (count == 0) continue;
-    runner_.run(*move, count, 0, [&](const Plan::Place& place) { return address_of(place, move->chunk); });
+    if (records()) record(*move, 0, transport_.rank());
   }
   return true;
 }

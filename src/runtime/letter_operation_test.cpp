@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <lockstep/error.h>
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <numeric>
@@ -125,6 +126,10 @@ TEST(LetterOperation, SumsOnEveryRankInCallAfterCall) {
           }
         }
         EXPECT_EQ(executed.size(), 50 * static_cast<std::size_t>(ranks - 1));
+        for (const Transfer& transfer : subject.schedule.steps.front()) {
+          const auto times = std::count(executed.begin(), executed.end(), ExecutedTransfer{0, transfer});
+          EXPECT_EQ(times, transfer.to == transport.rank() ? 50 : 0);
+        }
       });
     }
   }

@@ -18,7 +18,7 @@ constexpr PastCaches::Caches kFast{.shared_bytes = 32 * kMiB};
 constexpr PastCaches::Caches kSlow{.shared_bytes = 32 * kMiB, .are_slow_to_take_back = true};
 
 Plan::Move move(std::vector<Plan::Place> operands, std::vector<Plan::Place> targets) {
-  return {.chunk = 0, .operands = std::move(operands), .targets = std::move(targets), .transfers = {}};
+  return {.chunk = 0, .operands = std::move(operands), .targets = std::move(targets)};
 }
 
 std::size_t targets_of(const Plan::Move& move, const PastCaches::Caches& caches, bool is_staged, std::size_t all_bytes,

@@ -63,13 +63,15 @@ struct Plan {
     std::vector<Place> operands;  ///< in ascending order of their ranks
     std::vector<Place> targets;
     bool finishes = false;  ///< the chunk is complete now: what follows the sum (a mean's division) is done here
-    std::vector<ExecutedTransfer> transfers;  ///< of the schedule, that this carries out
   };
   struct Step {
     int ticks_before;  ///< how many ticks this rank has done when it comes to it
     std::vector<Wait> before;
     std::vector<Move> moves;
   };
+
+  /// Staged: the first tick is the copy of what peers will read into staging.
+  static constexpr int kTicksBeforeSteps = 1;
 
   std::string algorithm;
   int chunks = 1;
@@ -93,6 +95,11 @@ struct Plan {
     if (!place.seat.rotates()) return {.rank = place.rank, .chunk = chunk, .version = place.version};
     const Rotation& rotation = rotations[static_cast<std::size_t>(place.seat.rotation)];
     return rotation[(static_cast<std::size_t>(place.seat.position) + turn) % rotation.size()];
+  }
+  bool is_staged() const { return staging_versions > 0; }
+  /// Which of the schedule's steps steps[position] carries out; -1 for the copy into staging.
+  int schedule_step(std::size_t position) const {
+    return steps[position].ticks_before - (is_staged() ? kTicksBeforeSteps : 0);
   }
   /// The ticks this rank has done once it stands before steps[position].
   int ticks_at(std::size_t position) const { return position < steps.size() ? steps[position].ticks_before : ticks; }

@@ -23,10 +23,4 @@ std::vector<int> combined_ranks(const Intake& intake, int rank) {
   return ranks;
 }
 
-std::vector<ExecutedTransfer> transfers_of(const Intake& intake, int step, int rank) {
-  std::vector<ExecutedTransfer> transfers;
-  for (const int source : intake.sources) transfers.push_back({step, {intake.kind, intake.chunk, source, rank}});
-  return transfers;
-}
-
 }  // namespace lockstep

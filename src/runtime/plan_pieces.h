@@ -43,7 +43,4 @@ std::vector<Intake> intakes_of(const std::vector<Transfer>& receives);
 /// The ranks whose values are combined: the sources and, in a reduction, `rank` itself; ascending.
 std::vector<int> combined_ranks(const Intake& intake, int rank);
 
-/// The schedule's transfers that an intake is.
-std::vector<ExecutedTransfer> transfers_of(const Intake& intake, int step, int rank);
-
 }  // namespace lockstep

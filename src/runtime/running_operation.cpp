@@ -20,6 +20,16 @@ bool RunningOperation::advance() {
   return go_on();
 }
 
+void RunningOperation::record(const Plan::Move& move, int step, int rank) const {
+  const TransferKind kind = move.operands.size() > 1 ? TransferKind::kReduce : TransferKind::kCopy;
+  for (const Plan::Place& operand : move.operands) {
+    if (operand.rank != rank) record({step, {kind, move.chunk, operand.rank, rank}});
+  }
+  for (const Plan::Place& target : move.targets) {
+    if (target.rank != rank) record({step + 1, {TransferKind::kCopy, move.chunk, rank, target.rank}});
+  }
+}
+
 void RunningOperation::throw_late(int rank, const std::vector<int>& awaited, const char* what) const {
   throw Error(
       ErrorCode::kTimeout,

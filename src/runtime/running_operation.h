@@ -32,8 +32,9 @@ class RunningOperation {
   explicit RunningOperation(const Announcement& announcement) : announcement_(announcement) {}
   virtual ~RunningOperation() = default;
 
-  /// What is called for each transfer that is carried out, once it is; for one of no bytes, which may not travel,
-  /// perhaps at the start. Outlives the operation.
+  /// What is called for each transfer once its bytes are in place, told from what was moved and not from the schedule.
+  /// Of an operation in pieces it is those of the first one: the others do the same to theirs. For a transfer of no
+  /// bytes, which may not travel, it may be called at the start. Outlives the operation.
   void record_transfers(const TransferRecorder* recorder) { recorder_ = recorder; }
 
   /// Takes up a call, which stays where it is until the operation is complete, under this sequence number; nothing
@@ -65,6 +66,9 @@ class RunningOperation {
 
   bool records() const { return recorder_ != nullptr && *recorder_; }
   void record(const ExecutedTransfer& transfer) const { (*recorder_)(transfer); }
+  /// A pass that rank `rank` has made, in the schedule's words: what it read from other ranks was sent to it in `step`,
+  /// and what it wrote to others in the same pass it sends in the next one.
+  void record(const Plan::Move& move, int step, int rank) const;
   static constexpr const char* kDidNotCome = "which did not come to it";
   static constexpr const char* kWentNoFurther = "which entered it and went no further";
   static constexpr const char* kGaveNoAnswer = "which gave no answer";

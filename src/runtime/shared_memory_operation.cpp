@@ -17,7 +17,7 @@ SharedMemoryOperation::SharedMemoryOperation(Transport& transport, StagingRing& 
       staging_(staging),
       plan_(std::move(setup.plan)),
       layout_(std::move(setup.layout)),
-      past_caches_(setup.caches, plan_->staging_versions > 0,
+      past_caches_(setup.caches, plan_->is_staged(),
                    announcement_.count * size_of(announcement_.dtype) * static_cast<std::size_t>(transport.size())),
       runner_(announcement_.dtype, announcement_.op, transport.size()),
       peers_(static_cast<std::size_t>(transport.size())) {
@@ -86,7 +86,6 @@ bool SharedMemoryOperation::go_on() {
     while (position_ < plan_->steps.size()) {
       const Plan::Step& step = plan_->steps[position_];
       if (!satisfied(step.before, progress_at(0))) return false;
-      if (piece_ == 0 && records()) record_transfers_of(step);
       if (plan_->weaves && position_ == 1 && piece_ + 1 < layout_.pieces()) {
         weave();
         continue;
@@ -170,17 +169,12 @@ void SharedMemoryOperation::check_readers(const StagingRing::Use& use) const {
   }
 }
 
-void SharedMemoryOperation::record_transfers_of(const Plan::Step& step) {
-  for (const Plan::Move& move : step.moves) {
-    for (const ExecutedTransfer& transfer : move.transfers) record(transfer);
-  }
-}
-
 void SharedMemoryOperation::carry_out(const Plan::Move& move, const Part& part) {
-  const std::size_t count = count_of(move, part);
-  if (count == 0) return;
-  runner_.run(move, count, past_caches_.targets_of(move, count * size_of(announcement_.dtype)),
-              [&](const Plan::Place& place) { return address_of(place, move.chunk, part); });
+  if (const std::size_t count = count_of(move, part); count > 0) {
+    runner_.run(move, count, past_caches_.targets_of(move, count * size_of(announcement_.dtype)),
+                [&](const Plan::Place& place) { return address_of(place, move.chunk, part); });
+  }
+  if (part.piece == 0 && records()) record(move, plan_->schedule_step(position_), transport_.rank());
 }
 
 void SharedMemoryOperation::weave() {

@@ -41,7 +41,7 @@ class SharedMemoryOperation final : public RunningOperation {
     std::uint64_t output_offset = 0;
   };
 
-  bool is_staged() const { return plan_->staging_versions > 0; }
+  bool is_staged() const { return plan_->is_staged(); }
   void enter() override;
   bool go_on() override;
   bool enter_piece();
@@ -63,7 +63,7 @@ class SharedMemoryOperation final : public RunningOperation {
   /// would take more steps than a rank can count.
   Layout cut_into_pieces() const;
   std::size_t room_for_a_place() const;
-  void record_transfers_of(const Plan::Step& step);
+  /// A move of the present step; where steps are woven, of the next piece's first one too.
   void carry_out(const Plan::Move& move, const Part& part);
   /// The last step of this piece and the first one of the next, in one pass.
   void weave();

@@ -3,15 +3,18 @@
 #include "algorithms/catalog.h"
 #include "algorithms/every_request_for_tests.h"
 #include "base/error_for_tests.h"
+#include "schedule/promise.h"
 #include "schedule/proof.h"
 #include "transport/shm/shm_transport.h"
 #include "transport/shm/thread_host.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <lockstep/error.h>
 
 #include <algorithm>
+#include <string>
 #include <thread>
 #include <tuple>
 #include <vector>
@@ -22,46 +25,100 @@ namespace {
 
 constexpr std::size_t kCount = 240;
 
-/// Runs the schedule on threads, in place or staged, and returns what all ranks together carried out.
-std::vector<ExecutedTransfer> execute(const Schedule& schedule, bool in_place) {
-  std::vector<std::vector<ExecutedTransfer>> executed(static_cast<std::size_t>(schedule.ranks));
+/// What a rank brings: a sum of them says whose values are in it, and of which element. Exact in float32.
+float brought_by(int rank, std::size_t element) {
+  return static_cast<float>((std::size_t{1} << static_cast<unsigned>(rank)) + 256 * (element % 4093));
+}
+
+Layout whole_layout(const Schedule& schedule, std::size_t count) {
+  return Layout({.collective = schedule.collective,
+                 .ranks = schedule.ranks,
+                 .chunks = schedule.chunks,
+                 .count = count,
+                 .block_counts = {}});
+}
+
+/// What all ranks together carried out, and what each ends with.
+struct Outcome {
+  std::vector<ExecutedTransfer> executed;
+  std::vector<std::vector<float>> outputs;
+};
+
+/// Runs one rank's part, in place or staged, and returns what it ends with.
+std::vector<float> execute_on(Transport& transport, const Schedule& schedule, bool in_place, std::size_t count,
+                              const TransferRecorder& recorder) {
+  const RegisteredMemory memory = transport.allocate(2 * count * sizeof(float));
+  Announcement announcement;
+  announcement.count = count;
+  announcement.collective = schedule.collective;
+  StagingRing staging(transport.staging_bytes());
+  const int rank = transport.rank();
+  SharedMemoryOperation operation(transport, staging,
+                                  {.plan = std::make_shared<const Plan>(in_place ? make_in_place_plan(schedule, rank)
+                                                                                 : make_staged_plan(schedule, rank)),
+                                   .announcement = announcement,
+                                   .layout = whole_layout(schedule, count)});
+  operation.record_transfers(&recorder);
+  // An all_to_all takes two buffers.
+  auto* const input = static_cast<float*>(memory.data());
+  float* const output = schedule.collective == Collective::kAllToAll ? input + count : input;
+  for (std::size_t i = 0; i < count; ++i) input[i] = brought_by(rank, i);
+  const Call call{input, output, "", std::chrono::seconds(30)};
+  operation.begin(call, 1);
+  while (!operation.advance()) operation.wait_for_peer();
+  return {output, output + count};
+}
+
+/// The same of all ranks, on threads.
+Outcome execute(const Schedule& schedule, bool in_place, std::size_t count) {
+  const auto ranks = static_cast<std::size_t>(schedule.ranks);
+  std::vector<std::vector<ExecutedTransfer>> executed(ranks);
+  Outcome outcome{.executed = {}, .outputs = std::vector<std::vector<float>>(ranks)};
   std::vector<shm::Host> hosts = shm::thread_hosts(schedule.ranks);
-  const std::size_t count = kCount * static_cast<std::size_t>(schedule.ranks);
   {
     std::vector<std::jthread> threads;
-    for (int rank = 0; rank < schedule.ranks; ++rank) {
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
       threads.emplace_back([&, rank] {
-        const auto index = static_cast<std::size_t>(rank);
-        const auto transport = shm::create(std::move(hosts[index]));
-        const RegisteredMemory memory = transport->allocate(2 * count * sizeof(float));
-        Announcement announcement;
-        announcement.count = count;
-        announcement.collective = schedule.collective;
-        StagingRing staging(transport->staging_bytes());
-        SharedMemoryOperation operation(
-            *transport, staging,
-            {.plan = std::make_shared<const Plan>(in_place ? make_in_place_plan(schedule, rank)
-                                                           : make_staged_plan(schedule, rank)),
-             .announcement = announcement,
-             .layout = Layout({.collective = schedule.collective,
-                               .ranks = schedule.ranks,
-                               .chunks = schedule.chunks,
-                               .count = count,
-                               .block_counts = {}})});
-        const TransferRecorder recorder = [&](const ExecutedTransfer& one) { executed[index].push_back(one); };
-        operation.record_transfers(&recorder);
-        // An all_to_all takes two buffers.
-        auto* const input = static_cast<float*>(memory.data());
-        float* const output = schedule.collective == Collective::kAllToAll ? input + count : input;
-        const Call call{input, output, "", std::chrono::seconds(30)};
-        operation.begin(call, 1);
-        while (!operation.advance()) operation.wait_for_peer();
+        const auto transport = shm::create(std::move(hosts[rank]));
+        outcome.outputs[rank] = execute_on(*transport, schedule, in_place, count,
+                                           [&](const ExecutedTransfer& one) { executed[rank].push_back(one); });
       });
     }
   }
-  std::vector<ExecutedTransfer> all;
-  for (const auto& one : executed) all.insert(all.end(), one.begin(), one.end());
-  return all;
+  for (const auto& one : executed) outcome.executed.insert(outcome.executed.end(), one.begin(), one.end());
+  return outcome;
+}
+
+/// Of what is promised to the rank of a chunk, the first element that is another; nothing if all are right.
+std::string fault_in(const Schedule& schedule, int rank, int chunk, const std::vector<float>& output) {
+  const Layout layout = whole_layout(schedule, output.size());
+  const Layout::Span from = layout.input(chunk, 0);
+  const std::size_t to = layout.output(chunk, 0).offset_bytes / sizeof(float);
+  for (std::size_t i = 0; i < from.count; ++i) {
+    float want = 0;
+    for (int source = 0; source < schedule.ranks; ++source) {
+      if (contributes(schedule, source, chunk)) want += brought_by(source, from.offset_bytes / sizeof(float) + i);
+    }
+    if (output[to + i] != want) {
+      return fmt::format("rank {}, element {} of chunk {}: {} instead of {}", rank, i, chunk, output[to + i], want);
+    }
+  }
+  return "";
+}
+
+/// The same of all ranks and chunks. A barrier promises no values, and what a rank of an all_to_all keeps goes through
+/// no schedule.
+std::string fault_in(const Schedule& schedule, const std::vector<std::vector<float>>& outputs) {
+  if (schedule.collective == Collective::kBarrier) return "";
+  for (int rank = 0; rank < schedule.ranks; ++rank) {
+    for (int chunk = 0; chunk < schedule.chunks; ++chunk) {
+      const bool stays = schedule.collective == Collective::kAllToAll && contributes(schedule, rank, chunk);
+      if (stays || !must_end_with(schedule, rank, chunk)) continue;
+      const std::string fault = fault_in(schedule, rank, chunk, outputs[static_cast<std::size_t>(rank)]);
+      if (!fault.empty()) return fault;
+    }
+  }
+  return "";
 }
 
 auto key_of(const ExecutedTransfer& one) {
@@ -82,12 +139,19 @@ std::vector<ExecutedTransfer> planned(const Schedule& schedule) {
   return transfers;
 }
 
-void expect_executed_as_planned(const Schedule& schedule) {
+void expect_executed_as_planned(const Schedule& schedule, std::size_t count) {
   const auto want = sorted(planned(schedule));
-  EXPECT_EQ(sorted(execute(schedule, false)), want) << "staged";
-  if (runs_in_place(schedule)) {
-    EXPECT_EQ(sorted(execute(schedule, true)), want) << "in place";
+  for (const bool in_place : {false, true}) {
+    if (in_place && !runs_in_place(schedule)) continue;
+    const Outcome outcome = execute(schedule, in_place, count);
+    const std::string which = schedule.name + (in_place ? ", in place" : ", staged");
+    EXPECT_EQ(sorted(outcome.executed), want) << which;
+    EXPECT_EQ(fault_in(schedule, outcome.outputs), "") << which;
   }
+}
+
+void expect_executed_as_planned(const Schedule& schedule) {
+  expect_executed_as_planned(schedule, kCount * static_cast<std::size_t>(schedule.ranks));
 }
 
 }  // namespace
@@ -109,6 +173,23 @@ TEST_P(Execution, CarriesOutWhatIsComposed) {
   for_each_composed_request_on(GetParam(), [](const Algorithm& algorithm, const ScheduleRequest& request) {
     expect_executed_as_planned(algorithm.build(request));
   });
+}
+
+/// Each transfer is told of once, and all of it comes; where steps are woven too.
+TEST(ExecutionByHand, SeveralPiecesAreTheScheduleOnce) {
+  const Schedule exchange{.name = "exchange",
+                          .ranks = 2,
+                          .chunks = 1,
+                          .steps = {{{TransferKind::kReduce, 0, 0, 1}, {TransferKind::kReduce, 0, 1, 0}}}};
+  ASSERT_TRUE(make_staged_plan(exchange, 0).weaves);
+  const Schedule there_and_back{.name = "there and back",
+                                .ranks = 2,
+                                .chunks = 1,
+                                .steps = {{{TransferKind::kReduce, 0, 0, 1}}, {{TransferKind::kCopy, 0, 1, 0}}}};
+  constexpr std::size_t kOfThreePieces = 3 * SharedMemoryOperation::kPieceBytes / sizeof(float);
+  for (const Schedule& schedule : {exchange, there_and_back}) {
+    for (const std::size_t count : {kOfThreePieces - 100, kOfThreePieces}) expect_executed_as_planned(schedule, count);
+  }
 }
 
 /// A schedule that is no algorithm's: the runtime knows none, it runs what it is given.

@@ -14,11 +14,8 @@ namespace lockstep {
 
 namespace {
 
-// The first tick is the copy of what peers will read into staging; step i of the schedule is tick i + 2's.
-constexpr int kTicksBeforeSteps = 1;
-
-int ticks_once_made(const Versions::Version& version) { return version.step + 1 + kTicksBeforeSteps; }
-int ticks_once_taken_in(const Versions::Reader& reader) { return reader.step + 1 + kTicksBeforeSteps; }
+int ticks_once_made(const Versions::Version& version) { return version.step + 1 + Plan::kTicksBeforeSteps; }
+int ticks_once_taken_in(const Versions::Reader& reader) { return reader.step + 1 + Plan::kTicksBeforeSteps; }
 
 class StagedPlanner {
  public:
@@ -29,7 +26,7 @@ class StagedPlanner {
         finishing_(finishing_steps(view_)),
         plan_{.algorithm = schedule.name,
               .chunks = schedule.chunks,
-              .ticks = static_cast<int>(schedule.steps.size()) + kTicksBeforeSteps,
+              .ticks = static_cast<int>(schedule.steps.size()) + Plan::kTicksBeforeSteps,
               .staging_versions = most_read_versions(schedule),
               .rotations = {},
               .steps = {},
@@ -68,8 +65,7 @@ class StagedPlanner {
       if (versions_.of(view_.rank, chunk).front().readers.empty()) continue;
       moves.push_back({.chunk = chunk,
                        .operands = {own(Plan::Memory::kInput)},
-                       .targets = {staged({.rank = view_.rank, .chunk = chunk, .version = 0})},
-                       .transfers = {}});
+                       .targets = {staged({.rank = view_.rank, .chunk = chunk, .version = 0})}});
     }
     if (!moves.empty()) plan_.steps.push_back({0, {}, std::move(moves)});
   }
@@ -82,12 +78,11 @@ class StagedPlanner {
         before.add(source, ticks_once_made(versions_.before(source, intake.chunk, step)));
       moves.push_back(move_of(intake, step));
     }
-    if (!moves.empty()) plan_.steps.push_back({step + kTicksBeforeSteps, before.take(), std::move(moves)});
+    if (!moves.empty()) plan_.steps.push_back({step + Plan::kTicksBeforeSteps, before.take(), std::move(moves)});
   }
 
   Plan::Move move_of(const Intake& intake, int step) const {
-    Plan::Move move{
-        .chunk = intake.chunk, .operands = {}, .targets = {}, .transfers = transfers_of(intake, step, view_.rank)};
+    Plan::Move move{.chunk = intake.chunk, .operands = {}, .targets = {}};
     for (const int rank : combined_ranks(intake, view_.rank)) {
       const Plan::Stage value{.rank = rank, .chunk = intake.chunk, .version = versions_.at(rank, intake.chunk, step)};
       const auto own_memory = value.version == 0 ? Plan::Memory::kInput : Plan::Memory::kOutput;
@@ -145,9 +140,10 @@ class StagedPlanner {
     }
     plan_.steps.front().moves.clear();
     for (const Plan::Move& last : plan_.steps.back().moves) {
-      const Transfer& read = last.transfers.front().transfer;
+      const auto read = std::find_if(last.operands.begin(), last.operands.end(),
+                                     [this](const Plan::Place& place) { return place.rank != view_.rank; });
       plan_.steps.front().moves.push_back(
-          std::move(by_next.at({.rank = read.from, .chunk = read.chunk, .version = 0})));
+          std::move(by_next.at({.rank = read->rank, .chunk = last.chunk, .version = 0})));
     }
   }
 
