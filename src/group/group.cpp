@@ -29,11 +29,12 @@ Pending Group::all_reduce(Buffer buffer, ReduceOp op, const OperationOptions& op
 }
 
 Pending Group::reduce_scatter(Buffer buffer, ReduceOp op, const OperationOptions& options) const {
-  return reduce_scatter_v(buffer, {}, op, options);
+  return state_->start({.collective = Collective::kReduceScatter, .buffer = buffer, .op = op, .block_counts = {}},
+                       options);
 }
 
 Pending Group::all_gather(Buffer buffer, const OperationOptions& options) const {
-  return all_gather_v(buffer, {}, options);
+  return state_->start({.collective = Collective::kAllGather, .buffer = buffer, .block_counts = {}}, options);
 }
 
 Pending Group::broadcast(Buffer buffer, int root, const OperationOptions& options) const {
@@ -47,11 +48,13 @@ Pending Group::reduce(Buffer buffer, int root, ReduceOp op, const OperationOptio
 }
 
 Pending Group::gather(Buffer buffer, int root, const OperationOptions& options) const {
-  return gather_v(buffer, {}, root, options);
+  return state_->start({.collective = Collective::kGather, .buffer = buffer, .root = root, .block_counts = {}},
+                       options);
 }
 
 Pending Group::scatter(Buffer buffer, int root, const OperationOptions& options) const {
-  return scatter_v(buffer, {}, root, options);
+  return state_->start({.collective = Collective::kScatter, .buffer = buffer, .root = root, .block_counts = {}},
+                       options);
 }
 
 Pending Group::all_to_all(const void* input, Buffer output, const OperationOptions& options) const {

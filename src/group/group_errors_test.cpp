@@ -321,6 +321,29 @@ TEST(GroupErrors, VendorNeedsALibraryBeneath) {
                   "is none")));
 }
 
+/// No list is not a list of equal blocks: with it, less may lie in the input than the output has room for.
+TEST(GroupErrors, BlockCountsAreNeverNone) {
+  for (const int ranks : {1, 2}) {
+    run_ranks(ranks, [ranks](World& world) {
+      std::vector<float> input(4);
+      std::vector<float> values(4, 7.0F);
+      const Buffer all = buffer_of(values);
+      const auto refused = [ranks](const char* pairs, const char* each) {
+        return testing_support::refuses(ErrorCode::kInvalidArgument,
+                                        "0 block counts were given for " + std::string(pairs) + "a group of " +
+                                            std::to_string(ranks) + "; give it one for each " + each);
+      };
+      EXPECT_THAT([&] { world.reduce_scatter_v(all, {}).wait(); }, refused("", "rank."));
+      EXPECT_THAT([&] { world.all_gather_v(all, {}).wait(); }, refused("", "rank."));
+      EXPECT_THAT([&] { world.gather_v(all, {}).wait(); }, refused("", "rank."));
+      EXPECT_THAT([&] { world.scatter_v(all, {}).wait(); }, refused("", "rank."));
+      EXPECT_THAT([&] { world.all_to_all_v(input.data(), all, {}).wait(); }, refused("the pairs of ", "pair."));
+      EXPECT_THAT(values, testing::Each(7.0F));
+      world.barrier().wait();  // the group is none the worse for it
+    });
+  }
+}
+
 TEST(GroupErrors, BadArgumentsAreRefusedBeforeAnythingIsSent) {
   run_ranks(2, [](World& world) {
     std::vector<float> values(3);
@@ -335,7 +358,8 @@ TEST(GroupErrors, BadArgumentsAreRefusedBeforeAnythingIsSent) {
     };
     refused([&] { world.reduce_scatter(buffer_of(values)).wait(); }, "no multiple of the group's 2 ranks");
     refused([&] { world.all_gather_v(buffer_of(values), {1, 1}).wait(); }, "2 elements in all, the buffer 3");
-    refused([&] { world.all_gather_v(buffer_of(values), {3}).wait(); }, "1 block counts were given for a group of 2");
+    refused([&] { world.all_gather_v(buffer_of(values), {3}).wait(); },
+            "1 block counts were given for a group of 2; give it one for each rank.");
     refused(
         [&] {
           world.all_gather_v(buffer_of(values), {5, static_cast<std::size_t>(-2)}).wait();

@@ -29,10 +29,10 @@ Announcement announcement_of(const Task& task, const std::string& name) {
   Announcement announcement;
   // Ranks differ in what they get of an all_to_all of unequal blocks; what they agree on is the whole.
   announcement.count = task.has_pair_counts()
-                           ? std::accumulate(task.block_counts.begin(), task.block_counts.end(), std::size_t{0})
+                           ? std::accumulate(task.counts().begin(), task.counts().end(), std::size_t{0})
                            : task.buffer.count;
   announcement.root = task.root;
-  announcement.blocks = digest_of(task.block_counts);
+  announcement.blocks = digest_of(task.counts());
   announcement.collective = task.collective;
   announcement.dtype = task.buffer.dtype;
   announcement.op = task.op;
@@ -59,7 +59,7 @@ PreparedOperation& PreparedOperations::find(const Task& task, std::string_view a
   key_.registered = is_registered(task);
   key_.root = task.root;
   key_.asked = schedules_.number_of(asked);
-  key_.block_counts.assign(task.block_counts.begin(), task.block_counts.end());
+  key_.block_counts.assign(task.counts().begin(), task.counts().end());
   if (last_ == operations_.end() || last_->first != key_) {
     last_ = operations_.find(key_);
     if (last_ == operations_.end()) last_ = operations_.emplace(key_, prepare(task, key_)).first;

@@ -21,11 +21,11 @@ std::size_t index(int value) { return static_cast<std::size_t>(value); }
 /// What a rank gets from, or gives to, the ranks before `end`.
 std::size_t column(const Task& task, int rank, int size, int end) {
   std::size_t sum = 0;
-  for (int source = 0; source < end; ++source) sum += task.block_counts[index(source * size + rank)];
+  for (int source = 0; source < end; ++source) sum += task.counts()[index(source * size + rank)];
   return sum;
 }
 std::size_t row(const Task& task, int rank, int size, int end) {
-  const auto begin = task.block_counts.begin() + std::ptrdiff_t{rank} * size;
+  const auto begin = task.counts().begin() + std::ptrdiff_t{rank} * size;
   return std::accumulate(begin, begin + end, std::size_t{0});
 }
 
@@ -39,7 +39,7 @@ std::string fault_of_too_many(std::string_view what, std::size_t count) {
 /// The first count with which the blocks have more elements than memory can hold; none if there is no such.
 std::optional<std::size_t> first_too_many(const Task& task) {
   std::size_t left = most_elements(task.buffer.dtype);
-  for (const std::size_t count : task.block_counts) {
+  for (const std::size_t count : task.counts()) {
     if (count > left) return count;
     left -= count;
   }
@@ -50,20 +50,20 @@ std::optional<std::size_t> first_too_many(const Task& task) {
 std::string fault_of_counts(const Task& task, int rank, int size) {
   const bool pairs = task.collective == Collective::kAllToAll;
   const std::size_t expected = index(size) * (pairs ? index(size) : 1);
-  if (task.block_counts.size() != expected) {
-    return fmt::format("{} block counts were given for {}a group of {}.", task.block_counts.size(),
-                       pairs ? "the pairs of " : "", size);
+  if (task.counts().size() != expected) {
+    return fmt::format("{} block counts were given for {}a group of {}; give it one for each {}.", task.counts().size(),
+                       pairs ? "the pairs of " : "", size, pairs ? "pair" : "rank");
   }
   if (const auto count = first_too_many(task)) return fault_of_too_many("blocks with", *count);
   const std::size_t sum = pairs ? column(task, rank, size, size)
-                                : std::accumulate(task.block_counts.begin(), task.block_counts.end(), std::size_t{0});
+                                : std::accumulate(task.counts().begin(), task.counts().end(), std::size_t{0});
   if (sum == task.buffer.count) return "";
   return fmt::format("the blocks have {} elements in all, the buffer {}.", sum, task.buffer.count);
 }
 
 /// What is wrong with the two buffers of an all_to_all.
 std::string fault_of_buffers(const Task& task, int rank, int size) {
-  const std::size_t count = task.block_counts.empty() ? task.buffer.count : row(task, rank, size, size);
+  const std::size_t count = task.has_pair_counts() ? row(task, rank, size, size) : task.buffer.count;
   const auto* const input = static_cast<const std::byte*>(task.input);
   const auto* const output = static_cast<const std::byte*>(task.buffer.data);
   const std::size_t bytes = count * size_of(task.buffer.dtype);
@@ -99,20 +99,20 @@ std::string fault_of(const Buffer& buffer, const Engine& engine) {
 
 std::size_t Task::common_bytes() const {
   if (!has_pair_counts()) return buffer.bytes();
-  const std::size_t elements = std::accumulate(block_counts.begin(), block_counts.end(), std::size_t{0});
-  const auto ranks = static_cast<std::size_t>(std::lround(std::sqrt(static_cast<double>(block_counts.size()))));
+  const std::size_t elements = std::accumulate(counts().begin(), counts().end(), std::size_t{0});
+  const auto ranks = static_cast<std::size_t>(std::lround(std::sqrt(static_cast<double>(counts().size()))));
   return elements / ranks * size_of(buffer.dtype);
 }
 
 OwnBlock own_block(const Task& task, int rank, int size) {
   if (task.collective != Collective::kAllToAll) return {};
   const std::size_t element = size_of(task.buffer.dtype);
-  if (task.block_counts.empty()) {
+  if (!task.has_pair_counts()) {
     const std::size_t bytes = task.buffer.count / index(size) * element;
     return {bytes * index(rank), bytes * index(rank), bytes};
   }
   return {row(task, rank, size, rank) * element, column(task, rank, size, rank) * element,
-          task.block_counts[index(rank * size + rank)] * element};
+          task.counts()[index(rank * size + rank)] * element};
 }
 
 void validate(const Task& task, const Identity& identity, const Engine& engine) {
@@ -122,7 +122,7 @@ void validate(const Task& task, const Identity& identity, const Engine& engine) 
   const std::size_t count = task.buffer.count;
   if (const std::string fault = fault_of(task.buffer, engine); !fault.empty()) refuse(fault);
   if (task.root < 0 || task.root >= size) refuse(fmt::format("the root is {} in a group of {}.", task.root, size));
-  if (!task.block_counts.empty()) {
+  if (task.block_counts) {
     if (const std::string fault = fault_of_counts(task, rank, size); !fault.empty()) refuse(fault);
   } else if (has_blocks(task.collective) && count % static_cast<std::size_t>(size) != 0) {
     refuse(fmt::format("{} elements are no multiple of the group's {} ranks; pad the buffer.", count, size));

@@ -5,6 +5,7 @@
 
 #include <lockstep/group.h>
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -19,13 +20,15 @@ struct Task {
   const void* input = nullptr;  ///< what goes in, where it is not `buffer`: as large
   ReduceOp op = ReduceOp::kSum;
   int root = 0;
-  /// Elements of each rank's block, where they differ; in an all_to_all of each pair's, by sender and receiver. The
-  /// caller's, as long as the call.
-  std::span<const std::size_t> block_counts;
+  /// Elements of each rank's block, in an all_to_all of each pair's, by sender and receiver; none where all blocks are
+  /// of one size. An empty list is a list, and a wrong one. The caller's, as long as the call.
+  std::optional<std::span<const std::size_t>> block_counts;
 
   /// Whether what goes in and what comes out are of different sizes, and of different ones on different ranks.
-  bool has_pair_counts() const { return collective == Collective::kAllToAll && !block_counts.empty(); }
-  std::vector<std::size_t> counts_of_blocks() const { return {block_counts.begin(), block_counts.end()}; }
+  bool has_pair_counts() const { return collective == Collective::kAllToAll && block_counts.has_value(); }
+  /// `block_counts` as plans take them: empty where there are none.
+  std::span<const std::size_t> counts() const { return block_counts.value_or(std::span<const std::size_t>()); }
+  std::vector<std::size_t> counts_of_blocks() const { return {counts().begin(), counts().end()}; }
   /// Of a rank's buffer, the same on all ranks, so that all choose the same algorithm by it: the mean where they
   /// differ.
   std::size_t common_bytes() const;
