@@ -11,6 +11,18 @@
 
 namespace lockstep {
 
+namespace {
+
+/// What helps where a schedule has more chunks than the staging area has places. An all_to_all has one for each pair of
+/// ranks by any algorithm, and one of unequal blocks (all_to_all_v) is staged from any memory.
+const char* remedy_for_many_chunks(const Announcement& what) {
+  if (what.collective != Collective::kAllToAll) return "take one of fewer chunks";
+  return what.blocks == 0 ? "take memory that Group::allocate gave, or LOCKSTEP_TRANSPORT=tcp"
+                          : "take LOCKSTEP_TRANSPORT=tcp";
+}
+
+}  // namespace
+
 SharedMemoryOperation::SharedMemoryOperation(Transport& transport, StagingRing& staging, Setup setup)
     : RunningOperation(setup.announcement),
       transport_(transport),
@@ -37,11 +49,11 @@ std::size_t SharedMemoryOperation::room_for_a_place() const {
 Layout SharedMemoryOperation::cut_into_pieces() const {
   const std::size_t available = room_for_a_place();
   if (available == 0) {
-    throw Error(
-        ErrorCode::kUnsupported,
+    refuse(
         fmt::format("the schedule '{}' has {} chunks of which {} versions must be staged, more than the staging "
-                    "area of {} bytes has room for; take one of fewer chunks",
-                    plan_->algorithm, plan_->chunks, plan_->staging_versions, staging_.slot_bytes()));
+                    "area of {} bytes has room for; {}",
+                    plan_->algorithm, plan_->chunks, plan_->staging_versions, staging_.slot_bytes(),
+                    remedy_for_many_chunks(announcement_)));
   }
   const auto sliced = [this](std::size_t bytes) {
     Layout layout = layout_;
@@ -55,13 +67,20 @@ Layout SharedMemoryOperation::cut_into_pieces() const {
       sliced(std::min(available, std::max(Layout::kCacheLine, kPieceBytes / static_cast<std::size_t>(plan_->chunks))));
   if (steps_of(layout) > Progress::kMostSteps) layout = sliced(available);
   if (steps_of(layout) > Progress::kMostSteps) {
-    throw Error(ErrorCode::kUnsupported,
-                fmt::format("the schedule '{}' takes {} steps for each of the {} pieces in which so large a buffer of "
-                            "plain memory passes through the staging area, more than {} in all; take memory that "
-                            "Group::allocate gave, or another algorithm",
-                            plan_->algorithm, plan_->ticks, layout.pieces(), Progress::kMostSteps));
+    refuse(
+        fmt::format("the schedule '{}' takes {} steps for each of the {} pieces in which so large a buffer of "
+                    "plain memory passes through the staging area, more than {} in all; take memory that "
+                    "Group::allocate gave, or another algorithm",
+                    plan_->algorithm, plan_->ticks, layout.pieces(), Progress::kMostSteps));
   }
   return layout;
+}
+
+void SharedMemoryOperation::refuse(const std::string& why) const {
+  const int rank = transport_.rank();
+  const std::string operation(to_string(announcement_.collective));
+  throw Error(ErrorCode::kUnsupported, fmt::format("Rank {}: {}: {}.", rank, operation, why),
+              {.rank = rank, .operation = operation});
 }
 
 void SharedMemoryOperation::enter() {

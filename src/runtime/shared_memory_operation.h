@@ -10,6 +10,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace lockstep {
@@ -63,6 +64,8 @@ class SharedMemoryOperation final : public RunningOperation {
   /// would take more steps than a rank can count.
   Layout cut_into_pieces() const;
   std::size_t room_for_a_place() const;
+  /// Throws Error (kUnsupported): what this operation is asked for does not go through the staging area.
+  [[noreturn]] void refuse(const std::string& why) const;
   /// A move of the present step; where steps are woven, of the next piece's first one too.
   void carry_out(const Plan::Move& move, const Part& part);
   /// The last step of this piece and the first one of the next, in one pass.

@@ -220,26 +220,60 @@ TEST(ExecutionByHand, MakesASumThatIsOfNoUse) {
   }
 }
 
-TEST(ExecutionByHand, MoreThanCanBeStagedIsRefused) {
-  constexpr int kChunks = 65;  // of a cache line each, in a slot of 4 KiB
-  Schedule schedule{.name = "wide", .collective = Collective::kBroadcast, .ranks = 2, .chunks = kChunks, .steps = {{}}};
-  for (int chunk = 0; chunk < kChunks; ++chunk) schedule.steps[0].push_back({TransferKind::kCopy, chunk, 0, 1});
-  std::vector<shm::Host> hosts = shm::thread_hosts(2);
+namespace {
+
+/// Prepares a schedule of 65 chunks and more where the staging area has room for 64, of a cache line each.
+void prepare_in_little_room(const Schedule& schedule, std::uint32_t blocks) {
+  std::vector<shm::Host> hosts = shm::thread_hosts(schedule.ranks);
   const auto transport = shm::create(std::move(hosts[0]));
   StagingRing staging(StagingRing::kSlots * 4096);
   Announcement announcement;
   announcement.count = kCount;
   announcement.collective = schedule.collective;
-  const SharedMemoryOperation::Setup setup{
-      .plan = std::make_shared<const Plan>(make_staged_plan(schedule, 0)),
-      .announcement = announcement,
-      .layout = Layout(
-          {.collective = schedule.collective, .ranks = 2, .chunks = kChunks, .count = kCount, .block_counts = {}})};
-  EXPECT_THAT(
-      [&] { const SharedMemoryOperation operation(*transport, staging, setup); },
-      testing_support::refuses(ErrorCode::kUnsupported,
-                               "the schedule 'wide' has 65 chunks of which 1 versions must be staged, more than "
-                               "the staging area of 4096 bytes has room for; take one of fewer chunks"));
+  announcement.blocks = blocks;
+  const SharedMemoryOperation operation(*transport, staging,
+                                        {.plan = std::make_shared<const Plan>(make_staged_plan(schedule, 0)),
+                                         .announcement = announcement,
+                                         .layout = whole_layout(schedule, kCount)});
+}
+
+}  // namespace
+
+TEST(ExecutionByHand, MoreThanCanBeStagedIsRefused) {
+  constexpr int kChunks = 65;
+  Schedule wide{.name = "wide", .collective = Collective::kBroadcast, .ranks = 2, .chunks = kChunks, .steps = {{}}};
+  for (int chunk = 0; chunk < kChunks; ++chunk) wide.steps[0].push_back({TransferKind::kCopy, chunk, 0, 1});
+  EXPECT_THAT([&] { prepare_in_little_room(wide, 0); },
+              testing_support::refuses(
+                  ErrorCode::kUnsupported,
+                  "Rank 0: broadcast: the schedule 'wide' has 65 chunks of which 1 versions must be staged, more than "
+                  "the staging area of 4096 bytes has room for; take one of fewer chunks."));
+}
+
+/// No algorithm has fewer chunks, so it is told what does help.
+TEST(ExecutionByHand, AnAllToAllOfTooManyRanksIsRefusedWithAWayOut) {
+  const Schedule schedule{.name = "exchange",
+                          .collective = Collective::kAllToAll,
+                          .ranks = 9,
+                          .chunks = 81,
+                          .steps = {{{TransferKind::kCopy, 1, 0, 1}}}};
+  EXPECT_TRUE(runs_in_place(schedule)) << "so that registered memory is a way out";
+  EXPECT_THAT([&] { prepare_in_little_room(schedule, 0); },
+              testing_support::refuses(ErrorCode::kUnsupported,
+                                       "has room for; take memory that Group::allocate gave, or "
+                                       "LOCKSTEP_TRANSPORT=tcp."));
+  EXPECT_THAT([&] { prepare_in_little_room(schedule, 1); },
+              testing_support::refuses(ErrorCode::kUnsupported, "has room for; take LOCKSTEP_TRANSPORT=tcp."));
+}
+
+/// Where Group's all_to_all says it is.
+TEST(ExecutionByHand, AnAllToAllHasRoomForAsManyRanksAsIsSaid) {
+  std::vector<shm::Host> hosts = shm::thread_hosts(1);
+  const StagingRing staging(shm::create(std::move(hosts[0]))->staging_bytes());
+  const std::size_t places = staging.slot_bytes() / Layout::kCacheLine;
+  constexpr std::size_t kMostRanks = 181;
+  EXPECT_GE(places, kMostRanks * kMostRanks);
+  EXPECT_LT(places, (kMostRanks + 1) * (kMostRanks + 1));
 }
 
 /// Progress counts to 2^24; beyond, a rank would take a peer's for that in the next operation.
