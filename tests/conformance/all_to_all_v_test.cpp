@@ -24,23 +24,43 @@ std::vector<std::size_t> draw_counts(int ranks, std::size_t most, std::uint64_t 
   return counts;
 }
 
+struct Exchange {
+  const char* algorithm;
+  DataType dtype;
+  std::size_t most;  ///< elements of a block
+  std::uint64_t seed;
+};
+
+/// Of every data type small ones by every algorithm, and large ones of several pieces; by every algorithm of one type.
+std::vector<Exchange> exchanges() {
+  std::vector<Exchange> all;
+  for (const char* algorithm : {"direct", "pairwise", "auto"}) {
+    for (const DataType dtype : kDataTypes) {
+      for (const std::size_t most : {std::size_t{1}, std::size_t{100}}) {
+        all.push_back({algorithm, dtype, most, all.size()});
+      }
+    }
+    all.push_back({algorithm, DataType::kInt32, 300'000, all.size()});
+  }
+  for (const DataType dtype : kDataTypes) all.push_back({"auto", dtype, 400'000 / size_of(dtype), all.size()});
+  return all;
+}
+
 }  // namespace
 
 TEST_P(AllToAllV, EveryBlockEndsWhereItBelongs) {
   run_world(GetParam(), [](Member& member) {
-    const World& world = member.world;
-    const int ranks = world.size();
-    std::uint64_t seed = 0;
-    for (const char* algorithm : {"direct", "pairwise", "auto"}) {
-      for (const std::size_t most : {std::size_t{1}, std::size_t{100}, std::size_t{300'000}}) {
-        const auto counts = draw_counts(ranks, most, ++seed);
-        const auto input = blocks_of(world.rank(), ranks, counts, true);
-        const auto expected = blocks_of(world.rank(), ranks, counts, false);
-        std::vector<std::int32_t> output(expected.size(), -1);
-        world.all_to_all_v(input.data(), buffer_of(output), counts, {.algorithm = algorithm}).wait();
-        ASSERT_EQ(output, expected) << algorithm << " up to " << most << " elements";
-        EXPECT_EQ(input, blocks_of(world.rank(), ranks, counts, true)) << "the input is only read";
-      }
+    for (const Exchange& one : exchanges()) {
+      const World& world = member.world;
+      const auto counts = draw_counts(world.size(), one.most, one.seed);
+      const auto blocks = [&](bool sends) { return blocks_of(world.rank(), world.size(), counts, one.dtype, sends); };
+      const auto input = blocks(true);
+      const auto expected = blocks(false);
+      std::vector<unsigned char> output(expected.size(), 0xEE);
+      const Buffer buffer{output.data(), output.size() / size_of(one.dtype), one.dtype};
+      world.all_to_all_v(input.data(), buffer, counts, {.algorithm = one.algorithm}).wait();
+      ASSERT_TRUE(output == expected) << one.algorithm << ", " << to_string(one.dtype) << ", up to " << one.most;
+      EXPECT_TRUE(input == blocks(true)) << "the input is only read";
     }
   });
 }

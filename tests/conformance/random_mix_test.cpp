@@ -70,8 +70,9 @@ Case draw_case(int ranks, bool has_registered, Random& random) {
 /// What a group does together: one of the three.
 struct Act {
   std::optional<Case> collective;
-  std::vector<std::size_t> counts;  ///< of an all_to_all_v
-  int from = 0;                     ///< of a message
+  std::vector<std::size_t> counts;    ///< of an all_to_all_v
+  DataType dtype = DataType::kInt32;  ///< of that
+  int from = 0;                       ///< of a message
   int to = 0;
   std::size_t count = 0;
   int number = 0;  ///< of the operation among all
@@ -86,6 +87,7 @@ Act draw_act(int ranks, bool has_registered, Random& random) {
     act.count = draw_count(random);
   } else if (kind == 1) {
     for (int pair = 0; pair < ranks * ranks; ++pair) act.counts.push_back(draw_count(random) / 2);
+    act.dtype = one_of(kDataTypes, random);
   } else {
     act.collective = draw_case(ranks, has_registered, random);
   }
@@ -165,12 +167,13 @@ Finish start_message(const Group& group, const Act& act) {
 }
 
 Finish start_all_to_all_v(const Group& group, const Act& act) {
-  const auto blocks = [counts = act.counts, rank = group.rank(), ranks = group.size()](bool sends) {
-    return blocks_of(rank, ranks, counts, sends);
+  const auto blocks = [act, rank = group.rank(), ranks = group.size()](bool sends) {
+    return blocks_of(rank, ranks, act.counts, act.dtype, sends);
   };
-  const auto input = std::make_shared<std::vector<std::int32_t>>(blocks(true));
-  const auto output = std::make_shared<std::vector<std::int32_t>>(blocks(false).size(), -1);
-  const auto pending = std::make_shared<Pending>(group.all_to_all_v(input->data(), buffer_of(*output), act.counts));
+  const auto input = std::make_shared<std::vector<unsigned char>>(blocks(true));
+  const auto output = std::make_shared<std::vector<unsigned char>>(blocks(false).size(), 0xEE);
+  const Buffer buffer{output->data(), output->size() / size_of(act.dtype), act.dtype};
+  const auto pending = std::make_shared<Pending>(group.all_to_all_v(input->data(), buffer, act.counts));
   return [=, number = act.number] {
     pending->wait();
     ASSERT_EQ(*output, blocks(false)) << "all_to_all_v of operation " << number;
