@@ -35,6 +35,7 @@ struct Buffer {
   std::size_t bytes() const { return count * size_of(dtype); }
 };
 
+/// `count` elements from `data` on, in host memory, which stays the caller's; of a type that data_type_of knows.
 template <class T>
 Buffer buffer_of(T* data, std::size_t count) {
   return {data, count, data_type_of<T>()};
@@ -117,6 +118,12 @@ class RegisteredMemory {
 /// each further operation throws that error again. Who waits in one group moves nothing of another: all ranks wait for
 /// operations of several groups in the same order.
 ///
+/// Errors: an operation throws kInvalidArgument for arguments that cannot be (a null pointer with elements, a root that
+/// is no rank of the group, a count that does not fit, an algorithm that there is not or that cannot do it) and
+/// kUnsupported for what this transport or this many ranks cannot do; nothing was sent then, and the group is as
+/// before. What goes wrong later is thrown by whatever call finds it: an operation, `progress`, `done`, `wait`. That is
+/// kMismatch, kPeerDied, kPeerLeft, kTimeout or kTransport, and ends the group as said.
+///
 /// Any memory will do, if it is of one kind on every rank: memory from `allocate` is reduced where it lies, other
 /// memory goes through staging. Ranks that mix the two in one operation get kMismatch.
 class Group {
@@ -128,7 +135,9 @@ class Group {
   Group(Group&&) = default;
   Group& operator=(Group&&) = default;
 
+  /// This rank's number in the group, from 0 to size() - 1. Local, and throws nothing.
   int rank() const;
+  /// How many ranks the group has, at least 1. Local, and throws nothing.
   int size() const;
   /// The world's numbers of this group's ranks, in its order.
   std::vector<int> world_ranks() const;
@@ -144,11 +153,14 @@ class Group {
   /// rank that dies or fails in it is an error of this group on all that are in it still, and ends this group.
   Group split(int colour, int key = 0) const;
 
+  /// Every rank's buffer ends with the reduction of all ranks' buffers, element by element: each has `buffer.count`
+  /// elements, any number of them.
   Pending all_reduce(Buffer buffer, ReduceOp op = ReduceOp::kSum, const OperationOptions& options = {}) const;
   /// `buffer.count` must be a multiple of size(); block r is rank r's.
   Pending reduce_scatter(Buffer buffer, ReduceOp op = ReduceOp::kSum, const OperationOptions& options = {}) const;
   /// `buffer.count` must be a multiple of size(); block r comes from rank r.
   Pending all_gather(Buffer buffer, const OperationOptions& options = {}) const;
+  /// Every rank's buffer ends with what is in the root's: each has `buffer.count` elements, any number of them.
   Pending broadcast(Buffer buffer, int root = 0, const OperationOptions& options = {}) const;
   /// The root's buffer ends with the reduction; the others' are as they were, or hold partial sums.
   Pending reduce(Buffer buffer, int root = 0, ReduceOp op = ReduceOp::kSum, const OperationOptions& options = {}) const;
@@ -158,11 +170,13 @@ class Group {
   /// Block r of the root's buffer ends in its place on rank r.
   Pending scatter(Buffer buffer, int root = 0, const OperationOptions& options = {}) const;
   /// Block d of rank s's `input` ends as block s of rank d's `output`. Both have `output.count` elements, a multiple of
-  /// size(), and do not overlap.
+  /// size(), and do not overlap. Over shared memory more than 181 ranks do it in memory from `allocate` only
+  /// (kUnsupported): with a place for each pair of them the area that other memory passes through is full.
   Pending all_to_all(const void* input, Buffer output, const OperationOptions& options = {}) const;
 
   /// The same with blocks of different sizes: `counts[r]` elements for rank r, one after the other, `buffer.count` in
-  /// all. Every rank gives the same counts.
+  /// all. Every rank gives the same size() counts, of which some may be 0; another number of them, none at all too, is
+  /// kInvalidArgument.
   Pending reduce_scatter_v(Buffer buffer, const std::vector<std::size_t>& counts, ReduceOp op = ReduceOp::kSum,
                            const OperationOptions& options = {}) const;
   Pending all_gather_v(Buffer buffer, const std::vector<std::size_t>& counts,
@@ -173,10 +187,14 @@ class Group {
                     const OperationOptions& options = {}) const;
 
   /// `counts[s * size() + d]` elements go from rank s to rank d: `input` holds this rank's row of blocks, one after the
-  /// other, `output` takes its column. Every rank gives the same counts.
+  /// other, `output` takes its column; they do not overlap. Every rank gives the same size() * size() counts, of which
+  /// some may be 0; another number of them, none at all too, is kInvalidArgument. Over shared memory 181 ranks at most,
+  /// whatever the memory (kUnsupported).
   Pending all_to_all_v(const void* input, Buffer output, const std::vector<std::size_t>& counts,
                        const OperationOptions& options = {}) const;
 
+  /// Complete once every rank of the group has come to it. It carries no elements. Of the options `reduction` means
+  /// nothing.
   Pending barrier(const OperationOptions& options = {}) const;
 
   /// A message from one rank to another. Those from one rank to another are received in the order in which they are
@@ -199,11 +217,14 @@ class Group {
   /// Throws kRefused naming line, or rank, chunk and step; kInvalidArgument if it is for another number of ranks.
   std::string load_schedule(const std::string& text) const;
 
-  /// Memory on this host that all its ranks see. Local: ranks need not allocate the same. Throws kOutOfMemory.
+  /// `bytes` of memory on this host that all its ranks see; 0 is allowed. Local: ranks need not allocate the same.
+  /// Throws kOutOfMemory, and kInvalidArgument in a process that was forked from the rank's.
   RegisteredMemory allocate(std::size_t bytes) const;
 
   /// Moves every operation under way as far as it goes without waiting. Call it from a thread that computes, between
-  /// pieces of work, so that what peers are ready for does not wait for the end. True when nothing is under way.
+  /// pieces of work, so that what peers are ready for does not wait for the end. True when nothing is under way. Throws
+  /// Error: what an operation or a message under way has failed with, a deadline that has passed too, and from then on
+  /// the same error at each call.
   bool progress() const;
 
   /// A value of type T that belongs to this group on this rank, made at first use; layers above keep state here
