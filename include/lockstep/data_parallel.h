@@ -180,7 +180,8 @@ class DataParallel {
 
   /// Weights the following backward passes: this rank's loss is a mean over `count` samples (or tokens). Collective:
   /// every rank calls it, at the same place. 0 is allowed: that rank then contributes nothing; 0 on all ranks is an
-  /// Error (kInvalidArgument). Holds until said otherwise. A loader of make_loader on the same group does this itself.
+  /// Error (kInvalidArgument), as a negative number is. Holds until said otherwise. A loader of make_loader on the same
+  /// group does this itself.
   void samples(std::int64_t count);
 
   /// The mean over ranks of what each computed from its samples, as a loss or an accuracy, weighted as gradients are:

@@ -12,13 +12,13 @@ namespace lockstep {
 /// which a ring's all-reduce, 2 (p-1) messages of 1/p of the bytes, takes as long as all-reduce does here at 1 KiB and
 /// at 4 MiB.
 struct Link {
-  double alpha_s = 0;
-  double beta_s = 0;   ///< a byte
+  double alpha_s = 0;  ///< seconds a message
+  double beta_s = 0;   ///< seconds a byte
   std::string source;  ///< "measured", "calibrated here", a file's name
 };
 
 /// Measured now, by a few all-reduces: takes some seconds where 4 MiB take one. The same on all ranks. Collective and
-/// blocking. Nothing costs anything in a group of one.
+/// blocking; throws Error as all_reduce and Group::allocate do. Nothing costs anything in a group of one.
 Link measured_link(const Group& group);
 
 /// Of so many ranks that share this host's memory, by what `lockstep calibrate` stored; none if it did not, or on

@@ -19,7 +19,7 @@ namespace lockstep {
 /// Not thread-safe.
 class Metrics {
  public:
-  /// Every rank gives the same names, in the same order.
+  /// Every rank gives the same names, in the same order. Local: only their number is compared, by reduce().
   Metrics(Group group, std::vector<std::string> names);
 
   /// A mean over `count` samples of this rank, since the last reduce(). A count of 0 adds nothing, whatever the mean.
@@ -27,7 +27,8 @@ class Metrics {
   void add(const std::string& name, double mean, std::int64_t count);
 
   /// The mean of each, in the order of the names, the same to the bit on all ranks, and starts anew. What no rank added
-  /// is not a number. One all-reduce of 16 bytes a name. Collective and blocking.
+  /// is not a number. One all-reduce of 16 bytes a name, with its errors: kMismatch where ranks have different numbers
+  /// of names. Collective and blocking.
   std::vector<std::pair<std::string, double>> reduce();
 
  private:

@@ -50,6 +50,7 @@ class [[nodiscard]] Autocast {
 ///   state.optimizer("optimizer", optimizer, masters.slices(*net));
 class MasterWeights {
  public:
+  /// Copies the values of `parameters`, of any floating type and shape, which it holds on to.
   explicit MasterWeights(std::vector<torch::Tensor> parameters);
 
   /// In the order given; a float32 leaf each.
@@ -97,7 +98,9 @@ class LossScaler {
   /// Throws Error (kInvalidArgument) for options with which no scale would settle.
   explicit LossScaler(LossScalerOptions options = {});
 
+  /// `loss`, of any shape, times the scale, with its graph.
   torch::Tensor scale(const torch::Tensor& loss);
+  /// What losses are multiplied with now.
   double scale() const { return scale_; }
 
   /// Divides the gradients of the optimizer's parameters by the scale, once an update; false if one is infinite or not

@@ -132,7 +132,7 @@ struct LearningRate {
   std::vector<std::int64_t> milestones{};  ///< step: the iterations after which the rate falls, ascending
   double factor = 0.1;                     ///< step
 
-  /// For iteration 1, 2, ... Throws Error (kInvalidArgument) for a decay that needs an `end` and has none.
+  /// The rate for iteration 1, 2, ... Throws Error (kInvalidArgument) for a decay that needs an `end` and has none.
   double at(std::int64_t iteration) const;
 };
 
@@ -154,7 +154,7 @@ struct BatchWarmup {
   std::int64_t last = 1;
   std::int64_t iterations = 0;  ///< until `last` is reached
 
-  /// For iteration 1, 2, ...
+  /// Global batches of the update of iteration 1, 2, ... Throws nothing.
   std::int64_t at(std::int64_t iteration) const;
 };
 

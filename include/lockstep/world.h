@@ -25,12 +25,17 @@ class WorldMaker;
 /// rank leaves: a peer that still waits for it gets an Error.
 class World : public Group {
  public:
+  /// The job's world, as said above. Collective and blocking. Throws Error: kInvalidArgument naming a variable that is
+  /// missing or makes no sense, kTimeout naming the ranks that did not come; kUnsupported, kMismatch, kPeerDied,
+  /// kTransport.
   static World from_env();
-  /// A world of one, whatever the environment says.
+  /// A world of one, whatever the environment says. Local.
   static World alone();
 
+  /// This rank's number among those that the launcher started on its host, from 0 to local_size() - 1. Local, and
+  /// throws nothing.
   int local_rank() const;
-  /// Ranks on this host.
+  /// Ranks that the launcher started on this host, at least 1. Local, and throws nothing.
   int local_size() const;
 
  private:
