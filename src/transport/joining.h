@@ -15,7 +15,8 @@ struct OpenFiles {
   int a_peer = 1;
 };
 /// Whether this process can join so many ranks at all, before memory is taken for each of them. Throws Error
-/// (kInvalidArgument) where it may not have as many files open, or where there are more than a million ranks.
+/// (kInvalidArgument) where they are more than some dozens and it may not have as many files open, or where they are
+/// more than a million.
 void require_room_for(int ranks, const OpenFiles& files);
 
 }  // namespace lockstep
