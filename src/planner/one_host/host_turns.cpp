@@ -16,16 +16,8 @@ HostTurns::HostTurns(const std::vector<Plan>& plans, const Host& host, const Hos
 
 HostCosts HostTurns::run(const Length& length, const MoveCosts& move_costs) {
   length_ = length;
-  const int counted = length.starting + length.counted;
-  ends_.resize(at(counted + 1));
-  if (length.from_barrier) {
-    run_until(length.starting, length.starting, move_costs);
-    const Moment begin = meet();
-    run_until(counted, counted, move_costs);
-    return cost_between(begin, ends_[at(counted - 1)], length.counted);
-  }
-  run_until(counted, counted + 1, move_costs);  // in the end too, whoever is ahead is in the next one
-  return cost_between(ends_[at(length.starting - 1)], ends_[at(counted - 1)], length.counted);
+  const auto until = [&](int over, int operations) { run_until(over, operations, move_costs); };
+  return cost_of(length, ends_, until, [this] { return meet(); });
 }
 
 /// Until so many operations are over on all ranks, which enter no more than `operations`.

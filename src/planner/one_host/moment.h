@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 namespace lockstep {
@@ -50,6 +51,20 @@ Costs cost_between(const Moment<Costs>& begin, const Moment<Costs>& end, int ope
   Costs costs;
   for (std::size_t i = 0; i < Costs::kCount; ++i) costs[i] = std::max(0.0, end.spent[i] - begin.spent[i]) / operations;
   return costs;
+}
+
+/// What one operation of those counted costs. `run_until(over, entered)` lets ranks enter so many until so many are
+/// over on all of them, `meet()` has all cores go on together and says when, and `ends` is when each operation was
+/// over.
+template <class Costs, class RunUntil, class Meet>
+Costs cost_of(const Length& length, std::vector<Moment<Costs>>& ends, const RunUntil& run_until, const Meet& meet) {
+  const auto starting = static_cast<std::size_t>(length.starting);
+  const int counted = length.starting + length.counted;
+  ends.resize(starting + static_cast<std::size_t>(length.counted) + 1);
+  if (length.from_barrier) run_until(length.starting, length.starting);
+  const auto met = length.from_barrier ? std::optional(meet()) : std::nullopt;
+  run_until(counted, met ? counted : counted + 1);  // in the end too, whoever is ahead is in the next one
+  return cost_between(met ? *met : ends[starting - 1], ends[static_cast<std::size_t>(counted) - 1], length.counted);
 }
 
 }  // namespace lockstep

@@ -105,16 +105,8 @@ void TcpTurns::note_arrivals(int number) {
 }
 
 TcpCosts TcpTurns::run(const Length& length) {
-  const int counted = length.starting + length.counted;
-  ends_.resize(at(counted + 1));
-  if (length.from_barrier) {
-    run_until(length.starting, length.starting);
-    const Moment begin = meet();
-    run_until(counted, counted);
-    return cost_between(begin, ends_[at(counted - 1)], length.counted);
-  }
-  run_until(counted, counted + 1);  // in the end too, whoever is ahead is in the next one
-  return cost_between(ends_[at(length.starting - 1)], ends_[at(counted - 1)], length.counted);
+  const auto until = [this](int over, int operations) { run_until(over, operations); };
+  return cost_of(length, ends_, until, [this] { return meet(); });
 }
 
 /// Until so many operations are over on all ranks, which enter no more than `operations`.
