@@ -229,7 +229,7 @@ void print_distances() {
   }
 }
 
-enum class Turn { kRead, kWrite, kWritePastCaches, kReadAndWrite };
+enum class Turn { kRead, kWrite, kWritePastCaches, kReadAndWrite, kSum, kSumAndAskEarly };
 
 struct Crossing {
   std::string_view name;
@@ -239,9 +239,26 @@ constexpr Crossing kCrossings[] = {
     {"one writes, the other reads", {Turn::kWrite, Turn::kRead}},
     {"each reads and then writes there", {Turn::kReadAndWrite, Turn::kReadAndWrite}},
     {"one writes past the caches, the other reads", {Turn::kWritePastCaches, Turn::kRead}},
+    {"one adds to what is there, the other reads", {Turn::kSum, Turn::kRead}},
+    {"one adds and asks for it early, the other reads", {Turn::kSumAndAskEarly, Turn::kRead}},
 };
 
+void add(const Buffer& shared, const Buffer& own, std::size_t bytes, bool asks_early) {
+  void* const target = shared.at(0);
+  const void* const operands[] = {shared.at(0), own.at(0)};
+  kernels::reduce({.targets = &target,
+                   .target_count = 1,
+                   .operands = operands,
+                   .operand_count = 2,
+                   .count = bytes / sizeof(float),
+                   .dtype = DataType::kFloat32,
+                   .op = ReduceOp::kSum,
+                   .asks_early = asks_early});
+}
+
 void take(Turn turn, const Buffer& shared, const Buffer& own, std::size_t bytes) {
+  const bool asks_early = turn == Turn::kSumAndAskEarly;
+  if (turn == Turn::kSum || asks_early) return add(shared, own, bytes, asks_early);
   if (turn == Turn::kRead || turn == Turn::kReadAndWrite) kernels::copy(own.at(0), shared.at(0), bytes, false);
   if (turn != Turn::kRead) kernels::copy(shared.at(0), own.at(0), bytes, turn == Turn::kWritePastCaches);
 }

@@ -64,6 +64,7 @@ struct Trial {
   std::size_t targets = 1;
   int divide_by = 1;
   std::size_t streamed = 0;  ///< so many of the first targets are written past the caches
+  bool asks_early = false;
   std::size_t in_place = 0;  ///< so many of the targets are operands too, from the last operand down
   bool copies = false;       ///< something else to where the first operand is, if that is no target
   bool aligned = false;      ///< all to a cache line; otherwise each pointer starts at another element of its own
@@ -71,8 +72,9 @@ struct Trial {
   friend std::ostream& operator<<(std::ostream& out, const Trial& trial) {
     return out << to_string(trial.dtype) << " " << to_string(trial.op) << " count " << trial.count << " operands "
                << trial.operands << " targets " << trial.targets << " of which streamed " << trial.streamed
-               << " divided by " << trial.divide_by << (trial.copies ? " copying" : "") << " in place "
-               << trial.in_place << (trial.aligned ? " aligned" : "");
+               << (trial.asks_early ? ", others asked for" : "") << " divided by " << trial.divide_by
+               << (trial.copies ? " copying" : "") << " in place " << trial.in_place
+               << (trial.aligned ? " aligned" : "");
   }
 };
 
@@ -121,6 +123,7 @@ inline bool agrees_with_scalar(const Trial& trial, std::mt19937_64& random) {
                                   .op = trial.op,
                                   .divide_by = trial.divide_by,
                                   .streamed_targets = trial.streamed,
+                                  .asks_early = trial.asks_early,
                                   .copy_target = copies ? memories.front().begin() : nullptr,
                                   .copy_source = copies ? memories.back().begin() : nullptr};
   reduce(arguments);

@@ -15,6 +15,7 @@
 #include <hwy/cache_control.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 
 HWY_BEFORE_NAMESPACE();
@@ -81,6 +82,17 @@ inline bool is_aligned(const void* pointer, std::size_t bytes) {
   return reinterpret_cast<std::uintptr_t>(pointer) % bytes == 0;
 }
 
+/// The line at `address`, where there may be no memory, comes as this core's own.
+inline void fetch_to_write(std::uintptr_t address) {
+#if HWY_ARCH_X86
+  // What the builtin becomes is a fetch to read, unless the compiler may assume more of the processor. One that does
+  // not know the instruction does nothing.
+  asm volatile("prefetchw (%0)" : : "r"(address));
+#else
+  __builtin_prefetch(reinterpret_cast<const void*>(address), 1);
+#endif
+}
+
 /// One pass over the memory: `Tree` says how many operands there are.
 template <class Lanes, class Combine, class Tree>
 class Pass {
@@ -94,6 +106,7 @@ class Pass {
         copy_target_(static_cast<Stored*>(arguments.copy_target)),
         copy_source_(static_cast<const Stored*>(arguments.copy_source)),
         streamed_targets_(kStreams ? arguments.streamed_targets : 0),
+        asks_early_(arguments.asks_early),
         tree_(arguments) {}
 
   HWY_INLINE void run() const {
@@ -120,6 +133,8 @@ class Pass {
   /// As many independent chains of operations, and cache lines of an operand read in a row.
   static constexpr std::size_t kUnroll = 4;
   static constexpr std::size_t kLineBytes = 64;
+  /// How far ahead a target is asked for: 1 and 2 KiB are no better (docs/design/runtime.md).
+  static constexpr std::size_t kAheadBytes = 512;
   /// Highway's Stream writes 16 bytes where a vector has fewer.
   static constexpr bool kStreams = hn::MaxLanes(StoredTag()) * sizeof(Stored) >= 16;
 
@@ -130,6 +145,12 @@ class Pass {
   HWY_INLINE std::size_t places_of(std::size_t count) const {
     constexpr std::size_t kPage = 4096;
     return operand_count_ <= 2 && count * sizeof(Stored) >= 2 * kPage ? 2 : 1;
+  }
+
+  /// Asks for the lines that are written when this block and some more are.
+  static HWY_INLINE void ask_ahead_of(const void* block) {
+    const auto first = reinterpret_cast<std::uintptr_t>(block) + kAheadBytes;
+    for (std::size_t at = 0; at < kUnroll * width() * sizeof(Stored); at += kLineBytes) fetch_to_write(first + at);
   }
 
   /// Elements before the first target's first whole cache line.
@@ -162,6 +183,7 @@ class Pass {
         for (std::size_t k = 0; k < kVectors; ++k)
           hn::Stream(results[k], typename Access::StoredTag(), to + k * width());
       } else {
+        if (kVectors == kUnroll && asks_early_) ask_ahead_of(to);
         for (std::size_t k = 0; k < kVectors; ++k) access.write(results[k], to + k * width());
       }
     }
@@ -178,6 +200,7 @@ class Pass {
   Stored* copy_target_;
   const Stored* copy_source_;
   std::size_t streamed_targets_;
+  bool asks_early_;
   Tree tree_;
 };
 

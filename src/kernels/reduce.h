@@ -33,6 +33,9 @@ struct ReduceArguments {
   /// alignment of the first: what nobody reads soon, or not here. They are visible to whoever sees what this thread
   /// writes next.
   std::size_t streamed_targets = 0;
+  /// The targets that are not streamed are asked for, to be written, some lines ahead: other cores hold copies of them,
+  /// and a store alone would ask for one after the other.
+  bool asks_early = false;
   /// A copy that is made in the same pass, of as many elements. Its target may be the very pointer of an operand, of
   /// which each element is read before; otherwise it overlaps nothing here. Null: none.
   void* copy_target = nullptr;

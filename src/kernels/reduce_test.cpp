@@ -17,6 +17,7 @@ Trial drawn(DataType dtype, ReduceOp op, std::mt19937_64& random) {
   trial.targets = 1 + random() % 9;
   trial.divide_by = kDivisors[random() % std::size(kDivisors)];
   trial.streamed = random() % (trial.targets + 1);
+  trial.asks_early = random() % 2 == 0;
   trial.in_place = random() % (std::min(trial.operands, trial.targets) + 1);
   trial.copies = random() % 2 == 0;
   trial.aligned = random() % 2 == 0;
@@ -66,7 +67,8 @@ TEST(Reduce, TakesManyOperandsAndLongRuns) {
       EXPECT_TRUE(agrees_with_scalar(many, random)) << many;
       const Trial copy{.dtype = dtype, .count = 5003, .operands = 1, .targets = 3, .streamed = streamed};
       EXPECT_TRUE(agrees_with_scalar(copy, random)) << copy;
-      const Trial pair{.dtype = dtype, .count = 5003, .targets = 2, .streamed = streamed, .in_place = 2};
+      const Trial pair{
+          .dtype = dtype, .count = 5003, .targets = 2, .streamed = streamed, .asks_early = true, .in_place = 2};
       EXPECT_TRUE(agrees_with_scalar(pair, random)) << pair;
     }
   }

@@ -60,6 +60,9 @@ class InPlacePlanner {
     wait_for_readers(view_.rank, intake.chunk, step, before);
     move.finishes = finishing_[static_cast<std::size_t>(intake.chunk)] == step;
     if (intake.kind == TransferKind::kReduce) push(move, step, before);
+    move.takes_back = std::any_of(move.targets.begin(), move.targets.end(), [&](const Plan::Place& target) {
+      return is_read_by_others(target.rank, intake.chunk);
+    });
     return move;
   }
 
@@ -86,6 +89,20 @@ class InPlacePlanner {
     if (overwritten.step == step - 1) return false;
     return std::all_of(overwritten.readers.begin(), overwritten.readers.end(),
                        [&](const Versions::Reader& reader) { return reader.step < step - 1 || reader.rank == from; });
+  }
+
+  /// Whether another rank than this one reads, at any time, what the chunk holds on `rank`; what is pushed to it, it
+  /// does not read.
+  bool is_read_by_others(int rank, int chunk) const {
+    const auto reads = [&](const Versions::Reader& reader) {
+      if (reader.rank == view_.rank) return false;
+      const auto kind = is_reduced(reader.rank, chunk, reader.step) ? TransferKind::kReduce : TransferKind::kCopy;
+      return !is_pushed({kind, chunk, {rank}}, reader.step, reader.rank);
+    };
+    const auto& versions = versions_.of(rank, chunk);
+    return std::any_of(versions.begin(), versions.end(), [&](const Versions::Version& version) {
+      return std::any_of(version.readers.begin(), version.readers.end(), reads);
+    });
   }
 
   bool is_reduced(int rank, int chunk, int step) const {

@@ -76,4 +76,18 @@ TEST(InPlacePlan, DirectExchangeIsOnePass) {
   }
 }
 
+TEST(InPlacePlan, WhatIsWrittenWhereAnotherRankReadsIsTakenBack) {
+  const Schedule chain{.name = "chain", .ranks = 3, .chunks = 1, .steps = {{{kReduce, 0, 0, 1}}, {{kReduce, 0, 1, 2}}}};
+  EXPECT_TRUE(make_in_place_plan(chain, 1).steps.front().moves.front().takes_back) << "rank 2 reads it";
+  EXPECT_FALSE(make_in_place_plan(chain, 2).steps.front().moves.front().takes_back);
+  // Rank 0 reads rank 1's value, and writes there itself; rank 1 reads nothing of what is pushed to it.
+  EXPECT_FALSE(make_in_place_plan(there_and_back(), 0).steps.front().moves.front().takes_back);
+  const Schedule later{.name = "later",
+                       .ranks = 3,
+                       .chunks = 1,
+                       .steps = {{{kReduce, 0, 1, 0}}, {{kCopy, 0, 0, 1}}, {{kCopy, 0, 1, 2}}}};
+  EXPECT_TRUE(make_in_place_plan(later, 0).steps.front().moves.front().takes_back)
+      << "rank 2 reads what is pushed to 1";
+}
+
 }  // namespace lockstep

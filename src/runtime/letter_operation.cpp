@@ -89,7 +89,7 @@ bool LetterOperation::go_on() {
   }
   for (const Plan::Move* move : moves_) {
     if (const std::size_t count = layout_.input(move->chunk, 0).count; count > 0) {
-      runner_.run(*move, count, 0, [&](const Plan::Place& place) { return address_of(place, move->chunk); });
+      runner_.run(*move, count, {}, [&](const Plan::Place& place) { return address_of(place, move->chunk); });
     }
     if (records()) record(*move, 0, transport_.rank());
   }

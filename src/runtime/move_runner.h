@@ -3,6 +3,7 @@
 #include "kernels/copy.h"
 #include "kernels/reduce.h"
 #include "runtime/plan.h"
+#include "runtime/write_policy.h"
 
 #include <cstddef>
 #include <vector>
@@ -20,17 +21,16 @@ class MoveRunner {
  public:
   MoveRunner(DataType dtype, ReduceOp op, int ranks) : dtype_(dtype), op_(op), ranks_(ranks) {}
 
-  /// One pass over `count` elements, which lie where `address_of(place)` says. `past_caches`: so many of the first
-  /// targets are written past the caches.
+  /// One pass over `count` elements, which lie where `address_of(place)` says.
   template <class AddressOf>
-  void run(const Plan::Move& move, std::size_t count, std::size_t past_caches, const AddressOf& address_of,
+  void run(const Plan::Move& move, std::size_t count, const WritePolicy::Writes& writes, const AddressOf& address_of,
            const CopyBeside& beside = {}) {
     operands_.clear();
     for (const Plan::Place& place : move.operands) operands_.push_back(address_of(place));
     targets_.clear();
     for (const Plan::Place& place : move.targets) targets_.push_back(address_of(place));
     if (operands_.size() == 1 && targets_.size() == 1 && beside.target == nullptr) {
-      kernels::copy(targets_.front(), operands_.front(), count * size_of(dtype_), past_caches > 0);
+      kernels::copy(targets_.front(), operands_.front(), count * size_of(dtype_), writes.past_caches > 0);
       return;
     }
     const bool divides = move.finishes && op_ == ReduceOp::kMean;
@@ -42,7 +42,8 @@ class MoveRunner {
                      .dtype = dtype_,
                      .op = op_,
                      .divide_by = divides ? ranks_ : 1,
-                     .streamed_targets = past_caches,
+                     .streamed_targets = writes.past_caches,
+                     .asks_early = writes.asks_early,
                      .copy_target = beside.target,
                      .copy_source = beside.source});
   }

@@ -63,6 +63,9 @@ struct Plan {
     std::vector<Place> operands;  ///< in ascending order of their ranks
     std::vector<Place> targets;
     bool finishes = false;  ///< the chunk is complete now: what follows the sum (a mean's division) is done here
+    /// A target lies where another rank reads what it is given, so that the reader's core holds it too: its copy has to
+    /// go before this rank writes there again.
+    bool takes_back = false;
   };
   struct Step {
     int ticks_before;  ///< how many ticks this rank has done when it comes to it

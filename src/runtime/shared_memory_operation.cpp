@@ -29,8 +29,8 @@ SharedMemoryOperation::SharedMemoryOperation(Transport& transport, StagingRing& 
       staging_(staging),
       plan_(std::move(setup.plan)),
       layout_(std::move(setup.layout)),
-      past_caches_(setup.caches, plan_->is_staged(),
-                   announcement_.count * size_of(announcement_.dtype) * static_cast<std::size_t>(transport.size())),
+      write_policy_(setup.caches, plan_->is_staged(),
+                    announcement_.count * size_of(announcement_.dtype) * static_cast<std::size_t>(transport.size())),
       runner_(announcement_.dtype, announcement_.op, transport.size()),
       peers_(static_cast<std::size_t>(transport.size())) {
   if (!is_staged()) return;
@@ -190,7 +190,7 @@ void SharedMemoryOperation::check_readers(const StagingRing::Use& use) const {
 
 void SharedMemoryOperation::carry_out(const Plan::Move& move, const Part& part) {
   if (const std::size_t count = count_of(move, part); count > 0) {
-    runner_.run(move, count, past_caches_.targets_of(move, count * size_of(announcement_.dtype)),
+    runner_.run(move, count, write_policy_.of(move, count * size_of(announcement_.dtype)),
                 [&](const Plan::Place& place) { return address_of(place, move.chunk, part); });
   }
   if (part.piece == 0 && records()) record(move, plan_->schedule_step(position_), transport_.rank());
@@ -207,7 +207,7 @@ void SharedMemoryOperation::weave() {
     now.begin = next.begin = 0;
     const std::size_t count = std::min(count_of(last, now), count_of(first, next));
     if (count > 0) {
-      runner_.run(last, count, 0, [&](const Plan::Place& place) { return address_of(place, last.chunk, now); },
+      runner_.run(last, count, {}, [&](const Plan::Place& place) { return address_of(place, last.chunk, now); },
                   {.target = address_of(first.targets.front(), first.chunk, next),
                    .source = address_of(first.operands.front(), first.chunk, next)});
     }

@@ -2,10 +2,10 @@
 
 #include "runtime/layout.h"
 #include "runtime/move_runner.h"
-#include "runtime/past_caches.h"
 #include "runtime/plan.h"
 #include "runtime/running_operation.h"
 #include "runtime/staging_ring.h"
+#include "runtime/write_policy.h"
 #include "transport/transport.h"
 
 #include <memory>
@@ -26,7 +26,7 @@ class SharedMemoryOperation final : public RunningOperation {
     std::shared_ptr<const Plan> plan;
     Announcement announcement;  ///< but for sequence and offsets
     Layout layout;
-    PastCaches::Caches caches = {};
+    WritePolicy::Caches caches = {};
   };
   /// `staging` is the group's; one operation at a time is between begin and the end. Throws Error (kUnsupported) if the
   /// staging area is too small for the schedule.
@@ -80,7 +80,7 @@ class SharedMemoryOperation final : public RunningOperation {
   StagingRing& staging_;
   std::shared_ptr<const Plan> plan_;
   Layout layout_;
-  PastCaches past_caches_;
+  WritePolicy write_policy_;
   MoveRunner runner_;
 
   std::vector<Peer> peers_;

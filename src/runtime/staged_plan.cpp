@@ -63,9 +63,11 @@ class StagedPlanner {
     std::vector<Plan::Move> moves;
     for (int chunk = 0; chunk < view_.chunks; ++chunk) {
       if (versions_.of(view_.rank, chunk).front().readers.empty()) continue;
+      const Plan::Place shown = staged({.rank = view_.rank, .chunk = chunk, .version = 0});
       moves.push_back({.chunk = chunk,
                        .operands = {own(Plan::Memory::kInput)},
-                       .targets = {staged({.rank = view_.rank, .chunk = chunk, .version = 0})}});
+                       .targets = {shown},
+                       .takes_back = !shown.seat.rotates()});
     }
     if (!moves.empty()) plan_.steps.push_back({0, {}, std::move(moves)});
   }
@@ -91,6 +93,7 @@ class StagedPlanner {
     const int made = versions_.at(view_.rank, intake.chunk, step + 1);
     if (is_read(intake.chunk, made)) {
       move.targets.push_back(staged({.rank = view_.rank, .chunk = intake.chunk, .version = made}));
+      move.takes_back = !move.targets.back().seat.rotates();
     }
     // A sum that nobody uses is made all the same, where what comes after it will overwrite it.
     const bool is_of_use = !move.targets.empty();

@@ -95,4 +95,17 @@ TEST(StagedPlan, WhatWritesStandsInTheOrderOfWhatReadsThere) {
             "2 end after 1>=2, turning after");
 }
 
+TEST(StagedPlan, WhatIsStagedIsTakenBackUnlessItGoesWhereItsWriterHasRead) {
+  const Schedule one_way{.name = "one way", .ranks = 2, .chunks = 1, .steps = {{{kReduce, 0, 1, 0}}}};
+  EXPECT_TRUE(make_staged_plan(one_way, 1).steps.front().moves.front().takes_back);
+  EXPECT_FALSE(make_staged_plan(one_way, 0).steps.front().moves.front().takes_back) << "its own output";
+  for (const Plan::Step& step : make_staged_plan(find_algorithm("naive").build({.ranks = 2}), 0).steps) {
+    for (const Plan::Move& move : step.moves) EXPECT_FALSE(move.takes_back) << "two that trade";
+  }
+  // Every rank of a direct exchange trades contributions with the others, and stages its sum for all of them.
+  const Plan direct = make_staged_plan(find_algorithm("direct").build({.ranks = 3}), 0);
+  for (const Plan::Move& move : direct.steps.at(0).moves) EXPECT_FALSE(move.takes_back);
+  EXPECT_TRUE(direct.steps.at(1).moves.front().takes_back);
+}
+
 }  // namespace lockstep

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <atomic>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace lockstep::conformance {
@@ -100,6 +101,23 @@ TEST_P(Hosts, ResultsAreTheOracles) {
 
 TEST_P(Hosts, EveryRankGetsTheSameBytes) {
   expect_same_bytes(of_those_to_try(rounding_cases(GetParam().ranks, has_registered())));
+}
+
+/// Not some of them: all, where hosts are alike and where they are not.
+TEST_P(Hosts, EveryCompositionSumsRight) {
+  const Facts& facts = facts_of(Collective::kAllReduce);
+  std::vector<Case> cases;
+  for (const std::string_view local : algorithms_for(Collective::kAllReduce)) {
+    for (const std::string_view global : algorithms_for(Collective::kAllReduce)) {
+      for (const std::size_t count : {1U, 97U, 1025U, 40'000U}) {
+        cases.push_back({.algorithm = "hierarchical:" + std::string(local) + "," + std::string(global),
+                         .dtype = count % 2 == 0 ? DataType::kInt32 : DataType::kFloat32,
+                         .blocks = even_blocks(facts, GetParam().ranks, count)});
+      }
+    }
+  }
+  ASSERT_EQ(cases.size(), 4U * 11 * 11);
+  expect_conforming(cases);
 }
 
 /// Hosts alike are composed; others run flat.

@@ -21,7 +21,7 @@ namespace lockstep {
 
 namespace {
 
-constexpr int kVersion = 18;
+constexpr int kVersion = 19;
 
 nlohmann::json json_of(const std::vector<Sample>& samples) {
   nlohmann::json json = nlohmann::json::array();

@@ -101,6 +101,7 @@ class HostTurns {
   bool is_within_step(int rank) const;
   double strayed();
   double contention(const Core& core) const;
+  static void share_with_others(double contention, HostCosts& costs);
   void spend(Core& core, HostCosts::Cost cost, double amount);
 
   Waiting waiting_of(int rank) const;

@@ -162,7 +162,8 @@ HostCosts work_of_plans(const HostJob& job, const HostOperation& operation, cons
   const double bytes = operation.bytes;
   const int cores = cores_of(job, machine);
   const Cut cut = cut_of(job, bytes);
-  const PastCaches past_caches(caches_of(machine), job.is_staged, static_cast<std::size_t>(bytes * job.schedule.ranks));
+  const WritePolicy write_policy(caches_of(machine), job.is_staged,
+                                 static_cast<std::size_t>(bytes * job.schedule.ranks));
   const HostTurns::Host host{
       .is_staged = job.is_staged, .pieces = cut.pieces, .parts = cut.blocks, .cores = cores, .straying = kStraying};
   const auto run = [&](const Length& length) {
@@ -171,7 +172,7 @@ HostCosts work_of_plans(const HostJob& job, const HostOperation& operation, cons
     HostCosts costs = turns.run(length, [&](const Plan::Move& move, const HostTurns::Where& where, HostCosts& spent) {
       const auto moved = static_cast<std::size_t>(cut.block_bytes * cut.blocks);
       if (where.part == 0) ++spent[HostCosts::kMove];
-      memory.move(move, where, past_caches.targets_of(move, moved), spent);
+      memory.move(move, where, write_policy.of(move, moved).past_caches, spent);
     });
     costs[HostCosts::kTogetherByte] = through_memory(turns.of_all_cores());
     return costs;

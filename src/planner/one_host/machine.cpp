@@ -56,9 +56,10 @@ Machine this_machine() {
   return kHere;
 }
 
-PastCaches::Caches caches_of(const Machine& machine) {
+WritePolicy::Caches caches_of(const Machine& machine) {
   return {.shared_bytes = static_cast<std::size_t>(machine.cache_bytes_shared),
-          .are_slow_to_take_back = machine.processor.starts_with("AMD")};
+          .are_slow_to_take_back = machine.processor.starts_with("AMD"),
+          .are_worth_asking = machine.processor.starts_with("Intel")};
 }
 
 }  // namespace lockstep

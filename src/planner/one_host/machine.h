@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/past_caches.h"
+#include "runtime/write_policy.h"
 
 #include <string>
 
@@ -24,7 +24,7 @@ Machine this_machine();
 /// What shared memory must know of its caches. AMD's are slow to take back: a core that writes to a line which another
 /// has read asks for it beyond the cache that they share, at 9 GB/s, or 2 where they share none, while it reads what
 /// another has written at 18 to 44, and writes past the caches at 32 (EPYC, family 25, model 17; kernels_speed
-/// crossing).
-PastCaches::Caches caches_of(const Machine& machine);
+/// crossing). Intel's are worth asking: a sum there goes at 7 GB/s, and at 19 where it asks early (Xeon, model 207).
+WritePolicy::Caches caches_of(const Machine& machine);
 
 }  // namespace lockstep

@@ -1,4 +1,4 @@
-#include "runtime/past_caches.h"
+#include "runtime/write_policy.h"
 
 #include <algorithm>
 #include <vector>
@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kUsualShared = std::size_t{32} << 20;
 /// A move of less is over before it pays.
-constexpr std::size_t kLeastStaged = 2048;
+constexpr std::size_t kLeast = 2048;
 
 /// Whether each of `targets` lies in the memory of one of the `operands`' ranks, at the same chunk, so that it was read
 /// just before.
@@ -20,23 +20,22 @@ bool is_read(const std::vector<Plan::Place>& targets, const std::vector<Plan::Pl
   });
 }
 
-bool is_staged_in_one_place(const Plan::Place& place) {
-  return place.memory == Plan::Memory::kStaging && !place.seat.rotates();
-}
-
 }  // namespace
 
-PastCaches::PastCaches(const Caches& caches, bool is_staged, std::size_t bytes)
+WritePolicy::WritePolicy(const Caches& caches, bool is_staged, std::size_t bytes)
     : is_staged_(is_staged),
       is_large_(bytes > (caches.shared_bytes > 0 ? caches.shared_bytes : kUsualShared) / 2 * 3),
-      stages_past_them_(caches.are_slow_to_take_back) {}
+      stages_past_caches_(caches.are_slow_to_take_back),
+      asks_early_(caches.are_worth_asking) {}
 
-std::size_t PastCaches::targets_of(const Plan::Move& move, std::size_t bytes) const {
-  if (is_large_ && is_seldom_read(move)) return move.targets.size();
-  return stages_past_them_ && bytes >= kLeastStaged && is_staged_in_one_place(move.targets.front()) ? 1 : 0;
+WritePolicy::Writes WritePolicy::of(const Plan::Move& move, std::size_t bytes) const {
+  if (is_large_ && is_seldom_read(move)) return {.past_caches = move.targets.size()};
+  if (bytes < kLeast || !move.takes_back) return {};
+  const bool stages = stages_past_caches_ && move.targets.front().memory == Plan::Memory::kStaging;
+  return {.past_caches = stages ? 1U : 0U, .asks_early = asks_early_};
 }
 
-bool PastCaches::is_seldom_read(const Plan::Move& move) const {
+bool WritePolicy::is_seldom_read(const Plan::Move& move) const {
   const bool is_copy = move.operands.size() == 1 && move.targets.size() == 1;
   if (is_copy) return move.targets.front().memory == Plan::Memory::kOutput;
   return !is_staged_ && !is_read(move.targets, move.operands);
