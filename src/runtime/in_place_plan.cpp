@@ -96,8 +96,8 @@ class InPlacePlanner {
   bool is_read_by_others(int rank, int chunk) const {
     const auto reads = [&](const Versions::Reader& reader) {
       if (reader.rank == view_.rank) return false;
-      const auto kind = is_reduced(reader.rank, chunk, reader.step) ? TransferKind::kReduce : TransferKind::kCopy;
-      return !is_pushed({kind, chunk, {rank}}, reader.step, reader.rank);
+      return is_reduced(reader.rank, chunk, reader.step) ||
+             !is_pushed({TransferKind::kCopy, chunk, {rank}}, reader.step, reader.rank);
     };
     const auto& versions = versions_.of(rank, chunk);
     return std::any_of(versions.begin(), versions.end(), [&](const Versions::Version& version) {
