@@ -121,9 +121,11 @@ void warm_up(const Section& section, std::size_t bytes, const RunOptions& option
   constexpr std::size_t kProbes = 3;
   const bench::Layout layout = layout_of(section, bytes);
   runner.run(section, bytes, {.iterations = 1, .batch = section.cold ? layout.slots : 1});
-  runner.seconds.clear();
-  runner.run(section, bytes, {.iterations = kProbes});
-  runner.batch = bench::choose_batch(bench::median(runner.seconds), layout);
+  for (int probe = 0; probe < 2; ++probe) {  // one alone seems to take longer by what the barrier adds
+    runner.seconds.clear();
+    runner.run(section, bytes, {.iterations = kProbes, .batch = runner.batch});
+    runner.batch = bench::choose_batch(bench::median(runner.seconds), layout);
+  }
   const double taken = runner.run(section, bytes, {.iterations = kProbes, .batch = runner.batch});
   runner.seconds.clear();
   const std::size_t rounds = rounds_of(bytes);
@@ -137,9 +139,8 @@ std::vector<Cell> measure_size(const Section& section, std::size_t bytes, const 
   for (Runner& runner : runners) warm_up(section, bytes, options, runner);
   std::vector<double> copy_seconds;
   for (std::size_t round = 0; round < rounds_of(bytes); ++round) {
-    // Each round begins with another, so that none always follows the same one.
-    for (std::size_t turn = 0; turn < runners.size(); ++turn) {
-      Runner& runner = runners[(round + turn) % runners.size()];
+    for (const std::size_t turn : bench::order_of_round(round, runners.size())) {
+      Runner& runner = runners[turn];
       runner.run(section, bytes, {runner.iterations, runner.batch});
     }
     if (!section.cold) continue;

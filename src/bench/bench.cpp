@@ -26,6 +26,7 @@ namespace {
 
 /// Algorithms take turns in so many rounds, so that a disturbance hits all alike.
 constexpr std::size_t kRounds = 12;
+constexpr std::size_t kProbes = 3;
 constexpr double kFewestIterations = 10;
 constexpr double kMostIterations = 20'000;
 
@@ -162,22 +163,31 @@ std::vector<Candidate> make_candidates(const World& world, const Options& option
   return candidates;
 }
 
-/// Runs each candidate a few times, so that plans are made and pages are there, and sees how long an operation and an
-/// iteration with all around it take.
-void warm_up(const World& world, const Options& options, Workload& workload, std::vector<Candidate>& candidates) {
-  constexpr std::size_t kProbes = 3;
-  for (Candidate& candidate : candidates) {
-    std::vector<double> seconds;
-    const std::size_t first_pass = workload.layout().uses == 1 ? workload.layout().slots : 1;
-    run_round(*candidate.subject, workload, {.batch = first_pass}, seconds);
-    candidate.wrong += workload.take_wrong();
+/// Operations an iteration that suit this one; it runs a few times, so that plans are made and pages are there.
+std::size_t fitting_batch(const World& world, Workload& workload, Candidate& candidate) {
+  std::vector<double> seconds;
+  const std::size_t first_pass = workload.layout().uses == 1 ? workload.layout().slots : 1;
+  run_round(*candidate.subject, workload, {.batch = first_pass}, seconds);
+  std::size_t batch = 1;
+  for (int probe = 0; probe < 2; ++probe) {  // one alone seems to take longer by what the barrier adds
     seconds.clear();
-    run_round(*candidate.subject, workload, {.iterations = kProbes}, seconds);
-    candidate.batch = choose_batch(slowest(world, median(seconds)), workload.layout());
-    candidate.wrong += workload.take_wrong();
+    run_round(*candidate.subject, workload, {.iterations = kProbes, .batch = batch}, seconds);
+    batch = choose_batch(slowest(world, median(seconds)), workload.layout());
+  }
+  candidate.wrong += workload.take_wrong();
+  return batch;
+}
 
+/// Makes all ready, and gives each its iterations, by how long one with all around it takes. The batch is that of the
+/// fastest for all: what a barrier adds to an operation must not tell one from another.
+void warm_up(const World& world, const Options& options, Workload& workload, std::vector<Candidate>& candidates) {
+  std::size_t batch = 1;
+  for (Candidate& candidate : candidates) batch = std::max(batch, fitting_batch(world, workload, candidate));
+  for (Candidate& candidate : candidates) {
+    candidate.batch = batch;
+    std::vector<double> seconds;
     const auto start = std::chrono::steady_clock::now();
-    run_round(*candidate.subject, workload, {.iterations = kProbes, .batch = candidate.batch}, seconds);
+    run_round(*candidate.subject, workload, {.iterations = kProbes, .batch = batch}, seconds);
     candidate.wrong += workload.take_wrong();
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
     const double wanted = std::chrono::duration<double>(options.min_time).count() * kProbes / taken.count();
@@ -212,9 +222,8 @@ std::vector<Row> measure_size(const World& world, const Options& options, Worklo
   std::vector<Candidate> candidates = make_candidates(world, options, shape.bytes());
   warm_up(world, options, workload, candidates);
   for (std::size_t round = 0; round < kRounds; ++round) {
-    // Each round begins with another, so that none always follows the same one.
-    for (std::size_t turn = 0; turn < candidates.size(); ++turn) {
-      Candidate& candidate = candidates[(round + turn) % candidates.size()];
+    for (const std::size_t turn : order_of_round(round, candidates.size())) {
+      Candidate& candidate = candidates[turn];
       const std::size_t iterations = (candidate.iterations + kRounds - 1) / kRounds;
       run_round(*candidate.subject, workload, {iterations, candidate.batch}, candidate.seconds);
       candidate.wrong += workload.take_wrong();

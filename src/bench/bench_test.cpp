@@ -108,6 +108,7 @@ TEST(Bench, AllMeasuresEachAlgorithmAndAuto) {
   EXPECT_EQ(as_auto.at("star"), as_auto.at("tree")) << "of two ranks they are the same";
   EXPECT_FALSE(as_auto.at("ring") && as_auto.at("naive"));
   EXPECT_TRUE(result.rows.back().picked);
+  for (const Row& row : result.rows) EXPECT_EQ(row.batch, result.rows.front().batch) << row.algorithm;
 }
 
 TEST(Bench, SizesAreWholeElementsAndBlocks) {

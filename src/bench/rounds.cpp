@@ -27,4 +27,14 @@ std::size_t choose_batch(double seconds_an_operation, const Layout& layout) {
   return std::min(operations_a_batch(seconds_an_operation), layout.operations());
 }
 
+std::vector<std::size_t> order_of_round(std::size_t round, std::size_t subjects) {
+  std::vector<std::size_t> order;
+  order.reserve(subjects);
+  for (std::size_t turn = 0; turn < subjects; ++turn) {
+    const std::size_t steps = round % 2 == 0 ? turn : subjects - turn;
+    order.push_back((round + steps) % subjects);
+  }
+  return order;
+}
+
 }  // namespace lockstep::bench

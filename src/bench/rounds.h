@@ -30,4 +30,8 @@ void run_round(Subject& subject, Operands& operands, const Round& round, std::ve
 /// Operations an iteration (operations_a_batch()) where each has a buffer of its own: no more than there are.
 std::size_t choose_batch(double seconds_an_operation, const Layout& layout);
 
+/// The order in which so many subjects take turns in that round, counted from 0: each round begins with another, and
+/// every second one goes backwards, so that none always follows the same one.
+std::vector<std::size_t> order_of_round(std::size_t round, std::size_t subjects);
+
 }  // namespace lockstep::bench

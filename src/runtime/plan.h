@@ -73,6 +73,9 @@ struct Plan {
     std::vector<Move> moves;
   };
 
+  /// Staged: a piece, of all chunks together, should stay in a core's cache until its readers have it.
+  static constexpr std::size_t kPieceBytes = std::size_t{256} << 10;
+
   /// Staged: the first tick is the copy of what peers will read into staging.
   static constexpr int kTicksBeforeSteps = 1;
 
@@ -92,6 +95,10 @@ struct Plan {
   std::vector<Wait> after_turning;
   /// Staged: before a plan with rotations, which writes into the areas of other ranks too: all is over everywhere.
   std::vector<Wait> after_all;
+
+  /// Staged: the most of a chunk that is in one piece, where the longest chunk has so many bytes. What weaves has two
+  /// pieces at least, unless it is small: within a single one there is nothing to weave.
+  std::size_t slice_bytes(std::size_t chunk_bytes) const;
 
   /// Where the staged value of a chunk lies.
   Stage stage_of(const Place& place, int chunk, std::uint64_t turn) const {

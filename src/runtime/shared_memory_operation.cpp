@@ -63,8 +63,7 @@ Layout SharedMemoryOperation::cut_into_pieces() const {
   const auto steps_of = [this](const Layout& layout) {
     return layout.pieces() * static_cast<std::size_t>(plan_->ticks);
   };
-  Layout layout =
-      sliced(std::min(available, std::max(Layout::kCacheLine, kPieceBytes / static_cast<std::size_t>(plan_->chunks))));
+  Layout layout = sliced(std::min(available, plan_->slice_bytes(layout_.slice_bytes())));
   if (steps_of(layout) > Progress::kMostSteps) layout = sliced(available);
   if (steps_of(layout) > Progress::kMostSteps) {
     refuse(

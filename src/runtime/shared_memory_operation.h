@@ -19,9 +19,6 @@ namespace lockstep {
 /// piece after piece.
 class SharedMemoryOperation final : public RunningOperation {
  public:
-  /// A piece that passes through staging should stay in a core's cache until its readers have it.
-  static constexpr std::size_t kPieceBytes = std::size_t{256} << 10;
-
   struct Setup {
     std::shared_ptr<const Plan> plan;
     Announcement announcement;  ///< but for sequence and offsets
@@ -60,7 +57,7 @@ class SharedMemoryOperation final : public RunningOperation {
     std::uint64_t turn;     ///< of the piece's use of its slot
     std::size_t begin = 0;  ///< element from which on
   };
-  /// The layout in slices that fit the staging area: of kPieceBytes in all, or of what there is room for where that
+  /// The layout in slices that fit the staging area: as the plan has them, or of what there is room for where that
   /// would take more steps than a rank can count.
   Layout cut_into_pieces() const;
   std::size_t room_for_a_place() const;

@@ -186,7 +186,7 @@ TEST(ExecutionByHand, SeveralPiecesAreTheScheduleOnce) {
                                 .ranks = 2,
                                 .chunks = 1,
                                 .steps = {{{TransferKind::kReduce, 0, 0, 1}}, {{TransferKind::kCopy, 0, 1, 0}}}};
-  constexpr std::size_t kOfThreePieces = 3 * SharedMemoryOperation::kPieceBytes / sizeof(float);
+  constexpr std::size_t kOfThreePieces = 3 * Plan::kPieceBytes / sizeof(float);
   for (const Schedule& schedule : {exchange, there_and_back}) {
     for (const std::size_t count : {kOfThreePieces - 100, kOfThreePieces}) expect_executed_as_planned(schedule, count);
   }

@@ -1,6 +1,7 @@
 #include "runtime/plan.h"
 
 #include "base/index.h"
+#include "runtime/layout.h"
 #include "runtime/plan_pieces.h"
 #include "runtime/staging_rotations.h"
 #include "runtime/versions.h"
@@ -191,5 +192,13 @@ class StagedPlanner {
 }  // namespace
 
 Plan make_staged_plan(const Schedule& schedule, int rank) { return StagedPlanner(schedule, rank).make(); }
+
+std::size_t Plan::slice_bytes(std::size_t chunk_bytes) const {
+  constexpr std::size_t kLeastWoven = std::size_t{64} << 10;  // half as much twice takes longer than all at once
+  const std::size_t most = std::max(Layout::kCacheLine, kPieceBytes / static_cast<std::size_t>(chunks));
+  if (!weaves || chunk_bytes < 2 * kLeastWoven) return most;
+  const std::size_t lines_of_two = (chunk_bytes / 2 + Layout::kCacheLine - 1) / Layout::kCacheLine;
+  return std::min(most, lines_of_two * Layout::kCacheLine);
+}
 
 }  // namespace lockstep

@@ -108,4 +108,20 @@ TEST(StagedPlan, WhatIsStagedIsTakenBackUnlessItGoesWhereItsWriterHasRead) {
   EXPECT_TRUE(direct.steps.at(1).moves.front().takes_back);
 }
 
+/// Half a buffer a piece is the most that lets one be read while the next is written.
+TEST(StagedPlan, WhatWeavesHasTwoPiecesUnlessItIsSmall) {
+  const Plan exchange = make_staged_plan(find_algorithm("naive").build({.ranks = 2}), 0);
+  ASSERT_TRUE(exchange.weaves);
+  constexpr std::size_t kKib = 1024;
+  EXPECT_EQ(exchange.slice_bytes(64 * kKib), 256 * kKib);
+  EXPECT_EQ(exchange.slice_bytes(128 * kKib), 64 * kKib);
+  EXPECT_EQ(exchange.slice_bytes(128 * kKib + 64), 64 * kKib + 64) << "whole lines, and no third piece";
+  EXPECT_EQ(exchange.slice_bytes(256 * kKib), 128 * kKib);
+  EXPECT_EQ(exchange.slice_bytes(4096 * kKib), 256 * kKib);
+  const Plan direct = make_staged_plan(find_algorithm("direct").build({.ranks = 2}), 0);
+  ASSERT_FALSE(direct.weaves);
+  EXPECT_EQ(direct.slice_bytes(128 * kKib), 128 * kKib) << "of two chunks each";
+  EXPECT_EQ(direct.slice_bytes(4096 * kKib), 128 * kKib);
+}
+
 }  // namespace lockstep

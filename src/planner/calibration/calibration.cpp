@@ -21,7 +21,7 @@ namespace lockstep {
 
 namespace {
 
-constexpr int kVersion = 19;
+constexpr int kVersion = 20;
 
 nlohmann::json json_of(const std::vector<Sample>& samples) {
   nlohmann::json json = nlohmann::json::array();

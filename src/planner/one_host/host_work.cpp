@@ -34,8 +34,8 @@ Cut cut_of(const HostJob& job, double bytes) {
   constexpr int kManyChunks = 16;      // which are small enough as they are
   constexpr double kMostPieces = 256;  // beyond, they are all alike
   const double chunk = chunk_bytes(job.schedule, bytes);
-  const double most = static_cast<double>(SharedMemoryOperation::kPieceBytes) / job.plans.front().chunks;
-  const double pieces = job.is_staged ? std::max(1.0, std::ceil(chunk / std::max(64.0, most))) : 1;
+  const auto slice = static_cast<double>(job.plans.front().slice_bytes(static_cast<std::size_t>(chunk)));
+  const double pieces = job.is_staged ? std::max(1.0, std::ceil(chunk / slice)) : 1;
   const double run = std::min(pieces, kMostPieces);
   const int blocks = pieces > 1 || job.plans.front().chunks > kManyChunks ? 1 : kBlocks;
   return {static_cast<int>(run), pieces / run, blocks, chunk / pieces / blocks};

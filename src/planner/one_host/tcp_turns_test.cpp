@@ -27,10 +27,10 @@ struct Case {
   int empty_chunks = 0;  ///< from the second on
 };
 
-constexpr Length kSteady{.starting = 2, .counted = 4};
+constexpr Length kSteadyTcp{.starting = 2, .counted = 4};
 
 /// What an operation costs whose chunks have so many bytes each.
-TcpCosts run(const Schedule& schedule, const TcpCosts& seconds, const Case& of, const Length& length = kSteady) {
+TcpCosts run(const Schedule& schedule, const TcpCosts& seconds, const Case& of, const Length& length = kSteadyTcp) {
   std::vector<MessagePlan> plans;
   for (int rank = 0; rank < schedule.ranks; ++rank) plans.push_back(make_message_plan(schedule, rank));
   std::vector<double> chunks(at(schedule.chunks), kBytes);
@@ -116,7 +116,7 @@ TEST(TcpTurns, WhatBeginsAtABarrierOverlapsOnlyItsLikes) {
   const auto from_barrier = [&](int batch) {
     return messages({.starting = 1, .counted = batch, .from_barrier = true});
   };
-  EXPECT_DOUBLE_EQ(messages(kSteady), 1);
+  EXPECT_DOUBLE_EQ(messages(kSteadyTcp), 1);
   EXPECT_DOUBLE_EQ(from_barrier(1), 2.5);
   EXPECT_DOUBLE_EQ(from_barrier(4), 5.5 / 4);
 }
