@@ -37,7 +37,7 @@ Cut cut_of(const HostJob& job, double bytes) {
   const auto slice = static_cast<double>(job.plans.front().slice_bytes(static_cast<std::size_t>(chunk)));
   const double pieces = job.is_staged ? std::max(1.0, std::ceil(chunk / slice)) : 1;
   const double run = std::min(pieces, kMostPieces);
-  const int blocks = pieces > 1 || job.plans.front().chunks > kManyChunks ? 1 : kBlocks;
+  const int blocks = job.plans.front().chunks > kManyChunks ? 1 : std::max(1, kBlocks / static_cast<int>(run));
   return {static_cast<int>(run), pieces / run, blocks, chunk / pieces / blocks};
 }
 
