@@ -10,6 +10,7 @@
 #include "bench/statistics.h"
 #include "bench/workload.h"
 #include "group/thread_world.h"
+#include "planner/one_host/timed_batch.h"
 #include "planner/pricing/price.h"
 #include "topology/cpus.h"
 
@@ -111,7 +112,7 @@ struct Measuring {
   explicit Measuring(const Point& of) : point(of) {}
 
   Point point;   ///< the first of those that it stands for
-  Round agreed;  ///< as soon as there are readings
+  Round agreed;  ///< the last one, as soon as there are readings
   std::vector<Reading> readings;
   Finding finding;
 };
@@ -147,6 +148,13 @@ struct Turn {
   double seconds = 0;
 };
 
+/// As many iterations and operations as before, where that is known. What a disturbance made seem long has a short
+/// batch, and what the barrier adds to each of its operations; so of short ones each round finds out anew.
+Round round_for(const World& world, GroupSubject& subject, Zeros& zeros, const Measuring& one, double seconds) {
+  const bool is_long = !one.readings.empty() && operations_a_batch(one.readings.back().seconds) == 1;
+  return is_long ? one.agreed : agreed_round(world, subject, zeros, seconds);
+}
+
 /// A round on one rank of a job; what it finds is the same on all ranks, of which the first writes it down.
 void measure_on(World& world, const Turn& turn, CrossingProbe& probe, const std::vector<Measuring*>& all) {
   bind_thread(world.rank(), world.size());
@@ -158,7 +166,7 @@ void measure_on(World& world, const Turn& turn, CrossingProbe& probe, const std:
     GroupSubject subject(world, point.collective, ReduceOp::kSum, point.algorithm, Reduction::kFast);
     Zeros zeros(room.of(point.memory), shape_of(point, world));
     (void)median_of_slowest(world, subject, zeros, {});  // plans are made
-    const Round round = one->readings.empty() ? agreed_round(world, subject, zeros, turn.seconds) : one->agreed;
+    const Round round = round_for(world, subject, zeros, *one, turn.seconds);
     const double seconds = median_of_slowest(world, subject, zeros, round);
     const double distance = probes ? probe.measure(is_first) : 0;
     if (!is_first) continue;  // after a reduction of all: nobody reads it any more
