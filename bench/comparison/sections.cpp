@@ -121,11 +121,11 @@ void warm_up(const Section& section, std::size_t bytes, const RunOptions& option
   constexpr std::size_t kProbes = 3;
   const bench::Layout layout = layout_of(section, bytes);
   runner.run(section, bytes, {.iterations = 1, .batch = section.cold ? layout.slots : 1});
-  for (int probe = 0; probe < 2; ++probe) {  // one alone seems to take longer by what the barrier adds
+  runner.batch = bench::find_batch(layout, [&](std::size_t batch) {
     runner.seconds.clear();
-    runner.run(section, bytes, {.iterations = kProbes, .batch = runner.batch});
-    runner.batch = bench::choose_batch(bench::median(runner.seconds), layout);
-  }
+    runner.run(section, bytes, {.iterations = kProbes, .batch = batch});
+    return bench::median(runner.seconds);
+  });
   const double taken = runner.run(section, bytes, {.iterations = kProbes, .batch = runner.batch});
   runner.seconds.clear();
   const std::size_t rounds = rounds_of(bytes);

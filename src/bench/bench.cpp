@@ -168,12 +168,11 @@ std::size_t fitting_batch(const World& world, Workload& workload, Candidate& can
   std::vector<double> seconds;
   const std::size_t first_pass = workload.layout().uses == 1 ? workload.layout().slots : 1;
   run_round(*candidate.subject, workload, {.batch = first_pass}, seconds);
-  std::size_t batch = 1;
-  for (int probe = 0; probe < 2; ++probe) {  // one alone seems to take longer by what the barrier adds
+  const std::size_t batch = find_batch(workload.layout(), [&](std::size_t operations) {
     seconds.clear();
-    run_round(*candidate.subject, workload, {.iterations = kProbes, .batch = batch}, seconds);
-    batch = choose_batch(slowest(world, median(seconds)), workload.layout());
-  }
+    run_round(*candidate.subject, workload, {.iterations = kProbes, .batch = operations}, seconds);
+    return slowest(world, median(seconds));
+  });
   candidate.wrong += workload.take_wrong();
   return batch;
 }

@@ -27,6 +27,10 @@ std::size_t choose_batch(double seconds_an_operation, const Layout& layout) {
   return std::min(operations_a_batch(seconds_an_operation), layout.operations());
 }
 
+std::size_t find_batch(const Layout& layout, const std::function<double(std::size_t batch)>& seconds_in) {
+  return choose_batch(seconds_in(choose_batch(seconds_in(1), layout)), layout);
+}
+
 std::vector<std::size_t> order_of_round(std::size_t round, std::size_t subjects) {
   std::vector<std::size_t> order;
   order.reserve(subjects);

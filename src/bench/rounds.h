@@ -3,6 +3,7 @@
 #include "bench/workload.h"
 
 #include <cstddef>
+#include <functional>
 #include <vector>
 
 namespace lockstep::bench {
@@ -29,6 +30,10 @@ void run_round(Subject& subject, Operands& operands, const Round& round, std::ve
 
 /// Operations an iteration (operations_a_batch()) where each has a buffer of its own: no more than there are.
 std::size_t choose_batch(double seconds_an_operation, const Layout& layout);
+
+/// The batch that suits what takes `seconds_in(batch)` an operation. It is asked twice: an operation alone seems to
+/// take longer by what the barrier adds.
+std::size_t find_batch(const Layout& layout, const std::function<double(std::size_t batch)>& seconds_in);
 
 /// The order in which so many subjects take turns in that round, counted from 0: each round begins with another, and
 /// every second one goes backwards, so that none always follows the same one.

@@ -18,6 +18,14 @@ TEST(Rounds, EachBeginsWithAnotherAndEverySecondGoesBackwards) {
   EXPECT_THAT(order_of_round(5, 1), ElementsAre(0));
 }
 
+/// An operation of 20 us, and a barrier that adds 20 to a batch.
+TEST(Rounds, WhatTheBarrierAddsDoesNotHalveTheBatch) {
+  const Layout layout{.uses = 100};
+  const auto seconds_in = [](std::size_t batch) { return 20e-6 + 20e-6 / static_cast<double>(batch); };
+  EXPECT_EQ(choose_batch(seconds_in(1), layout), 5U);
+  EXPECT_EQ(find_batch(layout, seconds_in), 9U);
+}
+
 TEST(Rounds, NobodyAlwaysFollowsTheSame) {
   std::map<std::size_t, std::set<std::size_t>> before;
   for (std::size_t round = 0; round < 5; ++round) {
