@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,13 @@ struct Bar {
   double times;
 };
 
+/// In which something was measured, ascending.
+std::set<std::size_t> sizes_of(const SectionResult& result);
+
 std::vector<Bar> bars_of(const SectionResult& result);
+
+/// The pairs that are held against each other, each once.
+std::vector<Bar> pairs_of(const SectionResult& result);
 
 /// How many times as fast as the peer `ours` was; none where either gave no answer.
 std::optional<double> times_as_fast(const SectionResult& result, const Bar& bar, std::size_t bytes);
@@ -29,7 +36,7 @@ double limit_bar(const SectionResult& result);
 /// it is shaped.
 double limit_us(const SectionResult& result, std::size_t bytes);
 
-/// A sentence for each bar that was not met.
+/// A sentence for each bar that was not met or had nobody to be held against, and for each result that was wrong.
 std::vector<std::string> shortfalls(const std::vector<SectionResult>& results);
 
 }  // namespace lockstep::compare

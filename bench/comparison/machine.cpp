@@ -1,7 +1,7 @@
 #include "bench/comparison/machine.h"
 
 #include "base/units.h"
-#include "bench/cache.h"
+#include "topology/caches.h"
 #include "topology/cpus.h"
 
 #include <fmt/format.h>
@@ -29,6 +29,12 @@ std::string value_in(const char* file, const std::string& key, char separator) {
   return "unknown";
 }
 
+/// As the hypervisor says of itself.
+bool is_virtual() {
+  const std::string flags = " " + value_in("/proc/cpuinfo", "flags", ':') + " ";
+  return flags.find(" hypervisor ") != std::string::npos;
+}
+
 std::string package_version(const std::string& package) {
   const std::string command = "dpkg-query --show --showformat='${Version}' " + package + " 2>/dev/null";
   const std::unique_ptr<FILE, int (*)(FILE*)> pipe(::popen(command.c_str(), "r"), ::pclose);
@@ -45,11 +51,11 @@ std::string describe_machine() {
   const CpuCount cpus = available_cpus();
   return fmt::format(
       "Measured on {} cores of: {} (family {}, model {}), last-level cache {}; {}, Linux {}; Open MPI {}, Gloo {} "
-      "(Debian's packages). The machine is a virtual one whose memory and cores others share.",
+      "(Debian's packages).{}",
       cpus.cores, value_in("/proc/cpuinfo", "model name", ':'), value_in("/proc/cpuinfo", "cpu family", ':'),
-      value_in("/proc/cpuinfo", "model\t", ':'), format_bytes(bench::last_level_cache_bytes()),
+      value_in("/proc/cpuinfo", "model\t", ':'), format_bytes(last_level_cache_bytes()),
       value_in("/etc/os-release", "PRETTY_NAME", '='), system.release, package_version("openmpi-bin"),
-      package_version("libgloo0"));
+      package_version("libgloo0"), is_virtual() ? " The machine is a virtual one, whose host others may share." : "");
 }
 
 }  // namespace lockstep::compare

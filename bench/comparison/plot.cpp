@@ -2,30 +2,20 @@
 
 #include "base/line_chart.h"
 #include "base/units.h"
+#include "bench/comparison/bars.h"
 
 #include <algorithm>
 #include <cstdint>
+#include <set>
 #include <vector>
 
 namespace lockstep::compare {
 
-namespace {
-
-/// In ascending order, each once.
-std::vector<double> x_of(const SectionResult& result) {
-  std::vector<double> sizes;
-  for (const Cell& cell : result.cells) sizes.push_back(static_cast<double>(cell.bytes));
-  std::sort(sizes.begin(), sizes.end());
-  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
-  return sizes;
-}
-
-}  // namespace
-
 std::string plot(const SectionResult& result, const std::string& title) {
+  const std::set<std::size_t> sizes = sizes_of(result);
   svg::LineChart chart{.title = title + ": all-reduce of float32, in place",
                        .x_title = "bytes on each rank; lower is better",
-                       .x = x_of(result),
+                       .x = std::vector<double>(sizes.begin(), sizes.end()),
                        .x_text = [](double bytes) { return format_bytes(static_cast<std::uint64_t>(bytes)); },
                        .lines = {}};
   for (const Cell& cell : result.cells) {

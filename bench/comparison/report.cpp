@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <set>
 #include <string>
 
 namespace lockstep::compare {
@@ -39,17 +38,6 @@ std::vector<std::string> subjects_of(const SectionResult& result) {
 
 std::string microseconds(double value) {
   return value >= 100 ? format_count(static_cast<std::uint64_t>(value + 0.5)) : fmt::format("{:.3g}", value);
-}
-
-/// The pairs that are held against each other in this section, each once.
-std::vector<Bar> pairs_of(const SectionResult& result) {
-  std::vector<Bar> pairs;
-  for (const Bar& bar : bars_of(result)) {
-    const bool known = std::any_of(pairs.begin(), pairs.end(),
-                                   [&](const Bar& pair) { return pair.ours == bar.ours && pair.peer == bar.peer; });
-    if (!known) pairs.push_back(bar);
-  }
-  return pairs;
 }
 
 /// "3.1", with the bar behind it where it is not met.
@@ -81,9 +69,7 @@ std::string table_of(const SectionResult& result) {
   if (limited) column("the limit, us");
   if (limited) column(subjects.front() + " / limit");
   text += rule + "\n";
-  std::set<std::size_t> sizes;
-  for (const Cell& cell : result.cells) sizes.insert(cell.bytes);
-  for (const std::size_t bytes : sizes) {
+  for (const std::size_t bytes : sizes_of(result)) {
     fmt::format_to(out, "| {} |", format_bytes(bytes));
     for (const std::string& subject : subjects) {
       const Cell* cell = result.find(subject, bytes);
@@ -109,7 +95,7 @@ std::string section_text(const SectionResult& result, const fs::path& page) {
   }
   text += table_of(result);
   for (const std::string& silent : result.silent) text += fmt::format("\n{}.\n", silent);
-  if (result.cells.size() >= 12) {
+  if (sizes_of(result).size() >= 2) {
     const std::string picture = fmt::format("{}-{}.svg", page.stem().string(), result.section);
     write_file_atomically(page.parent_path() / picture, plot(result, title_of(result)));
     text += fmt::format("\n![{}: microseconds by size]({})\n", title_of(result), picture);

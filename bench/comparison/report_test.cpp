@@ -21,7 +21,8 @@ constexpr std::size_t kMiB = 1 << 20;
 SectionResult shared(double ours_us, double open_mpi_us) {
   SectionResult result{.section = "shm-2", .limit_gb_per_s = 50};
   result.cells = {{.subject = "Lockstep, registered", .bytes = kMiB, .median_us = ours_us},
-                  {.subject = "Open MPI", .bytes = kMiB, .median_us = open_mpi_us}};
+                  {.subject = "Open MPI", .bytes = kMiB, .median_us = open_mpi_us},
+                  {.subject = "Gloo", .bytes = kMiB}};
   return result;
 }
 
@@ -38,6 +39,21 @@ TEST(Bars, APeerThatGaveNoAnswerIsNoBar) {
   SectionResult result = shared(10, 0);
   EXPECT_THAT(shortfalls({result}), IsEmpty());
   EXPECT_EQ(times_as_fast(result, bars_of(result).front(), kMiB), std::nullopt);
+}
+
+TEST(Bars, NobodyToBeHeldAgainstIsSaid) {
+  SectionResult result = shared(10, 40);
+  result.cells.pop_back();
+  EXPECT_THAT(shortfalls({result}), testing::ElementsAre("shm-2: Lockstep, registered has no Gloo beside it, which is "
+                                                         "not installed."));
+}
+
+TEST(Bars, WrongResultsAreSaidWhosever) {
+  SectionResult result = shared(10, 40);
+  result.cells[0].wrong = 3;
+  result.cells[1].wrong = 1;
+  EXPECT_THAT(shortfalls({result}), testing::ElementsAre("shm-2, 1 MiB: Lockstep, registered had 3 elements wrong.",
+                                                         "shm-2, 1 MiB: Open MPI had 1 element wrong."));
 }
 
 TEST(Bars, OursWithoutAnAnswerFallsShort) {
