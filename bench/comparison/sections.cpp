@@ -3,10 +3,10 @@
 #include "base/atomic_file.h"
 #include "base/scratch_folder.h"
 #include "base/units.h"
-#include "bench/cache.h"
 #include "bench/comparison/conductor.h"
 #include "bench/rounds.h"
 #include "bench/statistics.h"
+#include "topology/caches.h"
 #include "topology/cpus.h"
 
 #include <fmt/format.h>
@@ -69,7 +69,7 @@ PeerPlan plan_for(const std::string& program, const Section& section, const fs::
 
 bench::Layout layout_of(const Section& section, std::size_t bytes) {
   return bench::make_layout(bench::Pattern({.ranks = section.ranks, .count = bytes / sizeof(float)}), section.cold,
-                            bench::last_level_cache_bytes());
+                            last_level_cache_bytes());
 }
 
 /// An answer that comes later is none. Buffers are filled, and checked afterwards, once a batch has used them up.
@@ -164,7 +164,7 @@ std::vector<Cell> measure_size(const Section& section, std::size_t bytes, const 
   }
   std::fflush(stdout);
   if (section.cold) {
-    const double share = static_cast<double>(bytes) / static_cast<double>(bench::last_level_cache_bytes());
+    const double share = static_cast<double>(bytes) / static_cast<double>(last_level_cache_bytes());
     cells.push_back({kLimitSubject, bytes, bench::median(copy_seconds) * share * 1e6, 0, 0, copy_seconds.size()});
   }
   return cells;
@@ -233,7 +233,7 @@ SectionResult run_section(const Section& section, const RunOptions& options) {
     runners.push_back({&subject, found->world.get()});
   }
   if (const auto copies = worlds.front().world->ask("copy 9", std::chrono::seconds(60))) {
-    const double traffic = 2.0 * static_cast<double>(bench::last_level_cache_bytes()) * section.ranks;
+    const double traffic = 2.0 * static_cast<double>(last_level_cache_bytes()) * section.ranks;
     result.limit_gb_per_s = traffic / bench::median(copies->seconds) / 1e9;
   }
   for (const std::size_t bytes : section.sizes) {

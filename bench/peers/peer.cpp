@@ -1,8 +1,8 @@
 #include "bench/peers/peer.h"
 
 #include "base/file_descriptor.h"
-#include "bench/cache.h"
 #include "bench/memory.h"
+#include "topology/caches.h"
 
 #include <fmt/format.h>
 #include <sys/socket.h>
@@ -55,7 +55,7 @@ std::optional<std::string> receive_line(int socket) {
 
 class Server {
  public:
-  explicit Server(const Peer& peer) : peer_(peer), cache_bytes_(bench::last_level_cache_bytes()) {}
+  explicit Server(const Peer& peer) : peer_(peer), cache_bytes_(last_level_cache_bytes()) {}
 
   std::string answer(const std::string& command) {
     std::istringstream words(command);

@@ -3,13 +3,13 @@
 #include "algorithms/catalog.h"
 #include "base/environment.h"
 #include "base/refuse.h"
-#include "bench/cache.h"
 #include "bench/group_subject.h"
 #include "bench/memory.h"
 #include "bench/rounds.h"
 #include "bench/statistics.h"
 #include "group/identity.h"
 #include "group/opened.h"
+#include "topology/caches.h"
 
 #include <fmt/format.h>
 #include <lockstep/error.h>

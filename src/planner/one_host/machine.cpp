@@ -1,9 +1,8 @@
 #include "planner/one_host/machine.h"
 
-#include "base/units.h"
+#include "topology/caches.h"
 #include "topology/cpus.h"
 
-#include <lockstep/error.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -20,28 +19,6 @@ std::string processor_name() {
   return "unknown";
 }
 
-/// The size of the first core's cache of that level that holds data; 0 if the system does not say.
-double cache_bytes(int level) {
-  for (int index = 0; index < 8; ++index) {
-    const std::string folder = "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + "/";
-    const auto word = [&](const char* name) {
-      std::ifstream file(folder + name);
-      std::string text;
-      file >> text;
-      return text;
-    };
-    if (word("level") != std::to_string(level) || word("type") == "Instruction") continue;
-    std::string size = word("size");  // "2048K"
-    if (!size.empty() && size.back() == 'K') size.pop_back();
-    try {
-      return static_cast<double>(parse_bytes(size + "KiB"));
-    } catch (const Error&) {
-      return 0;
-    }
-  }
-  return 0;
-}
-
 }  // namespace
 
 Machine this_machine() {
@@ -50,9 +27,9 @@ Machine this_machine() {
       .processor = processor_name(),
       .cores = machine_cpus().cores,  // a rank is bound to a few of them
       .memory_bytes = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE)),
-      .cache_bytes_first = cache_bytes(1),
-      .cache_bytes_a_core = cache_bytes(2),
-      .cache_bytes_shared = cache_bytes(3)};
+      .cache_bytes_first = static_cast<double>(cache_bytes(1)),
+      .cache_bytes_a_core = static_cast<double>(cache_bytes(2)),
+      .cache_bytes_shared = static_cast<double>(cache_bytes(3))};
   return kHere;
 }
 
