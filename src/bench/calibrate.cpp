@@ -1,12 +1,13 @@
 #include "bench/calibrate.h"
 
 #include "base/clock.h"
-#include "bench/cache.h"
+#include "bench/link_cost.h"
 #include "bench/memory.h"
 #include "bench/samples.h"
 #include "planner/calibration/predicted_selection.h"
 #include "planner/calibration/residual_curve.h"
 #include "schedule/promise.h"
+#include "topology/caches.h"
 
 #include <fmt/format.h>
 #include <lockstep/error.h>
@@ -183,7 +184,10 @@ Calibration::Tcp calibrate_tcp(const CalibrationPlan& plan, int cores) {
                                 ? Sampling{.medium = Medium::kTcp, .rounds = 1, .seconds_a_round = 1e-3}
                                 : Sampling{.medium = Medium::kTcp, .rounds = 5, .passes_of_small = 4, .more_rounds = 6};
   Measured measured = measure_all(plan, sampling, std::min(plan.ranks, kMostRanksOverTcp));
-  Calibration::Tcp tcp{.model = fit_tcp(measured.known, cores), .held_back = {}, .samples = {}};
+  Calibration::Tcp tcp{.model = fit_tcp(measured.known, cores),
+                       .link = measure_link(Medium::kTcp),
+                       .held_back = {},
+                       .samples = {}};
   predict(measured,
           [&](const Sample& sample) { return tcp.model.predict(TcpJob(sample.job->schedule), sample.bytes); });
   tcp.held_back = held_back(measured, Medium::kTcp);
@@ -200,6 +204,7 @@ Calibrated calibrate(const CalibrationPlan& plan) {
   Measured measured = measure_all(plan, sampling, plan.ranks);
   Calibration calibration{.machine = machine,
                           .shm = fit(measured.known, machine),
+                          .link = measure_link(Medium::kSharedMemory),
                           .memory_bytes_per_second = memory_traffic(machine.cores),
                           .held_back = {},
                           .samples = {},

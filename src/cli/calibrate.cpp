@@ -50,6 +50,12 @@ std::string describe_errors(std::string_view transport, const std::vector<Sample
                      to_text(held_back));
 }
 
+/// As `lockstep price` takes it.
+std::string describe_link(std::string_view transport, const FlatCost& link) {
+  return fmt::format("{} between two ranks, as a flat network: --alpha {:.3g}us --bandwidth {:.3g}GB/s --gamma {:.3g}ns/B\n",
+                     transport, 1e6 * link.alpha_s, 1e-9 / link.beta_s, 1e9 * link.gamma_s);
+}
+
 std::string describe_auto(int ranks, Medium medium) {
   const SelectionInForce used = selection_in_force(ranks, medium);
   return fmt::format("auto on {} ranks over {}: {}\n({})\n", ranks, to_string(medium), used.selection.to_text(),
@@ -62,6 +68,8 @@ void report(const bench::Calibrated& calibrated, const std::filesystem::path& fi
   std::string text = fmt::format("{}, {}: copies move {:.1f} GB/s of memory traffic\n", machine.processor,
                                  counted(static_cast<std::uint64_t>(machine.cores), "core"),
                                  1e-9 * calibration.memory_bytes_per_second);
+  text += describe_link("shm", calibration.link);
+  if (no_tcp.empty()) text += describe_link("tcp", calibration.tcp.link);
   text += describe_errors("shm", calibration.samples, calibration.held_back);
   text += no_tcp.empty() ? describe_errors("tcp", calibration.tcp.samples, calibration.tcp.held_back)
                          : fmt::format("tcp was not measured: {}\n", no_tcp);

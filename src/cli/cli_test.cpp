@@ -295,7 +295,7 @@ TEST(CliBench, BadInputIsAnsweredInOneSentence) {
   expect_usage_error({"bench", "all_reduce", "--factor", "1"}, "from 2 up");
   expect_usage_error({"bench", "all_reduce", "--min-bytes", "1KiB", "--max-bytes", "4"}, "less than --min-bytes");
   expect_usage_error({"bench", "all_reduce", "--factor", "2KiB"}, "'2KiB' is not one");
-  expect_usage_error({"bench", "broadcast", "--op", "max"}, "--op is for what reduces, which broadcast does not");
+  expect_usage_error({"bench", "broadcast", "--op", "max"}, "--op is for what sums values, which broadcast does not");
   expect_usage_error({"bench", "all_reduce", "--min-time", "soon"}, "soon");
   expect_usage_error({"bench", "all_reduce", "-o", "no/such/file"}, "--output no/such/file cannot be written: No such");
   expect_usage_error({"bench", "all_reduce", "--local-size", "0"}, "--local-size takes the number of ranks on a host");
@@ -410,7 +410,9 @@ TEST_F(Cli, CalibrationIsStoredAndUsed) {
   const Result result = lockstep_with({"calibrate", "-n", "2", "--fast"}, {cache});
   EXPECT_EQ(result.code, 0) << result.errors;
   EXPECT_THAT(result.output,
-              AllOf(HasSubstr("GB/s of memory traffic"), HasSubstr("auto on 2 ranks over shm: all_reduce: 0-"),
+              AllOf(HasSubstr("GB/s of memory traffic"), HasSubstr("\nshm between two ranks, as a flat network: --alpha "),
+                    HasSubstr("\ntcp between two ranks, as a flat network: --alpha "),
+                    HasSubstr("auto on 2 ranks over shm: all_reduce: 0-"),
                     HasSubstr("\ntcp, "), HasSubstr("auto on 2 ranks over tcp: all_reduce: 0-")));
   EXPECT_THAT(result.errors, AllOf(HasSubstr("shm: what predictions are made from, round 7 of at most 7\n"),
                                    HasSubstr("tcp: other collectives, round 1 of at most 1\n")));

@@ -21,7 +21,7 @@ namespace lockstep {
 
 namespace {
 
-constexpr int kVersion = 20;
+constexpr int kVersion = 21;
 
 nlohmann::json json_of(const std::vector<Sample>& samples) {
   nlohmann::json json = nlohmann::json::array();
@@ -130,8 +130,19 @@ HeldBack held_back_from(const nlohmann::json& json) {
   return {.sizes = error_from(json.at("sizes")), .ranks = error_from(json.at("ranks"))};
 }
 
+nlohmann::json json_of(const FlatCost& link) {
+  return {{"alpha_s", link.alpha_s}, {"beta_s", link.beta_s}, {"gamma_s", link.gamma_s}};
+}
+
+FlatCost link_from(const nlohmann::json& json) {
+  return {.alpha_s = amount_at(json, "alpha_s"),
+          .beta_s = amount_at(json, "beta_s"),
+          .gamma_s = amount_at(json, "gamma_s")};
+}
+
 nlohmann::json json_of(const Calibration::Tcp& tcp) {
   return {{"seconds", tcp.model.seconds.values},
+          {"link", json_of(tcp.link)},
           {"cores", tcp.model.cores},
           {"most_ranks", tcp.model.most_ranks},
           {"held_back", json_of(tcp.held_back)},
@@ -142,6 +153,7 @@ Calibration::Tcp tcp_from(const nlohmann::json& json) {
   Calibration::Tcp tcp{.model = {.seconds = costs_from<TcpCosts>(json, "seconds"),
                                  .cores = count_at(json, "cores"),
                                  .most_ranks = count_at(json, "most_ranks")},
+                       .link = link_from(json.at("link")),
                        .held_back = held_back_from(json.at("held_back")),
                        .samples = samples_from(json.at("samples"))};
   if (tcp.model.cores < 1) fail("TCP was measured on no core");
@@ -178,6 +190,7 @@ std::string to_json(const Calibration& calibration) {
                               {"cache_bytes_first", machine.cache_bytes_first},
                               {"cache_bytes_a_core", machine.cache_bytes_a_core},
                               {"cache_bytes_shared", machine.cache_bytes_shared}}},
+                            {"link", json_of(calibration.link)},
                             {"memory_bytes_per_second", calibration.memory_bytes_per_second},
                             {"shm_seconds", calibration.shm.seconds.values},
                             {"held_back", json_of(calibration.held_back)},
@@ -202,6 +215,7 @@ Calibration parse_calibration(std::string_view text, const std::string& source_n
                                         .cache_bytes_a_core = amount_at(machine, "cache_bytes_a_core"),
                                         .cache_bytes_shared = amount_at(machine, "cache_bytes_shared")},
                             .shm = {.seconds = costs_from<HostCosts>(json, "shm_seconds")},
+                            .link = link_from(json.at("link")),
                             .memory_bytes_per_second = amount_at(json, "memory_bytes_per_second"),
                             .held_back = held_back_from(json.at("held_back")),
                             .samples = samples_from(json.at("samples")),

@@ -3,6 +3,7 @@
 #include "planner/one_host/host_model.h"
 #include "planner/one_host/tcp_model.h"
 #include "planner/selection/selection.h"
+#include "topology/network.h"
 
 #include <filesystem>
 #include <map>
@@ -26,6 +27,7 @@ std::string to_text(const HeldBack& held_back);
 struct Calibration {
   Machine machine;
   HostModel shm;                       ///< ranks that share the host's memory
+  FlatCost link;                       ///< between two of them, as a textbook has it; no prediction goes by it
   double memory_bytes_per_second = 0;  ///< that all cores together copy, read and written counted
   HeldBack held_back;
   std::vector<Sample> samples;          ///< everything measured; without their jobs when read from a file
@@ -34,6 +36,7 @@ struct Calibration {
   /// Ranks of this host that talk over TCP.
   struct Tcp {
     TcpModel model;
+    FlatCost link;  ///< as above
     HeldBack held_back;
     std::vector<Sample> samples;  ///< none: not measured
   };

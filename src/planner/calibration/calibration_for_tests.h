@@ -9,6 +9,7 @@ inline Calibration calibration_with(double turn_s, double accessed_s, double fet
   Calibration calibration{
       .machine = {.processor = "test", .cores = 4, .memory_bytes = 1e9},
       .shm = {},
+      .link = {.alpha_s = 3e-7, .beta_s = 1e-10, .gamma_s = 5e-11},
       .memory_bytes_per_second = 1e10,
       .held_back = {.sizes = {.median = 0.05, .worst = 0.2}, .ranks = {.median = 0.1, .worst = 0.3}},
       .samples = {{.algorithm = "ring",

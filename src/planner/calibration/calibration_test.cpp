@@ -20,11 +20,16 @@ TEST(Calibration, ComesBackFromItsJson) {
   Calibration written = calibration_with(1e-6, 1e-10, 3e-10);
   written.selections[4] = Selection::parse("all_reduce: 0-4KiB tree, 4KiB- ring", "four");
   written.tcp.model = tcp_model_for_tests(4);
+  written.tcp.link.alpha_s = 2e-5;
   written.tcp.held_back.ranks = {.median = 0.1, .worst = 0.4};
   written.tcp.samples = {{.algorithm = "tree", .ranks = 4, .bytes = 8, .seconds = 1e-5}};
   const Calibration read = parse_calibration(to_json(written), "written");
   EXPECT_EQ(read.machine, written.machine);
   EXPECT_EQ(read.shm.seconds.values, written.shm.seconds.values);
+  EXPECT_EQ(read.link.alpha_s, 3e-7);
+  EXPECT_EQ(read.link.beta_s, 1e-10);
+  EXPECT_EQ(read.link.gamma_s, 5e-11);
+  EXPECT_EQ(read.tcp.link.alpha_s, 2e-5);
   EXPECT_EQ(read.held_back.sizes.worst, 0.2);
   EXPECT_EQ(read.held_back.ranks.worst, 0.3);
   EXPECT_EQ(read.selections, written.selections);
@@ -94,6 +99,7 @@ TEST(Calibration, WhatCannotHaveBeenMeasuredIsRefused) {
       EXPECT_THAT(error.what(), testing::HasSubstr(why));
     }
   };
+  expect_refused([](Calibration& one) { one.link.beta_s = -1; }, "'beta_s' is -1, and must be 0 or more");
   expect_refused([](Calibration& one) { one.tcp.model.cores = 0; }, "TCP was measured on no core");
   expect_refused([](Calibration& one) { one.machine.cores = -1; }, "'cores' is -1, and must be a whole number from 0");
   expect_refused([](Calibration& one) { one.samples[0].algorithm = "rng"; }, "There is no algorithm 'rng'");
