@@ -128,19 +128,19 @@ std::vector<Algorithm> of_changing_partners() {
   using enum Collective;
   return {
       {"recursive_doubling",
-       "partners at distance 1, 2, 4 exchange all they have; log2 p steps",
+       "partners at distance 1, 2, 4 exchange all they have; floor(log2 p) steps, 2 more unless p is a power of 2",
        {kAllReduce, kAllGather, kBarrier},
        algorithm::recursive_doubling,
        "for small buffers on many ranks, best of all on a power of two: few steps, in each of which the whole "
        "buffer is sent"},
       {"halving_doubling",
-       "Rabenseifner's: halves are exchanged and summed, then doubled; 2 log2 p steps",
+       "Rabenseifner's: halves are exchanged and summed, then doubled; 2 floor(log2 p) steps, 2 more unless p is a power of 2",
        {kAllReduce, kReduceScatter, kAllGather, kBarrier},
        algorithm::halving_doubling,
        "for large buffers on a power of two of ranks: few steps and least bytes; other numbers of ranks cost two steps "
        "more"},
       {"swing",
-       "halves exchanged around a ring, at distance 1, 1, 3, 5, 11, then doubled; 2 log2 p steps",
+       "halves exchanged around a ring, at distance 1, 1, 3, 5, 11, then doubled; 2 floor(log2 p) steps, 2 more unless p is a power of 2",
        {kAllReduce, kReduceScatter, kAllGather, kBarrier},
        along_hosts<algorithm::swing>,
        "for middle buffers on a power of two of hosts in racks that share uplinks: as halving_doubling, with less that "
@@ -199,6 +199,13 @@ Schedule Algorithm::build(const ScheduleRequest& request) const {
   return write(request);
 }
 
+std::vector<std::string_view> algorithm_names() {
+  std::vector<std::string_view> names;
+  for (const Algorithm& algorithm : algorithms()) names.push_back(algorithm.name);
+  names.push_back("hierarchical:LOCAL,GLOBAL");
+  return names;
+}
+
 std::vector<std::string_view> algorithms_for(Collective collective) {
   std::vector<std::string_view> names;
   for (const Algorithm& algorithm : algorithms()) {
@@ -245,13 +252,11 @@ bool is_algorithm(std::string_view name) {
 
 Algorithm find_algorithm(std::string_view name) {
   if (const auto parts = composition_of(name)) return composed(name, *parts);
-  std::vector<std::string_view> names;
   for (const Algorithm& algorithm : algorithms()) {
     if (algorithm.name == name) return algorithm;
-    names.push_back(algorithm.name);
   }
   throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("There is no algorithm '{}'. {}", name, suggestion(name, names)));
+              fmt::format("There is no algorithm '{}'. {}", name, suggestion(name, algorithm_names())));
 }
 
 }  // namespace lockstep

@@ -19,7 +19,7 @@ inline constexpr std::string_view kVendor = "vendor";
 struct ScheduleRequest {
   Collective collective = Collective::kAllReduce;
   int ranks = 1;
-  int root = 0;                                 ///< where the collective has one (has_root in promise.h)
+  int root = 0;                                 ///< where the collective has one (has_root in base/collective.h)
   std::optional<int> only_rank = std::nullopt;  ///< one rank's view; the whole schedule without it
   std::vector<int> hosts = {};                  ///< of each rank, by any numbers; empty: all ranks are on one host
 };
@@ -44,6 +44,9 @@ struct Algorithm {
 /// Every algorithm, in the order that lists print them. Besides these there are compositions of any two that do an
 /// all_reduce, hierarchical:LOCAL,GLOBAL.
 const std::vector<Algorithm>& algorithms();
+
+/// As a person may type them, with what stands for all compositions at the end.
+std::vector<std::string_view> algorithm_names();
 
 /// The names of those that do the collective.
 std::vector<std::string_view> algorithms_for(Collective collective);

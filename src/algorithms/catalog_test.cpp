@@ -9,6 +9,9 @@
 #include <gtest/gtest.h>
 #include <lockstep/error.h>
 
+#include <bit>
+#include <utility>
+
 namespace lockstep {
 
 TEST(Catalog, EveryAlgorithmDeliversEveryCollectiveOnAnyNumberOfRanks) {
@@ -97,6 +100,18 @@ TEST(Catalog, AllComposesWhereSomeRanksShareAHostAndOthersDoNot) {
   EXPECT_THAT(names, testing::IsSupersetOf(flat));
   EXPECT_THAT(names, testing::IsSupersetOf({"hierarchical:ring,ring", "hierarchical:direct,halving_doubling"}));
   for (const std::string& name : names) EXPECT_NO_THROW((void)find_algorithm(name).build({.ranks = 4, .hosts = two}));
+}
+
+/// As `lockstep info` and the guide say of them.
+TEST(Catalog, WhatPairsPartnersHasTheStepsOfItsDescription) {
+  for (int ranks = 2; ranks <= 33; ++ranks) {
+    const bool is_power = std::has_single_bit(static_cast<unsigned>(ranks));
+    const auto floor_log2 = static_cast<std::size_t>(std::bit_width(static_cast<unsigned>(ranks)) - 1);
+    for (const auto& [name, passes] : {std::pair("recursive_doubling", 1U), {"halving_doubling", 2U}, {"swing", 2U}}) {
+      EXPECT_EQ(find_algorithm(name).build({.ranks = ranks}).steps.size(), passes * floor_log2 + (is_power ? 0 : 2))
+          << name << " of " << ranks;
+    }
+  }
 }
 
 TEST(Catalog, RefusesARootThatIsNotThere) {

@@ -1,5 +1,7 @@
 #include "algorithms/pieces.h"
 
+#include "base/index.h"
+
 #include <algorithm>
 #include <vector>
 
@@ -38,8 +40,6 @@ class TwoTrees {
   }
 
  private:
-  static std::size_t at(int index) { return static_cast<std::size_t>(index); }
-
   int size_;
   std::vector<int> heights_;
 };

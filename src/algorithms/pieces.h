@@ -15,8 +15,6 @@ inline bool distributes(Collective collective) {
   return collective == Collective::kAllReduce || collective == Collective::kAllGather ||
          collective == Collective::kBroadcast || collective == Collective::kBarrier;
 }
-/// Whether every rank ends with a reduction.
-inline bool reduces_for_all(Collective collective) { return is_reduction(collective) && distributes(collective); }
 
 /// `value` modulo `ranks`, never negative.
 inline int wrapped(int value, int ranks) { return ((value % ranks) + ranks) % ranks; }

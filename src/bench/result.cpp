@@ -1,6 +1,7 @@
 #include "bench/result.h"
 
 #include "bench/statistics.h"
+#include "schedule/promise.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -45,6 +46,11 @@ std::string placement(const std::vector<int>& hosts) {
     ++ranks[static_cast<std::size_t>(host)];
   }
   return ranks.size() < 2 ? "" : fmt::format(" on {} hosts ({})", ranks.size(), fmt::join(ranks, ", "));
+}
+
+/// "none" where nothing is summed, as nccl-tests has it.
+std::string_view operator_of(const Options& options) {
+  return sums_values(options.collective) ? to_string(options.op) : "none";
 }
 
 bool run_the_same(const Row& a, const Row& b) { return a.as_auto && b.as_auto && a.bytes == b.bytes; }
@@ -126,18 +132,18 @@ std::vector<Regret> file_regrets(const std::vector<Row>& rows) { return regrets_
 std::string table_heading(const Result& result) {
   const Options& options = result.options;
   return fmt::format(
-      "# {} on {} rank{}{}, {} memory, {}, {}; {} copies move {:.1f} GB/s of memory traffic\n"
+      "# {} on {} rank{}{}, {} memory, {}, {}; {} {:.1f} GB/s of memory traffic\n"
       "#{:>12} {:>12} {:>9} {:>8} {:>22} {:>12} {:>12} {:>9} {:>9} {:>7}\n"
       "#{:>12} {:>12} {:>9} {:>8} {:>22} {:>12} {:>12} {:>9} {:>9} {:>7}\n",
       to_string(options.collective), result.world_size, result.world_size == 1 ? "" : "s", placement(result.hosts),
-      options.plain ? "plain" : "registered", result.transport, options.cold ? "cold" : "warm", result.world_size,
-      result.limit_gb_per_s, "bytes", "count", "type", "op", "algorithm", "median", "p99", "algbw", "busbw", "wrong",
+      options.plain ? "plain" : "registered", result.transport, options.cold ? "cold" : "warm",
+      result.world_size == 1 ? "a copy moves" : fmt::format("{} copies move", result.world_size), result.limit_gb_per_s, "bytes", "count", "type", "op", "algorithm", "median", "p99", "algbw", "busbw", "wrong",
       "", "", "", "", "", "us", "us", "GB/s", "GB/s", "");
 }
 
 std::string table_row(const Row& row, const Options& options) {
   return fmt::format(" {:>12} {:>12} {:>9} {:>8} {:>22} {:>12.2f} {:>12.2f} {:>9.2f} {:>9.2f} {:>7}\n", row.bytes,
-                     row.count, to_string(options.dtype), to_string(options.op),
+                     row.count, to_string(options.dtype), operator_of(options),
                      row.algorithm + (row.picked && options.algorithm == "all" ? " (auto)" : ""), row.median_us,
                      row.p99_us, row.algbw_gb_per_s, row.busbw_gb_per_s, row.wrong);
 }
@@ -165,7 +171,7 @@ std::string to_json(const Result& result) {
                     {"hosts", result.hosts},
                     {"collective", to_string(options.collective)},
                     {"dtype", to_string(options.dtype)},
-                    {"op", to_string(options.op)},
+                    {"op", operator_of(options)},
                     {"buffers", options.plain ? "plain" : "registered"},
                     {"transport", result.transport},
                     {"cold", options.cold},

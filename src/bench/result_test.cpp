@@ -38,6 +38,23 @@ TEST(Result, RegretIsAgainstTheBestOfTheSameSize) {
   EXPECT_THAT(regrets({row(4, "direct", 1, true)}), testing::IsEmpty()) << "nothing to compare with";
 }
 
+TEST(Result, WhereNothingIsSummedThereIsNoOperator) {
+  Result result = example();
+  EXPECT_THAT(to_table(result), testing::ContainsRegex("float32 +sum +ring"));
+  for (const Collective collective : {Collective::kBroadcast, Collective::kBarrier}) {
+    result.options.collective = collective;
+    EXPECT_THAT(to_table(result), testing::ContainsRegex("float32 +none +ring"));
+    EXPECT_EQ(nlohmann::json::parse(to_json(result)).at("op"), "none");
+  }
+}
+
+TEST(Result, OneRankMovesACopy) {
+  Result result = example();
+  EXPECT_THAT(to_table(result), testing::HasSubstr("4 copies move 50.0 GB/s"));
+  result.world_size = 1;
+  EXPECT_THAT(to_table(result), testing::HasSubstr("a copy moves 50.0 GB/s"));
+}
+
 TEST(Result, AScheduleFromAFileIsComparedWithWhatRanBesideIt) {
   Result result = example();
   EXPECT_THAT(file_regrets(result.rows), testing::IsEmpty());

@@ -78,11 +78,11 @@ std::uint64_t parse_factor(const std::string& text) {
   refuse(fmt::format("--factor takes a whole number from 2 up; '{}' is not one.", text));
 }
 
-/// Which only reductions have.
+/// Which only what sums values has.
 ReduceOp parse_operator(const BenchOptions& typed, Collective collective) {
   if (typed.op.empty()) return ReduceOp::kSum;
-  if (!is_reduction(collective)) {
-    refuse(fmt::format("--op is for what reduces, which {} does not; leave it out.", to_string(collective)));
+  if (!sums_values(collective)) {
+    refuse(fmt::format("--op is for what sums values, which {} does not; leave it out.", to_string(collective)));
   }
   return parse_name("operator", typed.op,
                     {ReduceOp::kSum, ReduceOp::kMean, ReduceOp::kMin, ReduceOp::kMax, ReduceOp::kProduct});
@@ -230,8 +230,9 @@ void add_bench(Program& program) {
   command->add_option("--op", typed->op, "sum (default), mean, min, max, product");
   command->add_flag("--cold", typed->cold, "Rotate through buffers larger than the last-level cache");
   command->add_option("--algorithm", typed->algorithm,
-                      "A name, auto (default), or all: each that has the collective, compositions too where hosts are "
-                      "several, and what auto loses on the best");
+                      "A name (`lockstep info` lists them), auto (default), vendor: over MPI the library's own, or all: "
+                      "each that has the collective, compositions too where hosts are several, and what auto loses on "
+                      "the best");
   command
       ->add_option("--schedule", typed->schedule,
                    "Run the schedule in this file, once it is proved; beside --algorithm")
@@ -248,13 +249,18 @@ void add_bench(Program& program) {
   command->add_option("-o,--output", typed->output, "Write to a file instead")->type_name("FILE");
   command->footer(
       "An iteration's time is the slowest rank's; median and p99 are over iterations.\n"
-      "Exit code 1: a result was wrong.");
+      "Exit code 1: a result was wrong, a schedule was refused, or ranks failed; 2: it was asked for what cannot be.");
   command->callback([&program, typed] {
     const Wanted wanted = parse(*typed);
     const bool in_a_job = bench::in_a_job();
     if (!in_a_job && wanted.transport == "mpi") {
       refuse(
           "Over MPI it is mpirun that starts the ranks, as in: mpirun -n 2 lockstep bench all_reduce --transport mpi");
+    }
+    if (!in_a_job && wanted.options.algorithm == kVendor) {
+      refuse(
+          "'vendor' is the MPI library's own, as in: mpirun -n 2 lockstep bench all_reduce --transport mpi --algorithm "
+          "vendor");
     }
     if (!in_a_job && wanted.ranks > 1) {
       program.exit_code = launch_ranks(program, wanted.ranks);

@@ -29,6 +29,12 @@ TEST(CliBounds, FarMoreRanksThanCoresAreNotStarted) {
   }
 }
 
+TEST(CliBounds, WhatAMeasurementCannotHaveIsRefusedBeforeItStarts) {
+  expect_usage_error({"bench", "barrier", "--op", "max"}, "--op is for what sums values, which barrier does not");
+  expect_usage_error({"bench", "all_reduce", "-n", "2", "--algorithm", "vendor"},
+                     "'vendor' is the MPI library's own, as in: mpirun -n 2 lockstep bench all_reduce --transport mpi");
+}
+
 TEST(CliBounds, HostsOfMoreRanksThanThereAreAreRefused) {
   expect_usage_error({"bench", "all_reduce", "-n", "2", "--local-size", "3"}, "from 1 to 2; '3' is not one");
   const Result in_a_job = lockstep_with({"run", "-n", "2", LOCKSTEP_PROGRAM, "bench", "barrier", "--local-size", "3"});

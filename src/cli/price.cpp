@@ -152,7 +152,7 @@ std::vector<std::string> chosen_algorithms(const std::vector<std::string>& what,
 PriceReport report_on_file(const PriceOptions& options) {
   const Schedule schedule = load_schedule(options.what.front());
   require_of_collective(schedule, options.what.front(), options.collective);
-  if (!options.local_size.empty()) refuse(kNoLocalSizeOfFiles);
+  if (!options.local_size.empty()) refuse(no_hosts_of_files("--local-size"));
   require_proved(schedule);
   PricedNetwork network = network_of(options);
   PriceOptions filled = options;
@@ -271,7 +271,7 @@ void add_price(Program& program) {
       ->add_option("--local-size", options->local_size, "Flat network: ranks on a host, for hierarchical (default: 8)")
       ->type_name("N");
   command->add_option("--over", options->over, "What a picture goes over: bytes (default) or ranks");
-  command->add_flag("--links", options->links, "List how much of the time each link is in use");
+  command->add_flag("--links", options->links, "List how much of the time each link is in use (JSON always does)");
   command->add_option("--format", options->format, "table (default), json, or svg: a picture");
   command->add_option("-o,--output", options->output, "Write to a file instead")->type_name("FILE");
   command->callback([options] { price(*options); });

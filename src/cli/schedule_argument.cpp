@@ -23,6 +23,7 @@
 #include <filesystem>
 #include <limits>
 #include <optional>
+#include <sstream>
 #include <system_error>
 #include <vector>
 
@@ -32,12 +33,6 @@ namespace {
 
 /// Of a schedule that is shown or proved: each takes some 70 bytes meanwhile, so that it is a GiB.
 constexpr std::int64_t kMostTransfers = std::int64_t{1} << 24;
-
-std::vector<std::string_view> algorithm_names() {
-  std::vector<std::string_view> names;
-  for (const Algorithm& algorithm : algorithms()) names.push_back(algorithm.name);
-  return names;
-}
 
 std::vector<std::string_view> collective_names() {
   std::vector<std::string_view> names;
@@ -49,6 +44,20 @@ std::vector<std::string_view> collective_names() {
 int parse_root(const std::string& text, int ranks) {
   if (const auto root = parse_between(text, 0, ranks - 1)) return *root;
   refuse(fmt::format("--root takes a rank from 0 to {}; '{}' is not one.", ranks - 1, text));
+}
+
+/// A number from 0 up for each rank.
+std::vector<int> parse_hosts(const std::string& text, int ranks) {
+  std::vector<int> hosts;
+  std::istringstream words(text);
+  for (std::string word; std::getline(words, word, ',');) {
+    const auto host = parse_between(word, 0, ranks - 1);
+    if (!host) refuse(fmt::format("--hosts takes the hosts' numbers, from 0 to {}; '{}' is not one.", ranks - 1, word));
+    hosts.push_back(*host);
+  }
+  if (hosts.size() == static_cast<std::size_t>(ranks)) return hosts;
+  refuse(fmt::format("--hosts takes a number for each of the {} ranks, as in 0,1,0,1; '{}' has {}.", ranks, text,
+                     hosts.size()));
 }
 
 }  // namespace
@@ -66,16 +75,24 @@ void ScheduleArgument::add_to(CLI::App& command) {
       ->type_name("RANK");
   command
       .add_option("--local-size", local_size_,
-                  "Ranks on each host, neighbours in rank, for hierarchical:LOCAL,GLOBAL and the rings")
+                  "Ranks on each host, neighbours in rank, for hierarchical:LOCAL,GLOBAL")
       ->type_name("RANKS");
+  command
+      .add_option("--hosts", hosts_,
+                  "The number of each rank's host, as in 0,1,0,1: rings and swing go along hosts; beside --local-size")
+      ->type_name("HOST,...");
   command
       .add_option("--segments", segments_,
                   "Slices of each chunk, which follow each other through the steps (default: 1)")
       ->type_name("K");
 }
 
-/// With that many neighbours on each; the last may have fewer.
+/// With so many neighbours on each, where the last may have fewer, or as they are listed.
 std::vector<int> ScheduleArgument::hosts(int ranks) const {
+  if (!hosts_.empty() && !local_size_.empty()) {
+    refuse("--local-size and --hosts both say which ranks share a host; leave out one of the two.");
+  }
+  if (!hosts_.empty()) return parse_hosts(hosts_, ranks);
   if (local_size_.empty()) return {};
   const int ranks_a_host = parse_local_size(local_size_, ranks);
   std::vector<int> of_ranks(static_cast<std::size_t>(ranks));
@@ -169,8 +186,13 @@ Schedule ScheduleArgument::load_file() const {
   if (!root_.empty() && parse_root(root_, schedule.ranks) != schedule.root) {
     refuse(fmt::format("'{}' is a schedule with root {}, not {}; leave out --root.", what_, schedule.root, root_));
   }
-  if (!local_size_.empty()) refuse(kNoLocalSizeOfFiles);
+  if (!local_size_.empty()) refuse(no_hosts_of_files("--local-size"));
+  if (!hosts_.empty()) refuse(no_hosts_of_files("--hosts"));
   return schedule;
+}
+
+std::string no_hosts_of_files(const char* option) {
+  return fmt::format("{} is for algorithms; a file says between which ranks it moves what.", option);
 }
 
 void require_writable(const std::string& file) {

@@ -10,8 +10,8 @@
 
 namespace lockstep::cli {
 
-/// "ALGORITHM|FILE [-n N] [--collective C] [--root R] [--local-size L] [--segments K]": a schedule as a person names
-/// one. Add it to a command, load it in the command's callback; it must live as long as the command.
+/// "ALGORITHM|FILE [-n N] [--collective C] [--root R] [--local-size L | --hosts H,...] [--segments K]": a schedule as a
+/// person names one. Add it to a command, load it in the command's callback; it must live as long as the command.
 class ScheduleArgument {
  public:
   void add_to(CLI::App& command);
@@ -21,7 +21,7 @@ class ScheduleArgument {
   /// that is no schedule.
   Schedule load() const;
 
-  /// The host of each of so many ranks, as --local-size places them; empty without it. Throws Error (kInvalidArgument).
+  /// The host of each of so many ranks, by --local-size or --hosts; empty without. Throws Error (kInvalidArgument).
   std::vector<int> hosts(int ranks) const;
 
  private:
@@ -34,6 +34,7 @@ class ScheduleArgument {
   std::string collective_;
   std::string root_;
   std::string local_size_;
+  std::string hosts_;
   std::string segments_ = "1";
 };
 
@@ -49,8 +50,8 @@ Schedule load_schedule(const std::string& path);
 /// Throws Error (kInvalidArgument) if what --collective says, if anything, is not what the schedule in that file is
 /// for.
 void require_of_collective(const Schedule& schedule, const std::string& path, const std::string& collective);
-inline constexpr const char* kNoLocalSizeOfFiles =
-    "--local-size is for algorithms; a file says between which ranks it moves what.";
+/// Why such an option is not taken beside a file.
+std::string no_hosts_of_files(const char* option);
 
 /// For what takes long: throws Error (kInvalidArgument) if write_output() could not write to this file.
 void require_writable(const std::string& file);
