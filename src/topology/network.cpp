@@ -5,7 +5,7 @@
 
 namespace lockstep {
 
-std::string flat_host_name(int rank) { return fmt::format("host{}", rank); }
+std::string flat_host_name(int rank) { return fmt::format("rank {}", rank); }
 
 NetworkDescription flat_network(int ranks, const FlatCost& cost) {
   NetworkDescription network{.name = "flat network", .ranks = ranks, .gamma_s = cost.gamma_s, .hosts = {}, .racks = {}};

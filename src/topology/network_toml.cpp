@@ -21,7 +21,7 @@ namespace {
 constexpr std::int64_t kMostNetworkRanks = 1 << 20;
 constexpr int kMostSockets = 64;
 constexpr int kMostNics = 64;
-constexpr std::int64_t kMostSocketLinks = 1 << 24;  ///< of all hosts together
+constexpr std::int64_t kMostLinks = 1 << 24;  ///< between sockets and through cards, of all hosts together
 
 class Reader {
  public:
@@ -149,6 +149,10 @@ class Reader {
                          .nic = link(table, "nic")};
     const toml::node* ranks = table.get("ranks");
     const int count = number(table, "count", 1);
+    links_ += count * (std::int64_t{host.sockets} * host.sockets + 2 * host.nics);
+    if (links_ > kMostLinks) {
+      fail(table, fmt::format("that makes more than {} links between sockets and through cards", kMostLinks));
+    }
     if (ranks != nullptr && ranks->is_array()) {
       if (count > 1) fail(*ranks, "hosts with count take a number of ranks each; a list of ranks is for one host");
       for (const toml::node& rank : *ranks->as_array()) {
@@ -164,10 +168,6 @@ class Reader {
     has_number_ = true;
     if (has_list_) fail(table, "either every host lists its ranks or none does");
     const int ranks_each = number(table, "ranks", 1);
-    socket_links_ += std::int64_t{count} * host.sockets * host.sockets;
-    if (socket_links_ > kMostSocketLinks) {
-      fail(table, fmt::format("that makes more than {} links between sockets", kMostSocketLinks));
-    }
     if (std::int64_t{count} * ranks_each + next_rank_ > kMostNetworkRanks) {
       fail(table, fmt::format("that makes more than {} ranks", kMostNetworkRanks));
     }
@@ -215,7 +215,7 @@ class Reader {
   NetworkDescription network_;
   std::map<std::string, int> rack_numbers_;
   int next_rank_ = 0;
-  std::int64_t socket_links_ = 0;
+  std::int64_t links_ = 0;
   bool has_list_ = false;
   bool has_number_ = false;
 };

@@ -73,7 +73,12 @@ TEST(NetworkToml, EachMistakeHasItsLineAndWhatToWrite) {
   expect_refused("[[host]]\ncount = 1048576\nranks = 1048576\n", "more than 1048576 ranks");
   expect_refused("[[host]]\nsockets = 65536\n", "line 2: 'sockets' is a whole number from 1 to 64");
   expect_refused("[[host]]\ncount = 8192\nsockets = 64\n",
-                 "line 1: that makes more than 16777216 links between sockets");
+                 "line 1: that makes more than 16777216 links between sockets and through cards");
+  expect_refused("[[host]]\ncount = 1048576\nnics = 64\n",
+                 "line 1: that makes more than 16777216 links between sockets and through cards");
+  std::string listed;
+  for (int host = 0; host < 4100; ++host) listed += "[[host]]\nsockets = 64\nranks = [" + std::to_string(host) + "]\n";
+  expect_refused(listed, "that makes more than 16777216 links between sockets and through cards");
   expect_refused("[[host]]\nrack = \"left\"\n", "line 2: there is no rack 'left'; write [[rack]]");
   expect_refused("[[rack]]\n[[host]]\n", "line 1: a rack needs a name");
   expect_refused("[[rack]]\nname = \"a\"\n[[rack]]\nname = \"a\"\n[[host]]\n", "line 3: there are two racks 'a'");

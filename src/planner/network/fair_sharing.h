@@ -27,7 +27,7 @@ class FairSharing {
   explicit FairSharing(std::size_t resources);
 
   double now() const { return now_s_; }
-  /// Starts work now; `owner` comes back from finished() when it is done.
+  /// Starts work now; `owner` comes back from next() when it is done.
   void start(const Work& work, int owner);
   /// Runs on until something is done, and returns the owners of all that is done then; empty if nothing is under way.
   const std::vector<int>& next();

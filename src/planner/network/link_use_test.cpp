@@ -59,9 +59,9 @@ TEST(LinkUse, BothDirectionsOfAStar) {
   EXPECT_EQ(uses.by_kind[0].kind, Wiring::Kind::kNicOut);
   EXPECT_DOUBLE_EQ(uses.by_kind[0].most, 1);
   EXPECT_DOUBLE_EQ(uses.by_kind[0].mean, 1. / 5);
-  EXPECT_EQ(uses.by_kind[0].busiest, "host0: out of card 0");
+  EXPECT_EQ(uses.by_kind[0].busiest, "rank 0: out of card 0");
   EXPECT_DOUBLE_EQ(uses.by_kind[1].most, 1. / 4) << "each of the others hears once";
-  EXPECT_EQ(uses.by_kind[1].busiest, "host1: into card 0");
+  EXPECT_EQ(uses.by_kind[1].busiest, "rank 1: into card 0");
   EXPECT_EQ(uses.each.size(), 5U);
 }
 

@@ -104,6 +104,12 @@ std::string sweep_text(const Sweep& sweep, const PriceReport& report) {
 }
 
 std::string each_link_text(const Price& price) {
+  if (price.links.each.empty()) {
+    const bool is_calibrated = price.source == Price::Source::kCalibrated;
+    return fmt::format("\n{}: no links are listed, {}\n", price.algorithm,
+                       is_calibrated ? "since a calibration knows of none"
+                                     : fmt::format("since none is in use, or more than {} are", kMostNamedLinks));
+  }
   std::string text = fmt::format("\n{}: how much of the time each link is in use\n", price.algorithm);
   std::vector<std::vector<std::string>> rows;
   for (const NamedUse& use : price.links.each) {
@@ -198,7 +204,7 @@ std::string price_table(const PriceReport& report, bool each_link) {
     if (moves_bytes(report.request) || sweep.axis == Sweep::Axis::kRanks) text += sweep_text(sweep, report);
   }
   for (const Price& price : report.prices) {
-    if (each_link && !price.links.each.empty()) text += each_link_text(price);
+    if (each_link && price.source != Price::Source::kNone) text += each_link_text(price);
   }
   return text;
 }

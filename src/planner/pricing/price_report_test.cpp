@@ -60,7 +60,16 @@ TEST(PriceReport, OfABarrierNothingIsSaidByBytes) {
 }
 
 TEST(PriceReport, EachLinkIsListedOnRequest) {
-  EXPECT_THAT(price_table(report_on({"ring"}, 1e6), true), HasSubstr("host3: into card 0    100.0%"));
+  EXPECT_THAT(price_table(report_on({"ring"}, 1e6), true), HasSubstr("rank 3: into card 0    100.0%"));
+}
+
+TEST(PriceReport, WhereNoLinksAreListedItSaysWhy) {
+  PriceReport report = report_on({"ring"}, 1e6);
+  report.prices[0].links.each.clear();
+  EXPECT_THAT(price_table(report, true), HasSubstr("ring: no links are listed, since none is in use, or more than 4096 are"));
+  report.prices[0].source = Price::Source::kCalibrated;
+  EXPECT_THAT(price_table(report, true), HasSubstr("ring: no links are listed, since a calibration knows of none"));
+  EXPECT_THAT(price_table(report, false), testing::Not(HasSubstr("links are listed")));
 }
 
 TEST(PriceReport, JsonHasTheSameNumbers) {
