@@ -32,7 +32,7 @@ Announcement announcement_of(const Task& task, const std::string& name) {
                            ? std::accumulate(task.counts().begin(), task.counts().end(), std::size_t{0})
                            : task.buffer.count;
   announcement.root = task.root;
-  announcement.blocks = digest_of(task.counts());
+  announcement.blocks = digest_of_blocks(task.counts());
   announcement.collective = task.collective;
   announcement.dtype = task.buffer.dtype;
   announcement.op = task.op;

@@ -1,5 +1,6 @@
 #include "group/schedules.h"
 
+#include "base/digest.h"
 #include "base/environment.h"
 #include "planner/pricing/price.h"
 #include "schedule/proof.h"
@@ -47,7 +48,7 @@ std::string Schedules::load(const std::string& text) {
                                                          schedule.name, schedule.ranks, ranks_));
   }
   // Ranks that loaded different texts must not take them for the same.
-  schedule.name = fmt::format("{}#{:08x}", schedule.name.substr(0, 24), std::hash<std::string>{}(text)&0xffffffffU);
+  schedule.name = fmt::format("{}#{:08x}", schedule.name.substr(0, 24), digest_of(text) & 0xffffffffU);
   std::string name = schedule.name;
   loaded_.insert_or_assign(name, std::move(schedule));
   return name;

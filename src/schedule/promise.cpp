@@ -2,26 +2,6 @@
 
 namespace lockstep {
 
-bool is_reduction(Collective collective) {
-  switch (collective) {
-    case Collective::kAllReduce:
-    case Collective::kReduceScatter:
-    case Collective::kReduce:
-    case Collective::kBarrier: return true;
-    case Collective::kAllGather:
-    case Collective::kBroadcast:
-    case Collective::kGather:
-    case Collective::kScatter:
-    case Collective::kAllToAll: break;
-  }
-  return false;
-}
-
-bool has_root(Collective collective) {
-  return collective == Collective::kBroadcast || collective == Collective::kReduce ||
-         collective == Collective::kGather || collective == Collective::kScatter;
-}
-
 int blocks_of(Collective collective, int ranks) {
   switch (collective) {
     case Collective::kReduceScatter:

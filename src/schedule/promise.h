@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/collective.h"
 #include "schedule/schedule.h"
 
 #include <array>
@@ -11,16 +12,11 @@ inline constexpr std::array kCollectives{Collective::kAllReduce, Collective::kRe
                                          Collective::kBroadcast, Collective::kReduce,        Collective::kGather,
                                          Collective::kScatter,   Collective::kAllToAll,      Collective::kBarrier};
 
-/// Whether contributions of all ranks are summed; elsewhere each chunk has one contribution, which is only copied.
-bool is_reduction(Collective collective);
-
-/// The same but for a barrier, which combines nothing but who has been heard from: once or twice, in any order.
-inline bool sums_values(Collective collective) {
-  return is_reduction(collective) && collective != Collective::kBarrier;
+/// Whether a chunk is finished by the contributions of all ranks; elsewhere it has one, which is only copied. A barrier
+/// combines who has been heard from, though it sums nothing (sums_values).
+inline bool is_reduction(Collective collective) {
+  return sums_values(collective) || collective == Collective::kBarrier;
 }
-
-/// Whether one rank is the one that it starts from or ends at.
-bool has_root(Collective collective);
 
 /// Into how many blocks the buffer falls that belong to somebody: `chunks` is a multiple of it.
 int blocks_of(Collective collective, int ranks);

@@ -21,12 +21,12 @@ struct Announcement {
   std::uint64_t output_offset = 0;
   std::uint64_t fingerprint = 0;  ///< of what must agree; see fingerprint_of
   std::int32_t root = 0;
-  std::uint32_t blocks = 0;  ///< digest_of the ranks' block sizes, where they differ
+  std::uint32_t blocks = 0;  ///< digest_of_blocks() of the ranks' block sizes, where they differ
   Collective collective = Collective::kBarrier;
   DataType dtype = DataType::kFloat32;
   ReduceOp op = ReduceOp::kSum;
   bool in_place = false;  ///< runs on registered memory, with no copy: peers read and write each other's buffers
-  std::array<char, 37> algorithm{};  ///< zero-terminated
+  std::array<char, 44> algorithm{};  ///< zero-terminated
 
   std::string_view algorithm_name() const { return algorithm.data(); }
   /// As "all_reduce of 12 float32 (sum, ALGORITHM)".
@@ -34,12 +34,12 @@ struct Announcement {
 };
 
 /// A number that stands for these counts; 0 for none.
-std::uint32_t digest_of(std::span<const std::size_t> block_counts);
+std::uint32_t digest_of_blocks(std::span<const std::size_t> block_counts);
 
 /// A number that differs if anything differs that ranks must agree on: all but the sequence and the offsets.
 std::uint64_t fingerprint_of(const Announcement& announcement);
 
-// It crosses process borders as plain bytes.
-static_assert(std::is_trivially_copyable_v<Announcement>);
+// It crosses process borders as plain bytes, all of which are somebody's.
+static_assert(std::is_trivially_copyable_v<Announcement> && std::has_unique_object_representations_v<Announcement>);
 
 }  // namespace lockstep

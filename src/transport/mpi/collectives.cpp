@@ -1,5 +1,7 @@
 #include "transport/mpi/collectives.h"
 
+#include "base/collective.h"
+
 #include <fmt/format.h>
 #include <lockstep/error.h>
 
@@ -23,11 +25,6 @@ struct Blocks {
   }
 };
 
-bool is_reduction(Collective collective) {
-  return collective == Collective::kAllReduce || collective == Collective::kReduceScatter ||
-         collective == Collective::kReduce;
-}
-
 /// Of what any rank's buffers hold, so that all ranks come to the same.
 std::size_t most_elements(const VendorTask& task, std::size_t ranks) {
   if (task.collective != Collective::kAllToAll || task.block_counts.empty()) return task.count;
@@ -42,7 +39,7 @@ std::size_t most_elements(const VendorTask& task, std::size_t ranks) {
 
 void require_supported(const VendorTask& task, int ranks) {
   const bool is_16_bit = task.dtype == DataType::kBFloat16 || task.dtype == DataType::kFloat16;
-  if (is_16_bit && is_reduction(task.collective)) {
+  if (is_16_bit && sums_values(task.collective)) {
     throw Error(ErrorCode::kUnsupported,
                 fmt::format("MPI has no type {} to reduce; take an algorithm of Lockstep's.", to_string(task.dtype)));
   }
