@@ -22,11 +22,11 @@ struct Link {
 Link measured_link(const Group& group);
 
 /// Of so many ranks that share this host's memory, by what `lockstep calibrate` stored; none if it did not, or on
-/// another machine. Throws Error (kRefused) for a file that it did not write.
+/// another machine, or of more ranks than it speaks of (16). Throws Error (kRefused) for a file that it did not write.
 std::optional<Link> calibrated_link(int ranks);
 
 /// Of the first `ranks` ranks of a topology in TOML (docs/design/planner.md), by simulation. Throws Error
-/// (kInvalidArgument) with `source_name` and what is wrong.
+/// (kInvalidArgument) with `source_name` and what is wrong, also with so many ranks that a ring is not simulated.
 Link link_of_topology(std::string_view toml, const std::string& source_name, int ranks);
 
 }  // namespace lockstep

@@ -67,11 +67,12 @@ GroupState::GroupState(Identity identity, std::unique_ptr<Engine> engine, JobCal
       operations_(*engine_, schedules_),
       messages_(engine_->messages(), identity_.rank, identity_.size),
       default_timeout_(environment_duration(kTimeoutVariable, std::chrono::minutes(10))),
-      default_reduction_(reduction_from_environment()) {}
+      default_reduction_(reduction_from_environment()),
+      exceptions_(std::uncaught_exceptions()) {}
 
 GroupState::~GroupState() {
   thread_.reset();
-  if (std::uncaught_exceptions() > 0) abandon("an exception ended it");
+  if (std::uncaught_exceptions() > exceptions_) abandon("an exception ended it");
 }
 
 void GroupState::require_own_process() const {

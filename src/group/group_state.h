@@ -128,6 +128,7 @@ class GroupState final : public Awaited, public std::enable_shared_from_this<Gro
   std::chrono::steady_clock::time_point next_look_;  ///< for trouble
   std::chrono::milliseconds default_timeout_;
   Reduction default_reduction_;
+  int exceptions_;  ///< under way when this was made: one more has ended it
   std::mutex mutex_;
   std::vector<pollfd> watched_;       ///< what the thread sleeps on
   std::vector<pollfd> awaited_;       ///< kept from one look to the next

@@ -2,6 +2,8 @@
 #include "planner/calibration/calibrated_timing.h"
 #include "planner/pricing/price.h"
 
+#include <fmt/format.h>
+#include <lockstep/error.h>
 #include <lockstep/link.h>
 
 #include <algorithm>
@@ -57,7 +59,7 @@ Link measured_link(const Group& group) {
 
 std::optional<Link> calibrated_link(int ranks) {
   const auto calibration = stored_calibration(this_machine());
-  if (!calibration) return std::nullopt;
+  if (!calibration || ranks > kMostSelectedRanks) return std::nullopt;
   const Selection selection = stored_selection(*calibration, ranks);
   const auto seconds = [&](double bytes) {
     const auto algorithm = selection.select(Collective::kAllReduce, static_cast<std::uint64_t>(bytes));
@@ -71,7 +73,12 @@ Link link_of_topology(std::string_view toml, const std::string& source_name, int
   const PricedNetwork network{.description = parse_network(toml, source_name)};
   const auto seconds = [&](double bytes) {
     const PriceRequest request{.collective = Collective::kAllReduce, .ranks = ranks, .bytes = bytes};
-    return price_algorithm("ring", request, network).estimate.seconds;
+    const Price price = price_algorithm("ring", request, network);
+    if (price.source != Price::Source::kNone) return price.estimate.seconds;
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("{}: what a link between {} ranks costs there is not known, since a ring of them has no price: "
+                            "{}; ask for fewer ranks, or measure it.",
+                            source_name, ranks, price.note));
   };
   return fitted(ranks, seconds, source_name);
 }

@@ -36,6 +36,14 @@ TEST(Link, OfATopologyThatIsNoneIsAnError) {
               testing::ThrowsMessage<Error>(testing::HasSubstr("has 4 ranks")));
 }
 
+/// A network without a price costs something all the same.
+TEST(Link, OfATopologyWithTooManyRanksToSimulateIsAnError) {
+  EXPECT_THAT([] { link_of_topology("[[host]]\ncount = 4096\n", "large.toml", 4096); },
+              testing::ThrowsMessage<Error>(testing::AllOf(
+                  testing::StartsWith("large.toml: what a link between 4096 ranks costs there is not known"),
+                  testing::HasSubstr("ask for fewer ranks, or measure it"))));
+}
+
 TEST(Link, MeasuredIsTheSameOnAllRanks) {
   std::vector<Link> links(3);
   const auto measure = [&](World& world) { links[static_cast<std::size_t>(world.rank())] = measured_link(world); };
@@ -63,6 +71,8 @@ TEST(Link, CalibratedFollowsWhatIsStored) {
   const double beta = beta_at(1e-10);
   EXPECT_GT(beta, 1e-10);
   EXPECT_NEAR(beta_at(4e-10) / beta, 4, 0.1);
+  const StoredCalibration stored(1e-10);
+  EXPECT_FALSE(calibrated_link(17).has_value()) << "of more ranks than a calibration speaks of";
   ::setenv("XDG_CACHE_HOME", "/nonexistent", 1);
   EXPECT_FALSE(calibrated_link(2).has_value());
   ::unsetenv("XDG_CACHE_HOME");

@@ -15,6 +15,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -197,6 +198,26 @@ TEST(Pending, WhatIsStartedWhileAnExceptionPassesIsWaitedFor) {
       throw std::runtime_error("elsewhere");
     } catch (const std::runtime_error&) {
       EXPECT_EQ(values, std::vector<float>(kFloats, 2));
+    }
+    world.barrier().wait();
+  });
+}
+
+/// A slower rank is told of no exception that did not end the group.
+TEST(Pending, AGroupThatIsMadeAndEndedWhileAnExceptionPassesEndsInOrder) {
+  run_ranks(2, [](World& world) {
+    std::vector<float> values(4, static_cast<float>(world.rank()));
+    const auto use_a_group = [&] {
+      const Group group = world.split(0);
+      if (world.rank() == 0) return group.send(buffer_of(values), 1).wait();
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      group.receive(buffer_of(values), 0).wait();
+    };
+    try {
+      const AtTheEnd last(use_a_group);
+      throw std::runtime_error("elsewhere");
+    } catch (const std::runtime_error&) {
+      EXPECT_EQ(values, std::vector<float>(4, 0));
     }
     world.barrier().wait();
   });

@@ -1,5 +1,6 @@
 #include "group/task.h"
 
+#include "base/index.h"
 #include "group/engine.h"
 #include "schedule/promise.h"
 
@@ -16,12 +17,10 @@ namespace lockstep::detail {
 
 namespace {
 
-std::size_t index(int value) { return static_cast<std::size_t>(value); }
-
 /// What a rank gets from, or gives to, the ranks before `end`.
 std::size_t column(const Task& task, int rank, int size, int end) {
   std::size_t sum = 0;
-  for (int source = 0; source < end; ++source) sum += task.counts()[index(source * size + rank)];
+  for (int source = 0; source < end; ++source) sum += task.counts()[at(source * size + rank)];
   return sum;
 }
 std::size_t row(const Task& task, int rank, int size, int end) {
@@ -49,7 +48,7 @@ std::optional<std::size_t> first_too_many(const Task& task) {
 /// What is wrong with the block counts; nothing if they fit.
 std::string fault_of_counts(const Task& task, int rank, int size) {
   const bool pairs = task.collective == Collective::kAllToAll;
-  const std::size_t expected = index(size) * (pairs ? index(size) : 1);
+  const std::size_t expected = at(size) * (pairs ? at(size) : 1);
   if (task.counts().size() != expected) {
     return fmt::format("{} block counts were given for {}a group of {}; give it one for each {}.", task.counts().size(),
                        pairs ? "the pairs of " : "", size, pairs ? "pair" : "rank");
@@ -108,11 +107,11 @@ OwnBlock own_block(const Task& task, int rank, int size) {
   if (task.collective != Collective::kAllToAll) return {};
   const std::size_t element = size_of(task.buffer.dtype);
   if (!task.has_pair_counts()) {
-    const std::size_t bytes = task.buffer.count / index(size) * element;
-    return {bytes * index(rank), bytes * index(rank), bytes};
+    const std::size_t bytes = task.buffer.count / at(size) * element;
+    return {bytes * at(rank), bytes * at(rank), bytes};
   }
   return {row(task, rank, size, rank) * element, column(task, rank, size, rank) * element,
-          task.counts()[index(rank * size + rank)] * element};
+          task.counts()[at(rank * size + rank)] * element};
 }
 
 void validate(const Task& task, const Identity& identity, const Engine& engine) {
