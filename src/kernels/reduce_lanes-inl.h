@@ -127,7 +127,7 @@ class Float16 {
   using BitsVector = hn::Vec<BitsTag>;
   using HalfTag = hn::Rebind<std::uint16_t, FloatTag>;
   using HalfVector = hn::Vec<HalfTag>;
-  static constexpr bool kInstructions = HWY_ARCH_X86 && (HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3);
+  static constexpr bool kInstructions = HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2;  // or a better one
   using NativeTag = hn::Rebind<hwy::float16_t, FloatTag>;
 
   static FloatVector widen(HalfVector half) {
