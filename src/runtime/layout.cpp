@@ -14,7 +14,7 @@ std::size_t divided_up(std::size_t dividend, std::size_t divisor) { return (divi
 }  // namespace
 
 Layout::Layout(const Shape& shape) : element_bytes_(size_of(shape.dtype)) {
-  inputs_.reserve(index(shape.chunks));
+  inputs_.reserve(at(shape.chunks));
   if (shape.collective == Collective::kAllToAll) {
     place_all_to_all(shape);
   } else if (has_blocks(shape.collective)) {
@@ -31,7 +31,7 @@ void Layout::place_by_cache_lines(const Shape& shape) {
   const std::size_t unit = kCacheLine / element_bytes_;
   // count * chunk fits: both are bounded by what a machine holds (2^48 bytes, 2^16 chunks).
   const auto begin = [&](int chunk) {
-    const std::size_t exact = shape.count * index(chunk) / index(shape.chunks);
+    const std::size_t exact = shape.count * at(chunk) / at(shape.chunks);
     return std::min(shape.count, divided_up(exact, unit) * unit);
   };
   for (int chunk = 0; chunk < shape.chunks; ++chunk) {
@@ -40,10 +40,10 @@ void Layout::place_by_cache_lines(const Shape& shape) {
 }
 
 void Layout::place_in_blocks(const Shape& shape) {
-  const std::size_t per_block = index(shape.chunks / shape.ranks);
+  const std::size_t per_block = at(shape.chunks / shape.ranks);
   std::size_t block_begin = 0;
-  for (std::size_t block = 0; block < index(shape.ranks); ++block) {
-    const std::size_t count = shape.block_counts.empty() ? shape.count / index(shape.ranks) : shape.block_counts[block];
+  for (std::size_t block = 0; block < at(shape.ranks); ++block) {
+    const std::size_t count = shape.block_counts.empty() ? shape.count / at(shape.ranks) : shape.block_counts[block];
     for (std::size_t part = 0; part < per_block; ++part) {
       const std::size_t begin = count * part / per_block;
       inputs_.push_back({(block_begin + begin) * element_bytes_, count * (part + 1) / per_block - begin});
@@ -53,8 +53,8 @@ void Layout::place_in_blocks(const Shape& shape) {
 }
 
 void Layout::place_all_to_all(const Shape& shape) {
-  const std::size_t ranks = index(shape.ranks);
-  const std::size_t per_pair = index(shape.chunks) / (ranks * ranks);
+  const std::size_t ranks = at(shape.ranks);
+  const std::size_t per_pair = at(shape.chunks) / (ranks * ranks);
   const auto count_of = [&](std::size_t source, std::size_t destination) {
     return shape.block_counts.empty() ? shape.count / ranks : shape.block_counts[source * ranks + destination];
   };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/index.h"
 #include "schedule/schedule.h"
 
 #include <lockstep/types.h>
@@ -44,13 +45,12 @@ class Layout {
   /// Bytes of a slice, a whole number of cache lines: what one chunk takes of a staging area.
   std::size_t slice_bytes() const { return slice_count_ * element_bytes_; }
 
-  Span input(int chunk, std::size_t piece) const { return cut(inputs_[index(chunk)], piece); }
+  Span input(int chunk, std::size_t piece) const { return cut(inputs_[at(chunk)], piece); }
   Span output(int chunk, std::size_t piece) const {
-    return cut(outputs_.empty() ? inputs_[index(chunk)] : outputs_[index(chunk)], piece);
+    return cut(outputs_.empty() ? inputs_[at(chunk)] : outputs_[at(chunk)], piece);
   }
 
  private:
-  static std::size_t index(int chunk) { return static_cast<std::size_t>(chunk); }
   Span cut(const Span& chunk, std::size_t piece) const;
   void place_in_blocks(const Shape& shape);
   void place_by_cache_lines(const Shape& shape);

@@ -1,5 +1,6 @@
 #include "runtime/message_operation.h"
 
+#include "base/index.h"
 #include "kernels/reduce.h"
 
 #include <lockstep/error.h>
@@ -12,8 +13,6 @@
 namespace lockstep {
 
 namespace {
-
-std::size_t index(int value) { return static_cast<std::size_t>(value); }
 
 /// A contribution is combined once so much of it is there, or all: little pieces are not worth a call.
 constexpr std::size_t kWorthwhileBytes = std::size_t{32} << 10;
@@ -34,23 +33,23 @@ MessageOperation::MessageOperation(MessageTransport& transport, ReceiveBuffers& 
       layout_(std::move(setup.layout)),
       dtype_(announcement_.dtype),
       op_(announcement_.op),
-      incoming_from_(index(transport.size()), MessagePlan::kNone) {
+      incoming_from_(at(transport.size()), MessagePlan::kNone) {
   const bool only_meets = announcement_.collective == Collective::kBarrier || setup.only_meets;
   if (!only_meets) cut_into_pieces(layout_, plan_->chunks, transport_.piece_bytes());
   if (layout_.pieces() > 1)
     plan_ = std::make_shared<const MessagePlan>(in_pieces(*plan_, static_cast<int>(layout_.pieces())));
-  progress_.chunks.resize(index(plan_->chunks));
+  progress_.chunks.resize(at(plan_->chunks));
   progress_.moved.resize(plan_->moves.size());
   progress_.sent.resize(plan_->sends.size());
   if (only_meets) {
     // Whoever has heard from everybody may leave, so there must be something to hear: a byte for each chunk of nothing.
-    token_.resize(index(plan_->chunks));
+    token_.resize(at(plan_->chunks));
     dtype_ = DataType::kUInt8;
     op_ = ReduceOp::kMax;
   }
   measure_chunks();
   for (const MessagePlan::Stream& stream : plan_->streams) {
-    incoming_from_[index(stream.peer)] = static_cast<int>(incoming_.size());
+    incoming_from_[at(stream.peer)] = static_cast<int>(incoming_.size());
     outgoing_.emplace_back(*plan_, stream, progress_);
     incoming_.emplace_back(*plan_, stream, progress_);
   }
@@ -59,25 +58,25 @@ MessageOperation::MessageOperation(MessageTransport& transport, ReceiveBuffers& 
     if (combines && progress_.bytes_of(plan_->moves[move].chunk) > 0) reductions_.push_back(static_cast<int>(move));
   }
   needs_.reserve(plan_->streams.size());
-  operands_.reserve(index(transport.size()));
+  operands_.reserve(at(transport.size()));
 }
 
 void MessageOperation::cut_into_pieces(Layout& layout, int chunks, std::size_t piece_bytes) {
-  if (piece_bytes > 0) layout.slice(std::max(kLeastSliceBytes, piece_bytes / index(chunks)));
+  if (piece_bytes > 0) layout.slice(std::max(kLeastSliceBytes, piece_bytes / at(chunks)));
 }
 
 void MessageOperation::measure_chunks() {
   for (int chunk = 0; chunk < plan_->chunks; ++chunk) {
     const auto [of_piece, piece] = slice_of(chunk);
-    progress_.chunks[index(chunk)].bytes = token_.empty() ? layout_.input(of_piece, piece).count * size_of(dtype_) : 1;
+    progress_.chunks[at(chunk)].bytes = token_.empty() ? layout_.input(of_piece, piece).count * size_of(dtype_) : 1;
   }
 }
 
 void MessageOperation::place_chunks() {
   for (int chunk = 0; chunk < plan_->chunks; ++chunk) {
-    ChunkPlace& place = progress_.chunks[index(chunk)];
+    ChunkPlace& place = progress_.chunks[at(chunk)];
     if (!token_.empty()) {
-      place.input = place.output = &token_[index(chunk)];
+      place.input = place.output = &token_[at(chunk)];
       continue;
     }
     // Nothing is ever written to an input that is not the output.
@@ -118,7 +117,7 @@ bool MessageOperation::go_on() {
 
 bool MessageOperation::receive(IncomingStream& stream) {
   const std::size_t before = stream.arrived();
-  const bool any = stream.fill(transport_, buffers_[index(stream.peer())], progress_);
+  const bool any = stream.fill(transport_, buffers_[at(stream.peer())], progress_);
   if (records()) record_copies(stream, before);
   return any;
 }
@@ -137,13 +136,13 @@ bool MessageOperation::complete() const {
 
 bool MessageOperation::combine() {
   // What has come of pieces further on can wait until they are next.
-  const std::size_t moves_of_two_pieces = 2 * plan_->moves.size() / index(plan_->pieces);
+  const std::size_t moves_of_two_pieces = 2 * plan_->moves.size() / at(plan_->pieces);
   const std::size_t end = std::min(reductions_.size(), open_reduction_ + moves_of_two_pieces);
   bool any = false;
   for (std::size_t i = open_reduction_; i < end; ++i) any |= combine(reductions_[i]);
   while (open_reduction_ < reductions_.size()) {
     const int move = reductions_[open_reduction_];
-    if (progress_.moved_by(move) < progress_.bytes_of(plan_->moves[index(move)].chunk)) break;
+    if (progress_.moved_by(move) < progress_.bytes_of(plan_->moves[at(move)].chunk)) break;
     ++open_reduction_;
   }
   return any;
@@ -151,26 +150,26 @@ bool MessageOperation::combine() {
 
 /// As far as all contributions are there and the old value is needed no more.
 bool MessageOperation::combine(int index_of_move) {
-  const MessagePlan::Move& move = plan_->moves[index(index_of_move)];
+  const MessagePlan::Move& move = plan_->moves[at(index_of_move)];
   const std::size_t size = progress_.bytes_of(move.chunk);
   const std::size_t done = progress_.moved_by(index_of_move);
   if (done == size) return false;
   std::size_t ready = size;
   for (const int source : move.sources) {
-    ready = std::min(ready, incoming_[index(incoming_from_[index(source)])].arrived_for(index_of_move));
+    ready = std::min(ready, incoming_[at(incoming_from_[at(source)])].arrived_for(index_of_move));
     if (ready <= done) return false;
   }
   ready = std::min(ready, free_to_write(move, progress_));
   ready -= ready % size_of(dtype_);
   if (ready <= done || (ready < size && ready - done < kWorthwhileBytes)) return false;
   combine_piece(index_of_move, done, ready);
-  progress_.moved[index(index_of_move)] = ready;
+  progress_.moved[at(index_of_move)] = ready;
   return true;
 }
 
 void MessageOperation::combine_piece(int index_of_move, std::size_t begin, std::size_t end) {
-  const MessagePlan::Move& move = plan_->moves[index(index_of_move)];
-  const ChunkPlace& place = progress_.chunks[index(move.chunk)];
+  const MessagePlan::Move& move = plan_->moves[at(index_of_move)];
+  const ChunkPlace& place = progress_.chunks[at(move.chunk)];
   const std::byte* const own = move.after_move == MessagePlan::kNone ? place.input : place.output;
   const bool divides = move.finishes && op_ == ReduceOp::kMean;
   while (begin < end) {
@@ -182,8 +181,8 @@ void MessageOperation::combine_piece(int index_of_move, std::size_t begin, std::
         operands_.push_back(own + begin);
         own_is_placed = true;
       }
-      const IncomingStream& stream = incoming_[index(incoming_from_[index(source)])];
-      const auto contribution = stream.contribution(buffers_[index(source)], index_of_move, begin);
+      const IncomingStream& stream = incoming_[at(incoming_from_[at(source)])];
+      const auto contribution = stream.contribution(buffers_[at(source)], index_of_move, begin);
       operands_.push_back(contribution.data());
       bytes = std::min(bytes, contribution.size());
     }
@@ -265,21 +264,21 @@ void MessageOperation::record_empty() const {
 void MessageOperation::record_copies(const IncomingStream& stream, std::size_t since) const {
   for (std::size_t i = since; i < stream.arrived(); ++i) {
     const int move = stream.move_of_arrival(i);
-    if (plan_->moves[index(move)].kind == TransferKind::kCopy) record_transfer(move, stream.peer());
+    if (plan_->moves[at(move)].kind == TransferKind::kCopy) record_transfer(move, stream.peer());
   }
 }
 
 void MessageOperation::record_transfer(int index_of_move, int source) const {
   // Those of the first piece are the schedule's; the others do the same to theirs.
-  if (index(index_of_move) >= plan_->moves.size() / index(plan_->pieces)) return;
-  const MessagePlan::Move& move = plan_->moves[index(index_of_move)];
+  if (at(index_of_move) >= plan_->moves.size() / at(plan_->pieces)) return;
+  const MessagePlan::Move& move = plan_->moves[at(index_of_move)];
   record({move.step, {move.kind, move.chunk, source, plan_->rank}});
 }
 
 void MessageOperation::throw_late() {
   // Most who wait do so for one that waits itself. Where the idle ones are strangers here, their partners know more.
   std::vector<int> idle = transport_.idle_peers();
-  const auto is_known = [&](int peer) { return incoming_from_[index(peer)] != MessagePlan::kNone; };
+  const auto is_known = [&](int peer) { return incoming_from_[at(peer)] != MessagePlan::kNone; };
   if (std::none_of(idle.begin(), idle.end(), is_known)) idle = transport_.idle_peers();
   std::vector<int> absent;
   std::vector<int> slow;

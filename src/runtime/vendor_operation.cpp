@@ -57,7 +57,7 @@ void VendorOperation::divide() {
 void VendorOperation::wait_for_peer_until(Time at_most) {
   const Time end = deadline_.next_look_or(at_most);  // counted from the first wait, the meeting's too
   if (!handed_over_) return meeting_->wait_for_peer_until(at_most);
-  if (vigil_.stay_awake(transport_.patience())) return;
+  if (!CallDeadline::is_over(at_most) && vigil_.stay_awake(transport_.patience())) return;
   if (deadline_.has_passed()) throw_late(transport_.rank(), transport_.idle_peers(), kGaveNoAnswer);
   std::this_thread::sleep_until(std::min(end, CallDeadline::Clock::now() + kBetweenLooks));
   (void)transport_.wait({}, CallDeadline::Clock::now());  // hears what peers say beside the data, and throws it

@@ -43,25 +43,25 @@ Iterator end_of_target(Iterator first, Iterator end) {
 }  // namespace
 
 Holdings::Holdings(const Schedule& schedule, int chunk)
-    : is_barrier_(schedule.collective == Collective::kBarrier), all_((index(schedule.ranks) + 63) / 64) {
+    : is_barrier_(schedule.collective == Collective::kBarrier), all_((at(schedule.ranks) + 63) / 64) {
   for (int rank = 0; rank < schedule.ranks; ++rank) {
     Set own(all_.size());
-    own[index(rank) / 64] = std::uint64_t{1} << (rank % 64);
+    own[at(rank) / 64] = std::uint64_t{1} << (rank % 64);
     const bool has_it = contributes(schedule, rank, chunk);
     values_.push_back(has_it ? rank : kNothing);
-    if (has_it) all_[index(rank) / 64] |= own[index(rank) / 64];
+    if (has_it) all_[at(rank) / 64] |= own[at(rank) / 64];
     nodes_.push_back({.left = kNothing, .right = kNothing, .lowest = rank, .ranks = std::move(own)});
   }
 }
 
 std::pair<int, int> Holdings::ordered(int a, int b) const {
-  const bool keep = std::pair(nodes_[index(a)].lowest, a) <= std::pair(nodes_[index(b)].lowest, b);
+  const bool keep = std::pair(nodes_[at(a)].lowest, a) <= std::pair(nodes_[at(b)].lowest, b);
   return keep ? std::pair(a, b) : std::pair(b, a);
 }
 
 bool Holdings::has_all_of(int a, int b) const {
-  const Set& of_a = nodes_[index(a)].ranks;
-  const Set& of_b = nodes_[index(b)].ranks;
+  const Set& of_a = nodes_[at(a)].ranks;
+  const Set& of_b = nodes_[at(b)].ranks;
   return std::equal(of_a.begin(), of_a.end(), of_b.begin(),
                     [](std::uint64_t mine, std::uint64_t other) { return (other & ~mine) == 0; });
 }
@@ -72,8 +72,8 @@ int Holdings::sum_of(int a, int b) {
   if (is_barrier_ && has_all_of(b, a)) return b;
   const auto [found, is_new] = sums_.try_emplace(key_of(left, right), static_cast<int>(nodes_.size()));
   if (is_new) {
-    Node sum{.left = left, .right = right, .lowest = nodes_[index(left)].lowest, .ranks = nodes_[index(left)].ranks};
-    for (std::size_t i = 0; i < sum.ranks.size(); ++i) sum.ranks[i] |= nodes_[index(right)].ranks[i];
+    Node sum{.left = left, .right = right, .lowest = nodes_[at(left)].lowest, .ranks = nodes_[at(left)].ranks};
+    for (std::size_t i = 0; i < sum.ranks.size(); ++i) sum.ranks[i] |= nodes_[at(right)].ranks[i];
     nodes_.push_back(std::move(sum));
   }
   return found->second;
@@ -88,22 +88,22 @@ void Holdings::apply(std::span<const Transfer> transfers) {
     std::vector<int> operands;
     bool is_placed = !holds(target);
     for (; first != end; ++first) {
-      const int source = values_[index(first->from)];
+      const int source = values_[at(first->from)];
       if (source == kNothing) continue;
       if (first->kind == TransferKind::kCopy) {
         operands.clear();
         is_placed = true;
       } else if (!is_placed && first->from > target) {
-        operands.push_back(values_[index(target)]);
+        operands.push_back(values_[at(target)]);
         is_placed = true;
       }
       operands.push_back(source);
     }
-    if (!is_placed) operands.push_back(values_[index(target)]);
+    if (!is_placed) operands.push_back(values_[at(target)]);
     if (operands.empty()) continue;
     written.emplace_back(target, along_the_tree(std::move(operands), [this](int a, int b) { return sum_of(a, b); }));
   }
-  for (const auto& [rank, value] : written) values_[index(rank)] = value;
+  for (const auto& [rank, value] : written) values_[at(rank)] = value;
 }
 
 bool Holdings::is_complete(int rank) const { return holds(rank) && set_of(rank) == all_; }
@@ -112,7 +112,7 @@ std::vector<int> Holdings::contributions(int rank) const {
   std::vector<int> ranks;
   if (!holds(rank)) return ranks;
   for (int other = 0; other < static_cast<int>(values_.size()); ++other) {
-    if ((set_of(rank)[index(other) / 64] >> (other % 64) & 1U) != 0) ranks.push_back(other);
+    if ((set_of(rank)[at(other) / 64] >> (other % 64) & 1U) != 0) ranks.push_back(other);
   }
   return ranks;
 }
@@ -144,7 +144,7 @@ std::string Holdings::expression(int rank) const {
     char text;
   };
   std::string expression;
-  std::vector<Part> parts{{values_[index(rank)], 0}};
+  std::vector<Part> parts{{values_[at(rank)], 0}};
   while (!parts.empty()) {
     const Part part = parts.back();
     parts.pop_back();
@@ -152,12 +152,12 @@ std::string Holdings::expression(int rank) const {
       expression += part.text;
     } else if (part.node == kNothing) {
       expression += "nothing";
-    } else if (nodes_[index(part.node)].left == kNothing) {
+    } else if (nodes_[at(part.node)].left == kNothing) {
       expression += fmt::format("{}", part.node);
     } else {
       expression += '(';
       parts.insert(parts.end(),
-                   {{0, ')'}, {nodes_[index(part.node)].right, 0}, {0, '+'}, {nodes_[index(part.node)].left, 0}});
+                   {{0, ')'}, {nodes_[at(part.node)].right, 0}, {0, '+'}, {nodes_[at(part.node)].left, 0}});
     }
   }
   return expression;
@@ -171,7 +171,7 @@ bool Holdings::is_canonical(int rank) const {
     const auto found = a == kNothing || b == kNothing ? sums_.end() : sums_.find(key_of(a, b));
     return found == sums_.end() ? kNothing : found->second;
   };
-  return holds(rank) && values_[index(rank)] == along_the_tree(std::move(all), find_sum);
+  return holds(rank) && values_[at(rank)] == along_the_tree(std::move(all), find_sum);
 }
 
 }  // namespace lockstep

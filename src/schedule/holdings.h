@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/index.h"
 #include "schedule/schedule.h"
 
 #include <cstdint>
@@ -25,7 +26,7 @@ class Holdings {
   /// a copy; a contribution counted twice shows once.
   void apply(std::span<const Transfer> transfers);
 
-  bool holds(int rank) const { return values_[index(rank)] != kNothing; }
+  bool holds(int rank) const { return values_[at(rank)] != kNothing; }
   /// Every contribution that the chunk is to have.
   bool is_complete(int rank) const;
   std::vector<int> contributions(int rank) const;
@@ -40,7 +41,7 @@ class Holdings {
   /// The order of the sum as it was made, as "((0+1)+2)"; of two operands the one with the lower rank first.
   std::string expression(int rank) const;
   /// Equal for two ranks if their values were summed in the same order: then they have the same bits.
-  int value(int rank) const { return values_[index(rank)]; }
+  int value(int rank) const { return values_[at(rank)]; }
   /// Whether all ranks' contributions are summed along the binary tree over all ranks, as schedule.h describes it.
   bool is_canonical(int rank) const;
 
@@ -54,9 +55,8 @@ class Holdings {
     Set ranks;
   };
 
-  static std::size_t index(int value) { return static_cast<std::size_t>(value); }
   static std::int64_t key_of(int left, int right) { return (static_cast<std::int64_t>(left) << 32) | right; }
-  const Set& set_of(int rank) const { return nodes_[index(values_[index(rank)])].ranks; }
+  const Set& set_of(int rank) const { return nodes_[at(values_[at(rank)])].ranks; }
   /// The two operands, the one with the lower rank first.
   std::pair<int, int> ordered(int a, int b) const;
   bool has_all_of(int a, int b) const;

@@ -13,7 +13,7 @@ struct Refusal {
   std::string sentence;
 };
 
-/// "Step 2, chunk 1, rank 0: rank 0 would ..."
+/// "step 2, chunk 1, rank 0: rank 0 would ..."
 std::string describe(const Refusal& refusal);
 
 }  // namespace lockstep

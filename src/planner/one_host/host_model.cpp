@@ -37,8 +37,4 @@ HostModel fit(const std::vector<Sample>& samples, const Machine& machine) {
   })};
 }
 
-PredictionError error_of(const HostModel& model, const std::vector<Sample>& samples, const Machine& machine) {
-  return error_of(samples, [&](const Sample& sample) { return model.predict(*sample.job, {sample.bytes}, machine); });
-}
-
 }  // namespace lockstep

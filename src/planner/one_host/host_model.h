@@ -20,6 +20,4 @@ struct HostModel {
 /// The model that fits the samples best (fit_costs()). Throws Error (kInvalidArgument) without samples.
 HostModel fit(const std::vector<Sample>& samples, const Machine& machine);
 
-PredictionError error_of(const HostModel& model, const std::vector<Sample>& samples, const Machine& machine);
-
 }  // namespace lockstep

@@ -5,6 +5,7 @@
 #include "schedule/promise.h"
 #include "schedule/relabelled.h"
 #include "schedule/text.h"
+#include "transport/shm/letterbox.h"
 
 #include <fmt/format.h>
 #include <lockstep/error.h>
@@ -199,7 +200,7 @@ std::string built_in_over_memory(int ranks, int cores) {
   constexpr std::uint64_t kLine = 64;
   const std::string all_reduce =
       own_core
-          ? "0-1064 naive, 1064-12KiB star, 12KiB- direct"
+          ? fmt::format("0-{0} naive, {0}-12KiB star, 12KiB- direct", shm::Letterbox::kBytes)
           : fmt::format("0-{0} naive, {0}-256KiB star, 256KiB- direct",
                         exact_bytes(std::bit_floor(std::max(kLine, kReadAtOnce / static_cast<std::uint64_t>(ranks)))));
   const std::string reduce = fmt::format("0-{0} star, {0}- direct", own_core ? "8KiB" : "32KiB");
