@@ -1,11 +1,11 @@
 #include "bench/calibrate.h"
 
 #include "base/clock.h"
+#include "bench/held_back.h"
 #include "bench/link_cost.h"
 #include "bench/memory.h"
 #include "bench/samples.h"
 #include "planner/calibration/predicted_selection.h"
-#include "planner/calibration/residual_curve.h"
 #include "schedule/promise.h"
 #include "topology/caches.h"
 
@@ -14,9 +14,6 @@
 #include <lockstep/world.h>
 
 #include <algorithm>
-#include <functional>
-#include <map>
-#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -24,25 +21,6 @@
 namespace lockstep::bench {
 
 namespace {
-
-std::vector<std::size_t> sizes_from(std::size_t first, std::size_t factor) {
-  constexpr std::size_t kLast = std::size_t{1} << 26;
-  std::vector<std::size_t> sizes;
-  for (std::size_t bytes = first; bytes <= kLast; bytes *= factor) sizes.push_back(bytes);
-  return sizes;
-}
-
-/// Predictions are made from these; those that are held back lie between two of them, as most buffers do.
-std::vector<std::size_t> known_sizes(Medium medium) {
-  std::vector<std::size_t> sizes = sizes_from(256, 2);
-  sizes.insert(sizes.begin(), {4, 64});
-  if (medium != Medium::kSharedMemory) return sizes;
-  // Where the buffers of all ranks grow out of a shared cache, times go up in leaps.
-  for (std::size_t bytes = std::size_t{2} << 20; bytes <= std::size_t{16} << 20; bytes *= 2)
-    sizes.insert(sizes.end(), {bytes / 4 * 5, bytes / 4 * 7});
-  return sizes;
-}
-std::vector<std::size_t> held_back_sizes() { return sizes_from(3 << 7, 4); }
 
 template <class T>
 void append(std::vector<T>& all, const std::vector<T>& more) {
@@ -54,22 +32,6 @@ const std::vector<Collective>& fitted_collectives() {
   static const std::vector<Collective> kFitted{Collective::kAllReduce, Collective::kAllGather};
   return kFitted;
 }
-
-/// What predictions are made from, what is held back, and what is only measured.
-struct Measured {
-  std::vector<Sample> known;
-  std::vector<Sample> other_sizes;
-  std::vector<Sample> other_ranks;
-  std::vector<Sample> other_collectives;
-
-  std::vector<Sample> all() const {
-    std::vector<Sample> samples = known;
-    append(samples, other_sizes);
-    append(samples, other_ranks);
-    append(samples, other_collectives);
-    return samples;
-  }
-};
 
 /// The other collectives, and where ranks share memory all of them on plain memory.
 std::vector<Point> other_points(Medium medium, int ranks) {
@@ -87,18 +49,6 @@ std::vector<Point> other_points(Medium medium, int ranks) {
   return points;
 }
 
-/// Numbers of ranks: predictions are made from some of them, others are held back.
-struct Numbers {
-  explicit Numbers(int most) : known{2, std::max(2, most / 2), most} {
-    for (const int ranks : {3, most - 1}) {
-      if (ranks >= 3 && ranks < most && !known.contains(ranks)) held_back.insert(ranks);
-    }
-  }
-
-  std::set<int> known;
-  std::set<int> held_back;
-};
-
 /// Takes samples and tells of each round.
 std::vector<Sample> measure(const CalibrationPlan& plan, Sampling sampling, std::string_view what,
                             const std::vector<Point>& points) {
@@ -113,9 +63,8 @@ std::vector<Sample> measure(const CalibrationPlan& plan, Sampling sampling, std:
 
 Measured measure_all(const CalibrationPlan& plan, const Sampling& sampling, int most) {
   const Numbers numbers(most);
-  const std::vector<std::size_t> held_back = held_back_sizes();
   std::vector<std::size_t> sizes = known_sizes(sampling.medium);
-  append(sizes, held_back);
+  append(sizes, held_back_sizes());
   std::sort(sizes.begin(), sizes.end());
   std::vector<Point> points;
   std::vector<Point> others;
@@ -124,39 +73,12 @@ Measured measure_all(const CalibrationPlan& plan, const Sampling& sampling, int 
     append(others, other_points(sampling.medium, ranks));
   }
   for (const int ranks : numbers.held_back) append(points, points_at(fitted_collectives(), sizes, ranks));
-  Measured measured;
   // In turn, so that what comes and goes on the machine does not tell those that are held back from the others.
-  for (const Sample& sample : measure(plan, sampling, "what predictions are made from", points)) {
-    const bool is_known = std::find(held_back.begin(), held_back.end(), sample.bytes) == held_back.end();
-    auto& group = !numbers.known.contains(sample.ranks) ? measured.other_ranks
-                  : is_known                            ? measured.known
-                                                        : measured.other_sizes;
-    group.push_back(sample);
-  }
+  Measured measured = parted(measure(plan, sampling, "what predictions are made from", points), numbers);
   Sampling of_others = sampling;
   if (plan.fast) of_others.rounds = 1;
   measured.other_collectives = measure(plan, of_others, "other collectives", others);
   return measured;
-}
-
-/// Of every sample on registered memory what the model that was fitted to the known ones says.
-void predict(Measured& measured, const std::function<double(const Sample&)>& model) {
-  for (auto* samples : {&measured.known, &measured.other_sizes, &measured.other_ranks, &measured.other_collectives}) {
-    for (Sample& sample : *samples) {
-      if (sample.memory == MemoryKind::kRegistered) sample.predicted_s = model(sample);
-    }
-  }
-}
-
-/// How well the predictions do, corrected where something is known.
-HeldBack held_back(const Measured& measured, Medium medium) {
-  std::map<const HostJob*, ResidualCurve> curves;
-  const auto predicted = [&](const Sample& sample) {
-    const auto [curve, is_new] = curves.try_emplace(sample.job.get());
-    if (is_new) curve->second = ResidualCurve(measured.known, sample.job->schedule, medium);
-    return sample.predicted_s * curve->second.factor(sample.bytes);
-  };
-  return {.sizes = error_of(measured.other_sizes, predicted), .ranks = error_of(measured.other_ranks, predicted)};
 }
 
 /// The memory traffic of copies on all cores at once, as `lockstep bench` has it: the best of several rounds.
@@ -190,7 +112,7 @@ Calibration::Tcp calibrate_tcp(const CalibrationPlan& plan, int cores) {
                        .samples = {}};
   predict(measured,
           [&](const Sample& sample) { return tcp.model.predict(TcpJob(sample.job->schedule), sample.bytes); });
-  tcp.held_back = held_back(measured, Medium::kTcp);
+  tcp.held_back = errors_of_held_back(measured, Medium::kTcp);
   tcp.samples = measured.all();
   return tcp;
 }
@@ -212,7 +134,7 @@ Calibrated calibrate(const CalibrationPlan& plan) {
                           .tcp = {}};
   predict(measured,
           [&](const Sample& sample) { return calibration.shm.predict(*sample.job, {sample.bytes}, machine); });
-  calibration.held_back = held_back(measured, Medium::kSharedMemory);
+  calibration.held_back = errors_of_held_back(measured, Medium::kSharedMemory);
   calibration.samples = measured.all();
   // Of many more than were measured the prices say little, and to find them takes long.
   for (const int ranks : {2, 3, 4, 5, 6, 7, 8, 12, kMostSelectedRanks}) {
