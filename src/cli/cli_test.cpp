@@ -382,27 +382,6 @@ TEST_F(Cli, BenchWritesAFile) {
   EXPECT_THAT(read(file), HasSubstr("\"collective\": \"barrier\""));
 }
 
-TEST_F(Cli, BenchRunsAScheduleFromAFileBesideTheCatalogues) {
-  const std::string file = folder_ / "direct.txt";
-  EXPECT_EQ(lockstep_with({"show", "direct", "-n", "2", "--format", "schedule", "-o", file}).code, 0);
-  const Result result = lockstep_with({"bench", "all_reduce", "-n", "2", "--schedule", file, "--algorithm", "direct",
-                                       "--min-bytes", "64", "--max-bytes", "64", "--min-time", "1ms"});
-  EXPECT_EQ(result.code, 0) << result.errors;
-  EXPECT_THAT(result.output,
-              AllOf(HasSubstr(" direct "), HasSubstr(" direct#"),
-                    testing::ContainsRegex("\n# +64 bytes: the file took direct#[^ ]*, [+-][0-9.]+ % of direct, ")));
-  expect_usage_error({"bench", "all_reduce", "--schedule", "no/file"}, "--schedule: there is no file 'no/file'");
-  expect_usage_error({"bench", "all_reduce", "--schedule", "/"}, "--schedule: '/' is not a file");
-  expect_usage_error({"bench", "broadcast", "--schedule", file}, "is for all_reduce, not for broadcast");
-  expect_usage_error({"bench", "all_reduce", "-n", "3", "--schedule", file}, "is for 2 ranks, not 3; leave out -n");
-  const std::string rooted = folder_ / "rooted.txt";
-  EXPECT_EQ(lockstep_with({"show", "tree", "-n", "2", "--collective", "broadcast", "--root", "1", "--format",
-                           "schedule", "-o", rooted})
-                .code,
-            0);
-  expect_usage_error({"bench", "broadcast", "--schedule", rooted}, "has root 1; what is measured has root 0");
-}
-
 TEST_F(Cli, CalibrationIsStoredAndUsed) {
   if (testing_support::kUnderAddressSanitizer)
     GTEST_SKIP() << "measures and fits for minutes in a build with AddressSanitizer";

@@ -45,17 +45,22 @@ struct Plan {
     int position = 0;
 
     bool rotates() const { return rotation >= 0; }
+    friend bool operator==(const Seat&, const Seat&) = default;
   };
   struct Place {
     int rank;
     Memory memory;
     int version;  ///< in staging
     Seat seat = {};
+
+    friend bool operator==(const Place&, const Place&) = default;
   };
   /// Until `peer` has done `ticks` ticks.
   struct Wait {
     int peer;
     int ticks;
+
+    friend bool operator==(const Wait&, const Wait&) = default;
   };
   /// One pass over one chunk: what lies at `operands` is combined (one operand: copied) and goes to every target.
   struct Move {
@@ -66,11 +71,15 @@ struct Plan {
     /// A target lies where another rank reads what it is given, so that the reader's core holds it too: its copy has to
     /// go before this rank writes there again.
     bool takes_back = false;
+
+    friend bool operator==(const Move&, const Move&) = default;
   };
   struct Step {
     int ticks_before;  ///< how many ticks this rank has done when it comes to it
     std::vector<Wait> before;
     std::vector<Move> moves;
+
+    friend bool operator==(const Step&, const Step&) = default;
   };
 
   /// Staged: a piece, of all chunks together, should stay in a core's cache until its readers have it.
@@ -113,6 +122,8 @@ struct Plan {
   }
   /// The ticks this rank has done once it stands before steps[position].
   int ticks_at(std::size_t position) const { return position < steps.size() ? steps[position].ticks_before : ticks; }
+
+  friend bool operator==(const Plan&, const Plan&) = default;
 };
 
 /// For buffers that every rank sees (registered memory), and schedules in which no chunk is written in a step in which

@@ -1,0 +1,66 @@
+// `lockstep bench --schedule FILE`.
+#include "cli/program_for_tests.h"
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace lockstep {
+
+using testing::HasSubstr;
+using testing_support::Result;
+
+class CliBenchFile : public testing_support::TemporaryFolder {
+ protected:
+  /// A direct exchange of two ranks, with `from` replaced.
+  std::string file_with(const std::string& from, const std::string& to) {
+    std::string text = lockstep_with({"show", "direct", "-n", "2", "--format", "schedule"}).output;
+    const std::size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << text;
+    if (at != std::string::npos) text.replace(at, from.size(), to);
+    return write("changed.txt", text, kPlainFile);
+  }
+};
+
+TEST_F(CliBenchFile, RunsBesideTheCatalogues) {
+  const std::string file = folder_ / "direct.txt";
+  EXPECT_EQ(lockstep_with({"show", "direct", "-n", "2", "--format", "schedule", "-o", file}).code, 0);
+  const Result result = lockstep_with({"bench", "all_reduce", "-n", "2", "--schedule", file, "--algorithm", "direct",
+                                       "--min-bytes", "64", "--max-bytes", "64", "--min-time", "1ms"});
+  EXPECT_EQ(result.code, 0) << result.errors;
+  EXPECT_THAT(
+      result.output,
+      testing::AllOf(HasSubstr(" direct "), HasSubstr(" direct#"),
+                     testing::ContainsRegex("\n# +64 bytes: the file took direct#[^ ]*, [+-][0-9.]+ % of direct, ")));
+  expect_usage_error({"bench", "all_reduce", "--schedule", "no/file"}, "--schedule: there is no file 'no/file'");
+  expect_usage_error({"bench", "all_reduce", "--schedule", "/"}, "--schedule: '/' is not a file");
+  expect_usage_error({"bench", "broadcast", "--schedule", file}, "is for all_reduce, not for broadcast");
+  expect_usage_error({"bench", "all_reduce", "-n", "3", "--schedule", file}, "is for 2 ranks, not 3; leave out -n");
+  const std::string rooted = folder_ / "rooted.txt";
+  EXPECT_EQ(lockstep_with({"show", "tree", "-n", "2", "--collective", "broadcast", "--root", "1", "--format",
+                           "schedule", "-o", rooted})
+                .code,
+            0);
+  expect_usage_error({"bench", "broadcast", "--schedule", rooted}, "has root 1; what is measured has root 0");
+}
+
+/// By the command itself, once: of two ranks each would say it.
+TEST_F(CliBenchFile, IsRefusedBeforeARankStarts) {
+  const auto expect_refusal = [&](const std::string& file, const std::string& sentence) {
+    const std::string results = folder_ / "results.json";
+    const Result result = lockstep_with(
+        {"bench", "all_reduce", "--schedule", file, "--max-bytes", "4", "--min-time", "1ms", "-o", results});
+    EXPECT_EQ(result.code, 1);
+    EXPECT_EQ(result.output, "");
+    EXPECT_EQ(result.errors, "lockstep: " + sentence + "\n");
+    EXPECT_FALSE(std::filesystem::exists(results));
+  };
+  const std::string malformed = file_with("reduce 0 from 1 to 0", "reduce 0 from 7 to 0");
+  expect_refusal(malformed, malformed + ", line 8: there is no rank 7 among 2.");
+  // It would leave rank 1 without the sum.
+  expect_refusal(
+      file_with("copy 0 from 0 to 1\n", ""),
+      "The schedule 'direct' is refused: step 1, chunk 0, rank 1: rank 1 ends with the contributions 1 only.");
+}
+
+}  // namespace lockstep
