@@ -1,4 +1,5 @@
 // Blocks of any size between any two ranks, on every kind of world.
+#include "tests/conformance/either_memory.h"
 #include "tests/conformance/known_values.h"
 #include "tests/conformance/on_every_setting.h"
 
@@ -61,6 +62,28 @@ TEST_P(AllToAllV, EveryBlockEndsWhereItBelongs) {
       world.all_to_all_v(input.data(), buffer, counts, {.algorithm = one.algorithm}).wait();
       ASSERT_TRUE(output == expected) << one.algorithm << ", " << to_string(one.dtype) << ", up to " << one.most;
       EXPECT_TRUE(input == blocks(true)) << "the input is only read";
+    }
+  });
+}
+
+/// All memory is staged: ranks may even differ in whose is the group's.
+TEST_P(AllToAllV, RunsInMemoryOfTheGroupAndAnyOther) {
+  run_world(GetParam(), [](Member& member) {
+    const World& world = member.world;
+    std::uint64_t seed = 0;
+    for (const DataType dtype : kDataTypes) {
+      for (const std::size_t most : {std::size_t{100}, 400'000 / size_of(dtype)}) {
+        const auto counts = draw_counts(world.size(), most, ++seed);
+        const auto blocks = [&](bool sends) { return blocks_of(world.rank(), world.size(), counts, dtype, sends); };
+        for (const bool differs : {false, true}) {
+          const bool registered = !differs || world.rank() % 2 == 0;
+          EitherMemory input(world, registered, blocks(true), dtype);
+          EitherMemory output(world, registered, blocks(false).size() / size_of(dtype), dtype);
+          world.all_to_all_v(input.buffer().data, output.buffer(), counts).wait();
+          ASSERT_TRUE(output.holds(blocks(false))) << to_string(dtype) << ", up to " << most;
+          ASSERT_TRUE(input.holds(blocks(true))) << "the input is only read";
+        }
+      }
     }
   });
 }

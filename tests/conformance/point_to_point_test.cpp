@@ -1,5 +1,6 @@
 // Messages from one rank to another, on every kind of world: alone, all at once, among collectives; and what is said
 // when the other does not come.
+#include "tests/conformance/either_memory.h"
 #include "tests/conformance/known_values.h"
 #include "tests/conformance/on_every_setting.h"
 #include "transport/tcp/hmac.h"
@@ -10,6 +11,7 @@
 
 #include <chrono>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace lockstep::conformance {
@@ -54,6 +56,32 @@ TEST_P(PointToPointMessages, GoRoundARing) {
       world.receive(buffer_of(got), before).wait();
       sending.wait();
       ASSERT_EQ(got, message(before, world.rank(), count)) << count;
+    }
+  });
+}
+
+/// Round the ring, from and into memory of the group and any other, an empty message too.
+TEST_P(PointToPointMessages, AreOfAnyTypeInAnyMemory) {
+  run_world(GetParam(), [](Member& member) {
+    const World& world = member.world;
+    const int ranks = world.size();
+    const int next = (world.rank() + 1) % ranks;
+    const int before = (world.rank() + ranks - 1) % ranks;
+    for (const DataType dtype : kDataTypes) {
+      for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{1009}, std::size_t{100'003}}) {
+        const std::vector<std::size_t> counts(static_cast<std::size_t>(ranks * ranks), count);
+        const auto carried = [&](int from, int to) { return block_of(from, to, ranks, counts, dtype); };
+        for (const auto& [sends_registered, receives_registered] :
+             {std::pair(false, true), std::pair(true, false), std::pair(true, true), std::pair(false, false)}) {
+          EitherMemory sent(world, sends_registered, carried(world.rank(), next), dtype);
+          EitherMemory got(world, receives_registered, count, dtype);
+          Pending sending = world.send(sent.buffer(), next);
+          world.receive(got.buffer(), before).wait();
+          sending.wait();
+          ASSERT_TRUE(got.holds(carried(before, world.rank()))) << count << " " << to_string(dtype);
+          ASSERT_TRUE(sent.holds(carried(world.rank(), next))) << count << " " << to_string(dtype);
+        }
+      }
     }
   });
 }
