@@ -1,4 +1,5 @@
 #include "group/thread_world.h"
+#include "transport/tcp/hmac.h"
 
 #include <gtest/gtest.h>
 #include <lockstep/traffic.h>
@@ -27,6 +28,7 @@ TEST_P(Traffic, IsWhatTheAlgorithmSendsAndLittleMore) {
 }
 
 TEST(Traffic, CountsMessagesAndEachGroupForItself) {
+  if (!tcp::hmac_is_built_in()) GTEST_SKIP() << "built without OpenSSL";
   detail::run_threads_over_tcp(2, [](World& world) {
     std::vector<float> values(kCount, 1);
     const auto before = bytes_sent(world);
