@@ -97,8 +97,8 @@ std::vector<std::string> shortfalls(const std::vector<SectionResult>& results) {
   for (const SectionResult& result : results) {
     for (const Bar& pair : pairs_of(result)) {
       if (!was_measured(result, pair.ours) || was_measured(result, pair.peer)) continue;
-      sentences.push_back(fmt::format("{}: {} has no {} beside it, which is not installed.", result.section, pair.ours,
-                                      pair.peer));
+      sentences.push_back(
+          fmt::format("{}: {} has no {} beside it, which is not installed.", result.section, pair.ours, pair.peer));
     }
     for (const Bar& bar : bars_of(result)) missed_beside_a_peer(result, bar, sentences);
     for (const Cell& cell : result.cells) {

@@ -134,13 +134,15 @@ std::vector<Algorithm> of_changing_partners() {
        "for small buffers on many ranks, best of all on a power of two: few steps, in each of which the whole "
        "buffer is sent"},
       {"halving_doubling",
-       "Rabenseifner's: halves are exchanged and summed, then doubled; 2 floor(log2 p) steps, 2 more unless p is a power of 2",
+       "Rabenseifner's: halves are exchanged and summed, then doubled; 2 floor(log2 p) steps, 2 more unless p is a "
+       "power of 2",
        {kAllReduce, kReduceScatter, kAllGather, kBarrier},
        algorithm::halving_doubling,
        "for large buffers on a power of two of ranks: few steps and least bytes; other numbers of ranks cost two steps "
        "more"},
       {"swing",
-       "halves exchanged around a ring, at distance 1, 1, 3, 5, 11, then doubled; 2 floor(log2 p) steps, 2 more unless p is a power of 2",
+       "halves exchanged around a ring, at distance 1, 1, 3, 5, 11, then doubled; 2 floor(log2 p) steps, 2 more unless "
+       "p is a power of 2",
        {kAllReduce, kReduceScatter, kAllGather, kBarrier},
        along_hosts<algorithm::swing>,
        "for middle buffers on a power of two of hosts in racks that share uplinks: as halving_doubling, with less that "

@@ -106,10 +106,8 @@ Calibration::Tcp calibrate_tcp(const CalibrationPlan& plan, int cores) {
                                 ? Sampling{.medium = Medium::kTcp, .rounds = 1, .seconds_a_round = 1e-3}
                                 : Sampling{.medium = Medium::kTcp, .rounds = 5, .passes_of_small = 4, .more_rounds = 6};
   Measured measured = measure_all(plan, sampling, std::min(plan.ranks, kMostRanksOverTcp));
-  Calibration::Tcp tcp{.model = fit_tcp(measured.known, cores),
-                       .link = measure_link(Medium::kTcp),
-                       .held_back = {},
-                       .samples = {}};
+  Calibration::Tcp tcp{
+      .model = fit_tcp(measured.known, cores), .link = measure_link(Medium::kTcp), .held_back = {}, .samples = {}};
   predict(measured,
           [&](const Sample& sample) { return tcp.model.predict(TcpJob(sample.job->schedule), sample.bytes); });
   tcp.held_back = errors_of_held_back(measured, Medium::kTcp);

@@ -36,11 +36,12 @@ double message_seconds(const World& world, std::size_t bytes, std::size_t batch)
   std::vector<std::uint8_t> data(bytes);
   const Buffer buffer = buffer_of(data);
   const int peer = 1 - world.rank();
-  return seconds_of(batch, [&] {
-           if (world.rank() == 0) world.send(buffer, peer).wait();
-           world.receive(buffer, peer).wait();
-           if (world.rank() == 1) world.send(buffer, peer).wait();
-         }) /
+  return seconds_of(batch,
+                    [&] {
+                      if (world.rank() == 0) world.send(buffer, peer).wait();
+                      world.receive(buffer, peer).wait();
+                      if (world.rank() == 1) world.send(buffer, peer).wait();
+                    }) /
          2;
 }
 
@@ -72,9 +73,7 @@ FlatCost measure_link(Medium medium) {
     const double small = message_seconds(world, 1, 200);
     const double large = message_seconds(world, kLargeBytes, 1);
     if (world.rank() != 0) return;
-    cost = {.alpha_s = small,
-            .beta_s = large / kLargeBytes,
-            .gamma_s = seconds_a_reduced_byte()};
+    cost = {.alpha_s = small, .beta_s = large / kLargeBytes, .gamma_s = seconds_a_reduced_byte()};
   });
   return cost;
 }

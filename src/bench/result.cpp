@@ -137,8 +137,9 @@ std::string table_heading(const Result& result) {
       "#{:>12} {:>12} {:>9} {:>8} {:>22} {:>12} {:>12} {:>9} {:>9} {:>7}\n",
       to_string(options.collective), result.world_size, result.world_size == 1 ? "" : "s", placement(result.hosts),
       options.plain ? "plain" : "registered", result.transport, options.cold ? "cold" : "warm",
-      result.world_size == 1 ? "a copy moves" : fmt::format("{} copies move", result.world_size), result.limit_gb_per_s, "bytes", "count", "type", "op", "algorithm", "median", "p99", "algbw", "busbw", "wrong",
-      "", "", "", "", "", "us", "us", "GB/s", "GB/s", "");
+      result.world_size == 1 ? "a copy moves" : fmt::format("{} copies move", result.world_size), result.limit_gb_per_s,
+      "bytes", "count", "type", "op", "algorithm", "median", "p99", "algbw", "busbw", "wrong", "", "", "", "", "", "us",
+      "us", "GB/s", "GB/s", "");
 }
 
 std::string table_row(const Row& row, const Options& options) {

@@ -229,10 +229,11 @@ void add_bench(Program& program) {
   command->add_option("--dtype", typed->dtype, "float32 (default), float64, bfloat16, float16, int32, int64, uint8");
   command->add_option("--op", typed->op, "sum (default), mean, min, max, product");
   command->add_flag("--cold", typed->cold, "Rotate through buffers larger than the last-level cache");
-  command->add_option("--algorithm", typed->algorithm,
-                      "A name (`lockstep info` lists them), auto (default), vendor: over MPI the library's own, or all: "
-                      "each that has the collective, compositions too where hosts are several, and what auto loses on "
-                      "the best");
+  command->add_option(
+      "--algorithm", typed->algorithm,
+      "A name (`lockstep info` lists them), auto (default), vendor: over MPI the library's own, or all: "
+      "each that has the collective, compositions too where hosts are several, and what auto loses on "
+      "the best");
   command
       ->add_option("--schedule", typed->schedule,
                    "Run the schedule in this file, once it is proved; beside --algorithm")

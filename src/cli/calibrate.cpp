@@ -52,8 +52,9 @@ std::string describe_errors(std::string_view transport, const std::vector<Sample
 
 /// As `lockstep price` takes it.
 std::string describe_link(std::string_view transport, const FlatCost& link) {
-  return fmt::format("{} between two ranks, as a flat network: --alpha {:.3g}us --bandwidth {:.3g}GB/s --gamma {:.3g}ns/B\n",
-                     transport, 1e6 * link.alpha_s, 1e-9 / link.beta_s, 1e9 * link.gamma_s);
+  return fmt::format(
+      "{} between two ranks, as a flat network: --alpha {:.3g}us --bandwidth {:.3g}GB/s --gamma {:.3g}ns/B\n",
+      transport, 1e6 * link.alpha_s, 1e-9 / link.beta_s, 1e9 * link.gamma_s);
 }
 
 std::string describe_auto(int ranks, Medium medium) {

@@ -388,11 +388,11 @@ TEST_F(Cli, CalibrationIsStoredAndUsed) {
   const std::string cache = "XDG_CACHE_HOME=" + folder_.string();
   const Result result = lockstep_with({"calibrate", "-n", "2", "--fast"}, {cache});
   EXPECT_EQ(result.code, 0) << result.errors;
-  EXPECT_THAT(result.output,
-              AllOf(HasSubstr("GB/s of memory traffic"), HasSubstr("\nshm between two ranks, as a flat network: --alpha "),
-                    HasSubstr("\ntcp between two ranks, as a flat network: --alpha "),
-                    HasSubstr("auto on 2 ranks over shm: all_reduce: 0-"),
-                    HasSubstr("\ntcp, "), HasSubstr("auto on 2 ranks over tcp: all_reduce: 0-")));
+  EXPECT_THAT(result.output, AllOf(HasSubstr("GB/s of memory traffic"),
+                                   HasSubstr("\nshm between two ranks, as a flat network: --alpha "),
+                                   HasSubstr("\ntcp between two ranks, as a flat network: --alpha "),
+                                   HasSubstr("auto on 2 ranks over shm: all_reduce: 0-"), HasSubstr("\ntcp, "),
+                                   HasSubstr("auto on 2 ranks over tcp: all_reduce: 0-")));
   EXPECT_THAT(result.errors, AllOf(HasSubstr("shm: what predictions are made from, round 7 of at most 7\n"),
                                    HasSubstr("tcp: other collectives, round 1 of at most 1\n")));
   EXPECT_TRUE(std::filesystem::exists(folder_ / "lockstep" / "calibration.json"));

@@ -74,8 +74,7 @@ void ScheduleArgument::add_to(CLI::App& command) {
                   "The rank that a broadcast or scatter starts from, a reduce or gather ends at (default: 0)")
       ->type_name("RANK");
   command
-      .add_option("--local-size", local_size_,
-                  "Ranks on each host, neighbours in rank, for hierarchical:LOCAL,GLOBAL")
+      .add_option("--local-size", local_size_, "Ranks on each host, neighbours in rank, for hierarchical:LOCAL,GLOBAL")
       ->type_name("RANKS");
   command
       .add_option("--hosts", hosts_,

@@ -75,10 +75,11 @@ Link link_of_topology(std::string_view toml, const std::string& source_name, int
     const PriceRequest request{.collective = Collective::kAllReduce, .ranks = ranks, .bytes = bytes};
     const Price price = price_algorithm("ring", request, network);
     if (price.source != Price::Source::kNone) return price.estimate.seconds;
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}: what a link between {} ranks costs there is not known, since a ring of them has no price: "
-                            "{}; ask for fewer ranks, or measure it.",
-                            source_name, ranks, price.note));
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("{}: what a link between {} ranks costs there is not known, since a ring of them has no price: "
+                    "{}; ask for fewer ranks, or measure it.",
+                    source_name, ranks, price.note));
   };
   return fitted(ranks, seconds, source_name);
 }

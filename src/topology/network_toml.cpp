@@ -149,7 +149,7 @@ class Reader {
                          .nic = link(table, "nic")};
     const toml::node* ranks = table.get("ranks");
     const int count = number(table, "count", 1);
-    links_ += count * (std::int64_t{host.sockets} * host.sockets + 2 * host.nics);
+    links_ += count * (std::int64_t{host.sockets} * host.sockets + std::int64_t{2} * host.nics);
     if (links_ > kMostLinks) {
       fail(table, fmt::format("that makes more than {} links between sockets and through cards", kMostLinks));
     }

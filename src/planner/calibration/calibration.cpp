@@ -141,12 +141,9 @@ FlatCost link_from(const nlohmann::json& json) {
 }
 
 nlohmann::json json_of(const Calibration::Tcp& tcp) {
-  return {{"seconds", tcp.model.seconds.values},
-          {"link", json_of(tcp.link)},
-          {"cores", tcp.model.cores},
-          {"most_ranks", tcp.model.most_ranks},
-          {"held_back", json_of(tcp.held_back)},
-          {"samples", json_of(tcp.samples)}};
+  return {
+      {"seconds", tcp.model.seconds.values}, {"link", json_of(tcp.link)},           {"cores", tcp.model.cores},
+      {"most_ranks", tcp.model.most_ranks},  {"held_back", json_of(tcp.held_back)}, {"samples", json_of(tcp.samples)}};
 }
 
 Calibration::Tcp tcp_from(const nlohmann::json& json) {

@@ -55,8 +55,6 @@ TEST(HostModel, NoCostIsBelowZero) {
   for (const double seconds : fit(odd, machine_for_tests()).seconds.values) EXPECT_GE(seconds, 0);
 }
 
-TEST(HostModel, NeedsMeasurements) {
-  EXPECT_THROW(fit({}, machine_for_tests()), Error);
-}
+TEST(HostModel, NeedsMeasurements) { EXPECT_THROW(fit({}, machine_for_tests()), Error); }
 
 }  // namespace lockstep
