@@ -51,10 +51,11 @@ bool wait_until_ready(const FileDescriptor& socket, short events, Deadline deadl
   while (true) {
     const Deadline next = look ? Company::next_look(deadline) : deadline;
     const int ready = ::poll(&polled, 1, milliseconds_until(next));
+    const int error = errno;  // the look has errors of its own
     if (ready > 0) return true;
     if (look) look();
     if (ready == 0 && steady_clock::now() >= deadline) return false;
-    if (ready < 0 && errno != EINTR) return false;
+    if (ready < 0 && error != EINTR) return false;
   }
 }
 

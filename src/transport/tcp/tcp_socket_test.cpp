@@ -5,9 +5,15 @@
 #include <lockstep/error.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <pthread.h>
 #include <sys/socket.h>
 
 #include <array>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <stop_token>
+#include <thread>
 
 #include "base/error_for_tests.h"
 #include "base/limit_for_tests.h"
@@ -15,6 +21,37 @@
 #include "transport/tcp/send_buffer.h"
 
 namespace lockstep::tcp {
+
+namespace {
+
+std::atomic<int> signals_handled{0};
+
+/// Interrupts the calls of the thread that made it, again and again; by a signal that is passed over elsewhere.
+class Interruptions {
+ public:
+  Interruptions() {
+    struct sigaction counts {};
+    counts.sa_handler = [](int) { ++signals_handled; };
+    ::sigaction(SIGURG, &counts, &before_);
+    signals_ = std::jthread([waits = ::pthread_self()](const std::stop_token& over) {
+      for (; !over.stop_requested(); std::this_thread::sleep_for(std::chrono::milliseconds(1))) {
+        ::pthread_kill(waits, SIGURG);
+      }
+    });
+  }
+  ~Interruptions() {
+    signals_ = {};
+    ::sigaction(SIGURG, &before_, nullptr);
+  }
+  Interruptions(const Interruptions&) = delete;
+  Interruptions& operator=(const Interruptions&) = delete;
+
+ private:
+  struct sigaction before_ {};
+  std::jthread signals_;
+};
+
+}  // namespace
 
 TEST(TcpAddress, ReadsWritesAndTravels) {
   for (const auto& [host, text, loopback] : {std::tuple{"127.0.0.1", "127.0.0.1:80", true},
@@ -93,6 +130,24 @@ TEST(TcpSocket, SaysWhetherAllMoved) {
   EXPECT_EQ(receive_all(other, &got, sizeof got, in(std::chrono::milliseconds(10))), Moved::kTimeout);
   other.reset();
   EXPECT_EQ(receive_all(one, &got, sizeof got, in(std::chrono::seconds(5))), Moved::kClosed);
+}
+
+TEST(TcpSocket, ASignalEndsNoWaitWhateverTheLookLeavesInErrno) {
+  const FileDescriptor listener = listen_on(Address::resolve("127.0.0.1", 0));
+  const FileDescriptor one = connect_to(Address::of(listener), in(std::chrono::seconds(5)));
+  FileDescriptor other;
+  while (!other) other = accept_from(listener);
+  const int before = signals_handled;
+  const Interruptions interruptions;
+  int looks = 0;
+  const auto look = [&] {
+    if (++looks == 20) ::send(one.get(), "x", 1, MSG_NOSIGNAL);
+    errno = EAGAIN;
+  };
+  char got = 0;
+  EXPECT_EQ(receive_all(other, &got, 1, in(std::chrono::seconds(20)), look), Moved::kAll);
+  EXPECT_GE(looks, 20);
+  EXPECT_GT(signals_handled, before);
 }
 
 /// As the system's default would have paced it, which it goes on to do when it is told otherwise later.
