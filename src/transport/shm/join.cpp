@@ -7,6 +7,7 @@
 #include "transport/shm/unix_socket.h"
 #include "transport/verdict.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <lockstep/error.h>
 #include <poll.h>
@@ -33,8 +34,7 @@ struct Hello {
   std::array<char, 40> boot_id{};
 };
 
-/// What rank 0 answers once all are there or the matter has failed; with a yes comes the board. The Hello of every rank
-/// follows, each with that rank's memory and watch end.
+/// What a rank brought.
 struct Member {
   FileDescriptor connection;  ///< rank 0 holds one to each other rank
   Hello hello;
@@ -73,21 +73,19 @@ T unpack(const Message& message, const char* what) {
   return value;
 }
 
-void send_member(const FileDescriptor& socket, const Member& member) {
-  send_message(socket, &member.hello, sizeof member.hello, {member.memory.get(), member.watch_end.get()});
+Sent send_member(const FileDescriptor& socket, const Member& member, Deadline deadline) {
+  return send_message(socket, &member.hello, sizeof member.hello, {member.memory.get(), member.watch_end.get()},
+                      deadline);
 }
 
-/// None if the deadline passed.
-std::optional<Member> receive_member(const FileDescriptor& socket, Deadline deadline) {
-  auto message = receive_message(socket, sizeof(Hello) + 1, deadline);
-  if (!message) return std::nullopt;
+Member member_in(Message message) {
   Member member;
-  member.hello = unpack<Hello>(*message, "a greeting");
-  if (member.hello.magic != kMagic || member.hello.protocol != kProtocol || message->files.size() != 2) {
+  member.hello = unpack<Hello>(message, "a greeting");
+  if (member.hello.magic != kMagic || member.hello.protocol != kProtocol || message.files.size() != 2) {
     throw of_another_version();
   }
-  member.memory = std::move(message->files[0]);
-  member.watch_end = std::move(message->files[1]);
+  member.memory = std::move(message.files[0]);
+  member.watch_end = std::move(message.files[1]);
   return member;
 }
 
@@ -107,12 +105,13 @@ Self introduce(const JoinRequest& request) {
   return self;
 }
 
+/// Why rank 0 gives up; whoever has no room for that, or is gone, is not waited for.
 void tell(const FileDescriptor& connection, const Verdict& verdict) {
   if (!connection) return;
   try {
-    send_message(connection, &verdict, sizeof verdict, {});
+    (void)send_message(connection, &verdict, sizeof verdict, {}, Deadline());
   } catch (const Error&) {
-    // It is gone; whoever is left hears it.
+    // What keeps this rank from saying it comes after what it gives up for; whoever is left hears that.
   }
 }
 
@@ -132,17 +131,14 @@ class Gathering {
     members_.resize(static_cast<std::size_t>(request.size));
   }
 
-  /// The other ranks, by rank; entry 0 is empty. On failure those who came are told why.
-  std::vector<Member> gather() {
-    try {
-      while (present_ + 1 < request_.size) admit_next();
-      return std::move(members_);
-    } catch (const Error& error) {
-      const Verdict verdict = Verdict::no(as_told_by(request_.company.name(0), error));
-      for (const Member& member : members_) tell(member.connection, verdict);
-      for (const FileDescriptor& newcomer : newcomers_) tell(newcomer, verdict);
-      throw;
-    }
+  void gather() {
+    while (present_ + 1 < request_.size) admit_next();
+  }
+  /// By rank; entry 0 is empty.
+  std::vector<Member>& members() { return members_; }
+  void tell_all(const Verdict& verdict) const {
+    for (const Member& member : members_) tell(member.connection, verdict);
+    for (const FileDescriptor& newcomer : newcomers_) tell(newcomer, verdict);
   }
 
  private:
@@ -168,12 +164,13 @@ class Gathering {
 
   void hear(std::size_t index) {
     if (state_of(newcomers_[index]) == Line::kOver) request_.company.await_last_word();
-    auto member = receive_member(newcomers_[index], deadline_);
-    if (!member) return;
-    require_expected(member->hello);
-    member->connection = std::move(newcomers_[index]);
+    auto message = receive_message(newcomers_[index], sizeof(Hello) + 1, deadline_);
+    if (!message) return;
+    Member member = member_in(std::move(*message));
+    require_expected(member.hello);
+    member.connection = std::move(newcomers_[index]);
     newcomers_.erase(newcomers_.begin() + static_cast<std::ptrdiff_t>(index));
-    members_[static_cast<std::size_t>(member->hello.rank)] = std::move(*member);
+    members_[static_cast<std::size_t>(member.hello.rank)] = std::move(member);
     ++present_;
   }
 
@@ -245,65 +242,76 @@ Host make_host(Self self, std::shared_ptr<RankSlot> slots, std::vector<Member> m
   return host;
 }
 
+FileDescriptor copy_of(int file) {
+  FileDescriptor copy(::fcntl(file, F_DUPFD_CLOEXEC, 0));
+  if (!copy) throw_system_error("Copying a descriptor (fcntl)");
+  return copy;
+}
+
 Member as_member(const Self& self) {
   Member member;
   member.hello = self.hello;
-  member.memory = FileDescriptor(::dup(self.arena->mapping().file()));
-  member.watch_end = FileDescriptor(::dup(self.lifeline.watch_end.get()));
+  member.memory = copy_of(self.arena->mapping().file());
+  member.watch_end = copy_of(self.lifeline.watch_end.get());
   return member;
 }
 
-/// Tells a rank about all of them. If it is gone, so are those who were to be told after it.
-void introduce_all(const std::vector<Member>& members, std::size_t rank, const SharedMapping& board,
-                   const Company& company) {
-  const FileDescriptor& connection = members[rank].connection;
+Error waited_in_vain(const JoinRequest& request, int peer, const char* what) {
+  const int rank = request.company.name(request.rank);
+  const int awaited = request.company.name(peer);
+  return {ErrorCode::kTimeout,
+          fmt::format("Rank {} waited {} s for rank {} {}. Is it running, on this machine, with the same job identity?",
+                      rank, static_cast<double>(request.timeout.count()) / 1000, awaited, what),
+          {.rank = rank, .peer = awaited}};
+}
+
+/// Tells a rank about all of them: a yes with the board, then the Hello of every rank, each with that rank's memory and
+/// watch end. A no may come instead of any of these.
+void introduce_all(const JoinRequest& request, const std::vector<Member>& members, int rank, int board,
+                   Deadline deadline) {
+  const FileDescriptor& connection = members[static_cast<std::size_t>(rank)].connection;
   const Verdict yes = Verdict::yes();
-  try {
-    send_message(connection, &yes, sizeof yes, {board.file()});
-    for (const Member& member : members) send_member(connection, member);
-  } catch (const Error&) {
-    const Error ended = ended_early(company, 0, static_cast<int>(rank));
-    for (std::size_t later = rank + 1; later < members.size(); ++later) {
-      tell(members[later].connection, Verdict::no(ended));
-    }
-    throw ended;
+  Sent sent = send_message(connection, &yes, sizeof yes, {board}, deadline);
+  for (const Member& member : members) {
+    if (sent == Sent::kAll) sent = send_member(connection, member, deadline);
   }
+  if (sent == Sent::kGone) throw ended_early(request.company, 0, rank);
+  if (sent == Sent::kLate) throw waited_in_vain(request, rank, "to hear of the others");
 }
 
 Host lead(const JoinRequest& request, Self self, Deadline deadline) {
-  std::vector<Member> members = Gathering(request, self.hello, deadline).gather();
-  SharedMapping board = SharedMapping::create("lockstep-board", sizeof(RankSlot) * members.size());
-  members[0] = as_member(self);
-  for (std::size_t rank = 1; rank < members.size(); ++rank) introduce_all(members, rank, board, request.company);
-  return make_host(std::move(self), slots_in(std::move(board)), std::move(members));
-}
-
-Error waited_in_vain(const JoinRequest& request, const char* what) {
-  const int rank = request.company.name(request.rank);
-  const int leader = request.company.name(0);
-  return {ErrorCode::kTimeout,
-          fmt::format("Rank {} waited {} s for rank {} {}. Is it running, on this machine, with the same job identity?",
-                      rank, static_cast<double>(request.timeout.count()) / 1000, leader, what),
-          {.rank = rank, .peer = leader}};
+  Gathering gathering(request, self.hello, deadline);
+  std::shared_ptr<RankSlot> slots;
+  try {
+    gathering.gather();
+    std::vector<Member>& members = gathering.members();
+    SharedMapping board = SharedMapping::create("lockstep-board", sizeof(RankSlot) * members.size());
+    const int board_file = board.file();
+    slots = slots_in(std::move(board));
+    members[0] = as_member(self);
+    for (int rank = 1; rank < request.size; ++rank) introduce_all(request, members, rank, board_file, deadline);
+    return make_host(std::move(self), slots, std::move(members));
+  } catch (const Error& error) {
+    const Error told = as_told_by(request.company.name(0), error);
+    gathering.tell_all(Verdict::no(told));
+    // Who was introduced before has joined, and listens no more: it sees it on the board, as this rank's failure.
+    if (slots) slots->fail({told.code(), told.what()});
+    throw;
+  }
 }
 
 FileDescriptor connect_to_leader(const JoinRequest& request, Deadline deadline) {
   while (true) {
     if (auto socket = connect_to(socket_name(request.job), Company::next_look(deadline))) return std::move(*socket);
     request.company.look_around();
-    if (std::chrono::steady_clock::now() >= deadline) throw waited_in_vain(request, "to appear");
+    if (std::chrono::steady_clock::now() >= deadline) throw waited_in_vain(request, 0, "to appear");
   }
 }
 
 /// A rank 0 that has given up meanwhile takes no greeting, and may have said why.
-void greet(const JoinRequest& request, const FileDescriptor& socket, const Member& self) {
-  try {
-    send_member(socket, self);
-  } catch (const Error&) {
-    const Line line = state_of(socket);
-    if (line == Line::kOver) throw ended_early(request.company, request.rank, 0);
-    if (line == Line::kSilent) throw;
-  }
+void greet(const JoinRequest& request, const FileDescriptor& socket, const Member& self, Deadline deadline) {
+  const Sent sent = send_member(socket, self, deadline);
+  if (sent == Sent::kGone && state_of(socket) == Line::kOver) throw ended_early(request.company, request.rank, 0);
 }
 
 /// Returns once something has come from rank 0.
@@ -315,26 +323,37 @@ void await_leader(const JoinRequest& request, const FileDescriptor& socket, Dead
     if (line == Line::kSpeaks) return;
     if (line == Line::kOver) throw ended_early(request.company, request.rank, 0);
     request.company.look_around();
-    if (std::chrono::steady_clock::now() >= deadline) throw waited_in_vain(request, what);
+    if (std::chrono::steady_clock::now() >= deadline) throw waited_in_vain(request, 0, what);
   }
+}
+
+/// None if the deadline passed. Throws why rank 0 gives up.
+std::optional<Member> hear_of_one(const JoinRequest& request, const FileDescriptor& socket, Deadline deadline) {
+  static_assert(sizeof(Verdict) > sizeof(Hello), "which of the two has come is told by its size");
+  auto message = receive_message(socket, sizeof(Verdict) + 1, deadline);
+  if (!message) return std::nullopt;
+  if (message->bytes.size() == sizeof(Verdict)) {
+    unpack<Verdict>(*message, "an answer").require_accepted(request.company.name(request.rank));
+  }
+  return member_in(std::move(*message));
 }
 
 Host follow(const JoinRequest& request, Self self, Deadline deadline) {
   const FileDescriptor socket = connect_to_leader(request, deadline);
-  greet(request, socket, as_member(self));
+  greet(request, socket, as_member(self), deadline);
   // Rank 0 gives up first and says why.
   const Deadline patience = deadline + std::chrono::seconds(2);
   await_leader(request, socket, patience, "to let it join");
   auto answer = receive_message(socket, sizeof(Verdict) + 1, patience);
-  if (!answer) throw waited_in_vain(request, "to let it join");
+  if (!answer) throw waited_in_vain(request, 0, "to let it join");
   unpack<Verdict>(*answer, "an answer").require_accepted(request.company.name(request.rank));
   if (answer->files.size() != 1) throw of_another_version();
   const auto size = static_cast<std::size_t>(request.size);
   std::vector<Member> members;
   while (members.size() < size) {
     await_leader(request, socket, patience, "to introduce the others");
-    auto member = receive_member(socket, patience);
-    if (!member) throw waited_in_vain(request, "to introduce the others");
+    auto member = hear_of_one(request, socket, patience);
+    if (!member) throw waited_in_vain(request, 0, "to introduce the others");
     members.push_back(std::move(*member));
   }
   SharedMapping board = SharedMapping::attach(std::move(answer->files[0]), sizeof(RankSlot) * size);

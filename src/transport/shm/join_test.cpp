@@ -1,5 +1,6 @@
 #include "transport/shm/join.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,12 +8,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/error_for_tests.h"
 #include "base/limit_for_tests.h"
 #include "topology/host_id.h"
 #include "transport/shm/unix_socket.h"
 #include "transport/verdict.h"
 
 #include <algorithm>
+#include <atomic>
+#include <cstring>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -24,6 +28,7 @@
 namespace lockstep::shm {
 
 using std::chrono::milliseconds;
+using namespace std::string_literals;
 
 /// Ranks that join from threads of this process, by the same sockets as processes do.
 class Join : public testing::Test {
@@ -88,12 +93,32 @@ class Join : public testing::Test {
     std::jthread leader([&] { thrown = thrown_by(request(0, 2)); });
     const auto stranger = connect_to(name_of(request(0, 2).job), soon());
     if (!listens) ::shutdown(stranger.value().get(), SHUT_RD);
-    std::vector<int> files;
-    for (const FileDescriptor& file : greeting.files) files.push_back(file.get());
-    send_message(stranger.value(), greeting.bytes.data(), greeting.bytes.size(), files);
+    greet(stranger.value(), greeting);
     leader.join();
     return thrown;
   }
+
+  static void greet(const FileDescriptor& leader, const Message& greeting) {
+    std::vector<int> files;
+    for (const FileDescriptor& file : greeting.files) files.push_back(file.get());
+    ASSERT_EQ(send_message(leader, greeting.bytes.data(), greeting.bytes.size(), files, soon()), Sent::kAll);
+  }
+  /// What would come from that rank of so many.
+  static void make_of(Message& greeting, std::int32_t rank, std::int32_t size) {
+    std::memcpy(greeting.bytes.data() + kProtocolAt + 4, &rank, sizeof rank);
+    std::memcpy(greeting.bytes.data() + kProtocolAt + 8, &size, sizeof size);
+  }
+
+  /// The smallest limit that lets this process open so many more.
+  static rlim_t limit_that_leaves(int files) {
+    int next = 0;
+    for (; files > 0; ++next) {
+      if (::fcntl(next, F_GETFD) < 0) --files;
+    }
+    return static_cast<rlim_t>(next);
+  }
+
+  static constexpr std::size_t kProtocolAt = 8;  ///< behind the word that says whose greeting it is
 };
 
 TEST_F(Join, EveryRankSeesEveryOthersMemory) {
@@ -200,14 +225,13 @@ TEST_F(Join, AStrangerWhoSpeaksNonsenseIsRefused) {
   });
   const auto name = fmt::format("lockstep-{}-test-{}", ::geteuid(), ::getpid());
   const auto stranger = connect_to(name, std::chrono::steady_clock::now() + milliseconds(20'000));
-  send_message(*stranger, "nonsense", 8, {});
+  send_message(*stranger, "nonsense", 8, {}, soon());
   leader.join();
   EXPECT_THAT(error, testing::HasSubstr("a greeting of 8 bytes"));
 }
 
 TEST_F(Join, ARankOfAnotherVersionIsRefused) {
   Message changed = greeting();
-  constexpr std::size_t kProtocolAt = 8;  // behind the word that says whose greeting it is
   const auto expect_refused = [&] {
     const auto thrown = thrown_when_greeted(changed);
     EXPECT_EQ(thrown.value().code(), ErrorCode::kMismatch);
@@ -243,6 +267,93 @@ TEST_F(Join, ARankThatIsGoneBeforeItIsAnsweredIsNamed) {
   EXPECT_STREQ(thrown->what(), "Rank 1 ended while the group was being formed.");
 }
 
+TEST_F(Join, WhoWasIntroducedSeesOnTheBoardWhyRankZeroGaveUp) {
+  Message third = greeting();
+  make_of(third, 2, 3);
+  std::optional<Error> thrown;
+  std::jthread leader([&] { thrown = thrown_by(request(0, 3)); });
+  Host host;
+  std::jthread second([&] { host = join_processes(request(1, 3)); });
+  const auto stranger = connect_to(name_of(request(0, 3).job), soon());
+  ::shutdown(stranger.value().get(), SHUT_RD);
+  greet(*stranger, third);
+  leader.join();
+  second.join();
+  EXPECT_EQ(thrown.value().code(), ErrorCode::kPeerDied);
+  ASSERT_TRUE(host.slots);
+  ASSERT_EQ(host.slots->state(), RankState::kFailed);
+  EXPECT_STREQ(host.slots->failure().what(), "Rank 2 ended while the group was being formed.");
+}
+
+TEST_F(Join, ARankZeroThatHasNoDescriptorLeftIsQuotedToAll) {
+  if (!testing_support::kDescriptorsCanBeDenied) GTEST_SKIP() << testing_support::kWhyNotDenied;
+  const Message greets = greeting();
+  const std::string copying = "Copying a descriptor (fcntl) failed: Too many open files.";
+  for (const auto& [left, what] : {std::pair{0, "Making shared memory (memfd_create) failed: Too many open files."s},
+                                   {1, copying},
+                                   {2, copying}}) {
+    std::atomic<int> looks{0};
+    JoinRequest leads = request(0, 2);
+    leads.company.look = [&] { ++looks; };
+    std::optional<Error> thrown;
+    std::jthread leader([&] { thrown = thrown_by(leads); });
+    const auto stranger = connect_to(name_of(leads.job), soon());
+    ASSERT_TRUE(stranger);
+    // It looks, takes who has come, and looks again.
+    for (const int before = looks; looks < before + 2;) std::this_thread::sleep_for(milliseconds(1));
+    {
+      const testing_support::Limit descriptors(RLIMIT_NOFILE,
+                                               limit_that_leaves(static_cast<int>(greets.files.size()) + left));
+      greet(*stranger, greets);
+      leader.join();
+    }
+    EXPECT_EQ(thrown.value().code(), ErrorCode::kTransport);
+    EXPECT_EQ(thrown->what(), what);
+    const auto answer = receive_message(*stranger, sizeof(Verdict), soon());
+    ASSERT_EQ(answer.value().bytes.size(), sizeof(Verdict));
+    Verdict verdict;
+    std::memcpy(&verdict, answer->bytes.data(), sizeof verdict);
+    EXPECT_THAT([&] { verdict.require_accepted(1); },
+                testing_support::refuses(ErrorCode::kTransport, "Rank 0 could not join the others: " + what));
+  }
+}
+
+/// Of so many there is no room for all that rank 1 is told.
+TEST_F(Join, ARankThatTakesNothingIsNotWaitedForForEver) {
+  constexpr int kRanks = 500;
+  const testing_support::Limit files(RLIMIT_NOFILE, 5 * kRanks);
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  if (limit.rlim_cur < 5 * kRanks) GTEST_SKIP() << "this process may not have so many files open";
+  Message greets = greeting();
+  std::optional<Error> thrown;
+  std::jthread leader([&] { thrown = thrown_by(request(0, kRanks, 3000)); });
+  std::vector<FileDescriptor> strangers;
+  for (int rank = 1; rank < kRanks; ++rank) {
+    auto stranger = connect_to(name_of(request(0, kRanks).job), soon());
+    ASSERT_TRUE(stranger);
+    make_of(greets, rank, kRanks);
+    greet(*stranger, greets);
+    strangers.push_back(std::move(*stranger));
+  }
+  leader.join();
+  EXPECT_EQ(thrown.value().code(), ErrorCode::kTimeout);
+  EXPECT_EQ(thrown->peer(), 1);
+  EXPECT_THAT(thrown->what(), testing::HasSubstr("Rank 0 waited 3 s for rank 1 to hear of the others. Is it running"));
+}
+
+TEST_F(Join, ARankZeroThatGivesUpLateIsQuoted) {
+  const auto thrown = with_a_leader_that(request(1, 3), [](auto& connection) {
+                        const Verdict yes = Verdict::yes();
+                        const Verdict no = Verdict::no({ErrorCode::kIo, "Rank 0 lost its board.", {.peer = 0}});
+                        send_message(*connection, &yes, sizeof yes, {connection->get()}, soon());
+                        send_message(*connection, &no, sizeof no, {}, soon());
+                      }).first;
+  EXPECT_EQ(thrown.value().code(), ErrorCode::kIo);
+  EXPECT_EQ(thrown->peer(), 0);
+  EXPECT_STREQ(thrown->what(), "Rank 0 lost its board.");
+}
+
 TEST_F(Join, ARankZeroThatSaysNoMoreIsNotWaitedForForEver) {
   JoinRequest one = request(1, 2, 100);
   JoinRequest other = one;
@@ -251,7 +362,7 @@ TEST_F(Join, ARankZeroThatSaysNoMoreIsNotWaitedForForEver) {
   std::jthread thread([&] { silent = with_a_leader_that(one, [](auto&) {}).first; });
   const auto half = with_a_leader_that(other, [](auto& connection) {
                       const Verdict yes = Verdict::yes();
-                      send_message(*connection, &yes, sizeof yes, {connection->get()});
+                      send_message(*connection, &yes, sizeof yes, {connection->get()}, soon());
                     }).first;
   thread.join();
   for (const auto& thrown : {silent, half}) {
@@ -264,14 +375,15 @@ TEST_F(Join, ARankZeroThatSaysNoMoreIsNotWaitedForForEver) {
 }
 
 TEST_F(Join, ARankZeroOfAnotherBuildIsRefused) {
-  const auto shorter =
-      with_a_leader_that(request(1, 2), [](auto& connection) { send_message(*connection, "yes", 3, {}); }).first;
+  const auto shorter = with_a_leader_that(request(1, 2), [](auto& connection) {
+                         send_message(*connection, "yes", 3, {}, soon());
+                       }).first;
   EXPECT_EQ(shorter.value().code(), ErrorCode::kTransport);
   EXPECT_THAT(shorter->what(), testing::AllOf(testing::HasSubstr("A rank sent an answer of 3 bytes, not "),
                                               testing::HasSubstr("do all ranks run the same build?")));
   const auto without_board = with_a_leader_that(request(1, 2), [](auto& connection) {
                                const Verdict yes = Verdict::yes();
-                               send_message(*connection, &yes, sizeof yes, {});
+                               send_message(*connection, &yes, sizeof yes, {}, soon());
                              }).first;
   EXPECT_EQ(without_board.value().code(), ErrorCode::kMismatch);
   EXPECT_THAT(without_board->what(), testing::HasSubstr("none of this version of Lockstep"));

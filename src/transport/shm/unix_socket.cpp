@@ -124,7 +124,8 @@ Line state_of(const FileDescriptor& socket) {
   return there == 0 ? Line::kOver : Line::kSilent;
 }
 
-void send_message(const FileDescriptor& socket, const void* data, std::size_t bytes, const std::vector<int>& files) {
+Sent send_message(const FileDescriptor& socket, const void* data, std::size_t bytes, const std::vector<int>& files,
+                  Deadline deadline) {
   iovec vector{const_cast<void*>(data), bytes};
   alignas(cmsghdr) char control[CMSG_SPACE(kMaxFiles * sizeof(int))] = {};
   msghdr header{};
@@ -139,14 +140,22 @@ void send_message(const FileDescriptor& socket, const void* data, std::size_t by
     rights->cmsg_len = CMSG_LEN(files.size() * sizeof(int));
     std::memcpy(CMSG_DATA(rights), files.data(), files.size() * sizeof(int));
   }
-  // Of a user's descriptors only so many may be under way at a time: some must be taken first.
-  constexpr std::chrono::milliseconds kNap(1);
-  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-  while (::sendmsg(socket.get(), &header, MSG_NOSIGNAL) < 0) {
-    const bool too_many = errno == ETOOMANYREFS && std::chrono::steady_clock::now() < give_up;
-    if (!too_many && errno != EINTR) throw_system_error("Sending to a peer");
-    if (too_many) std::this_thread::sleep_for(kNap);
+  while (::sendmsg(socket.get(), &header, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
+    if (errno == EPIPE || errno == ECONNRESET) return Sent::kGone;
+    if (errno == EINTR) continue;
+    // Of a user's descriptors only so many may be under way at a time: some must be taken first.
+    const bool too_many = errno == ETOOMANYREFS;
+    const bool waits = std::chrono::steady_clock::now() < deadline;
+    if (errno != EAGAIN && !(too_many && waits)) throw_system_error("Sending to a peer");
+    if (!waits) return Sent::kLate;
+    if (too_many) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    } else {
+      pollfd polled{socket.get(), POLLOUT, 0};
+      (void)::poll(&polled, 1, milliseconds_until(deadline));
+    }
   }
+  return Sent::kAll;
 }
 
 std::optional<Message> receive_message(const FileDescriptor& socket, std::size_t limit, Deadline deadline) {

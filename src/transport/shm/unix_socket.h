@@ -37,7 +37,14 @@ enum class Line : std::uint8_t {
 };
 Line state_of(const FileDescriptor& socket);
 
-void send_message(const FileDescriptor& socket, const void* data, std::size_t bytes, const std::vector<int>& files);
+enum class Sent : std::uint8_t {
+  kAll,
+  kLate,  ///< nothing: there was no room by the deadline
+  kGone   ///< nothing: the other end is closed
+};
+/// Throws Error (kTransport) of what is this rank's own fault, or its system's.
+Sent send_message(const FileDescriptor& socket, const void* data, std::size_t bytes, const std::vector<int>& files,
+                  Deadline deadline);
 /// None if the deadline passed. Throws Error (kTransport) if the other side hung up, once all that it had sent is
 /// taken, or sent more than `limit` bytes.
 std::optional<Message> receive_message(const FileDescriptor& socket, std::size_t limit, Deadline deadline);

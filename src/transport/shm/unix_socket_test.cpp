@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <thread>
 
 namespace lockstep::shm {
 
@@ -34,7 +35,7 @@ TEST_F(UnixSocket, CarriesBytesAndFiles) {
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
   const FileDescriptor read_end(ends[0]);
-  send_message(*client, "hello", 5, {ends[1]});
+  send_message(*client, "hello", 5, {ends[1]}, soon_);
   ::close(ends[1]);
   auto message = receive_message(*server, 16, soon_);
   ASSERT_TRUE(message);
@@ -82,14 +83,63 @@ TEST_F(UnixSocket, AHungUpOrTalkativePeerIsAnError) {
   const FileDescriptor listener = listen_on(name_);
   auto client = connect_to(name_, soon_);
   const auto server = accept_from(listener);
-  send_message(*client, "seventeen bytes!!", 17, {});
+  send_message(*client, "seventeen bytes!!", 17, {}, soon_);
   EXPECT_THAT([&] { receive_message(*server, 16, soon_); },
               refuses(ErrorCode::kTransport, "A peer sent more than a rank sends while the group is being formed."));
   client.reset();
   EXPECT_THAT([&] { receive_message(*server, 16, soon_); },
               refuses(ErrorCode::kTransport, "A rank hung up while the group was being formed."));
-  EXPECT_THAT([&] { send_message(*server, "x", 1, {}); },
-              refuses(ErrorCode::kTransport, "Sending to a peer failed: Broken pipe"));
+  EXPECT_EQ(send_message(*server, "x", 1, {}, soon_), Sent::kGone);
+}
+
+TEST_F(UnixSocket, WhoTakesNothingIsWaitedForUntilTheDeadline) {
+  const FileDescriptor listener = listen_on(name_);
+  const auto client = connect_to(name_, soon_);
+  auto server = accept_from(listener);
+  ASSERT_TRUE(server);
+  const auto send_one = [&](Deadline deadline) { return send_message(*client, "x", 1, {}, deadline); };
+  constexpr int kFarTooMany = 1'000'000;
+  int sent = 0;
+  while (sent < kFarTooMany && send_one(now_) == Sent::kAll) ++sent;
+  ASSERT_LT(sent, kFarTooMany) << "it all had room";
+  EXPECT_EQ(send_one(steady_clock::now() + milliseconds(10)), Sent::kLate);
+  {
+    Sent last = Sent::kLate;
+    std::jthread sender([&] { last = send_one(soon_); });
+    for (int taken = 0; taken <= sent; ++taken) ASSERT_TRUE(receive_message(*server, 1, soon_));
+    sender.join();
+    EXPECT_EQ(last, Sent::kAll) << "once there was room";
+  }
+  while (send_one(now_) == Sent::kAll) continue;
+  Sent last = Sent::kLate;
+  std::jthread sender([&] { last = send_one(soon_); });
+  server.reset();
+  sender.join();
+  EXPECT_EQ(last, Sent::kGone);
+}
+
+/// They count for who sends them, unless he is privileged; no more than he may have open.
+TEST_F(UnixSocket, WhoHasTooManyDescriptorsUnderWayWaitsUntilTheDeadline) {
+  if (!testing_support::kDescriptorsCanBeDenied) GTEST_SKIP() << testing_support::kWhyNotDenied;
+  const uid_t own = ::geteuid();
+  const FileDescriptor listener = listen_on(name_);
+  const auto client = connect_to(name_, soon_);
+  const auto server = accept_from(listener);
+  ASSERT_TRUE(server);
+  constexpr int kMay = 40;
+  ASSERT_LT(server->get(), kMay);
+  const testing_support::Limit descriptors(RLIMIT_NOFILE, kMay);
+  ASSERT_EQ(own == 0 ? ::seteuid(65'534) : 0, 0);
+  const auto send_far_too_many = [&] {
+    for (int sent = 0; sent < 4 * kMay; ++sent) send_message(*client, "x", 1, {listener.get()}, now_);
+  };
+  EXPECT_THAT(send_far_too_many, refuses(ErrorCode::kTransport, "Sending to a peer failed: Too many references"));
+  Sent last = Sent::kLate;
+  std::jthread sender([&] { last = send_message(*client, "x", 1, {listener.get()}, soon_); });
+  while (receive_message(*server, 1, steady_clock::now() + milliseconds(200))) continue;
+  sender.join();
+  EXPECT_EQ(last, Sent::kAll);
+  ASSERT_EQ(::seteuid(own), 0);
 }
 
 TEST_F(UnixSocket, APeerThatEndsWithoutReadingIsHeardToItsEnd) {
@@ -97,8 +147,8 @@ TEST_F(UnixSocket, APeerThatEndsWithoutReadingIsHeardToItsEnd) {
   auto client = connect_to(name_, soon_);
   const auto server = accept_from(listener);
   EXPECT_EQ(state_of(*server), Line::kSilent);
-  send_message(*server, "x", 1, {});
-  send_message(*client, "why", 3, {});
+  send_message(*server, "x", 1, {}, soon_);
+  send_message(*client, "why", 3, {}, soon_);
   client.reset();
   const auto last = receive_message(*server, 16, soon_);
   ASSERT_TRUE(last) << "the reset is told first";
@@ -112,8 +162,8 @@ TEST_F(UnixSocket, ALookGetsPastAReset) {
   const FileDescriptor listener = listen_on(name_);
   auto client = connect_to(name_, soon_);
   const auto server = accept_from(listener);
-  send_message(*server, "x", 1, {});
-  send_message(*client, "why", 3, {});
+  send_message(*server, "x", 1, {}, soon_);
+  send_message(*client, "why", 3, {}, soon_);
   client.reset();
   EXPECT_EQ(state_of(*server), Line::kSpeaks);
   EXPECT_TRUE(receive_message(*server, 16, soon_));
@@ -126,7 +176,7 @@ TEST_F(UnixSocket, WhoHasNoDescriptorLeftIsTold) {
   const auto client = connect_to(name_, soon_);
   const auto server = accept_from(listener);
   ASSERT_TRUE(server);
-  send_message(*client, "x", 1, {listener.get()});
+  send_message(*client, "x", 1, {listener.get()}, soon_);
   const auto next_client = connect_to(name_, soon_);
   const FileDescriptor next(::dup(listener.get()));  // all below it are taken, and it is the first that may not be
   const testing_support::Limit descriptors(RLIMIT_NOFILE, static_cast<rlim_t>(next.get()));
