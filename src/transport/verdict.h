@@ -1,5 +1,7 @@
 #pragma once
 
+#include "transport/control_words.h"
+
 #include <lockstep/error.h>
 
 #include <algorithm>
@@ -37,10 +39,9 @@ struct Verdict {
   /// Throws the Error that rank 0 had, as this rank's, unless it was accepted.
   void require_accepted(int rank) const {
     if (accepted == 1) return;
-    const bool known = code >= 0 && code <= static_cast<std::int32_t>(ErrorCode::kNonFinite);
     const auto* const end = std::find(reason.begin(), reason.end(), '\0');
-    throw Error(known ? static_cast<ErrorCode>(code) : ErrorCode::kMismatch, std::string(reason.begin(), end),
-                {.rank = rank, .peer = peer});
+    throw Error(known_code(static_cast<std::uint32_t>(code)).value_or(ErrorCode::kMismatch),
+                std::string(reason.begin(), end), {.rank = rank, .peer = peer});
   }
 };
 

@@ -1,5 +1,7 @@
 #include "transport/mpi/control.h"
 
+#include "transport/control_words.h"
+
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -13,8 +15,8 @@ enum Kind : std::uint32_t { kLeft = 1, kFailed, kAsk, kWaits, kTold };
 
 }  // namespace
 
-Control::Control(const Process& process, int world_rank, int tag)
-    : process_(process), world_rank_(world_rank), tag_(tag) {
+Control::Control(const Process& process, int peer, int world_rank, int tag)
+    : process_(process), peer_(peer), world_rank_(world_rank), tag_(tag) {
   expect_word();
 }
 
@@ -41,12 +43,12 @@ void Control::take_word() {
     std::memcpy(told_.data(), word_->text.data(), told_bytes_);
   }
   if (word_->kind == kAsk) say({.kind = kWaits, .code = 0, .about = 0, .sent = {}, .text = {}});
+  const std::uint32_t kind = word_->kind;
   expect_word();
+  if (kind < kLeft || kind > kTold) throw unknown_word_of(peer_, kind);
 }
 
-Error Control::failure() const {
-  return {static_cast<ErrorCode>(word_->code), word_->text.data(), {.peer = static_cast<int>(word_->about)}};
-}
+Error Control::failure() const { return failure_told_by(peer_, word_->code, word_->about, word_->text); }
 
 void Control::ask() {
   waits_ = false;

@@ -21,12 +21,14 @@ class Control {
   /// Bytes of each of the two streams.
   using Sent = std::array<std::uint64_t, 2>;
 
-  Control(const Process& process, int world_rank, int tag);
+  /// `peer`: its rank in the group.
+  Control(const Process& process, int peer, int world_rank, int tag);
   ~Control();
   Control(const Control&) = delete;
   Control& operator=(const Control&) = delete;
 
-  /// Reads what is there, and answers a question, since whoever listens is one that waits. Never waits.
+  /// Reads what is there, and answers a question, since whoever listens is one that waits. Never waits. Throws Error
+  /// (kTransport) of what no rank says.
   void listen();
   State state() const { return state_; }
   /// What it failed of. Only in state kFailed.
@@ -56,6 +58,7 @@ class Control {
   void expect_word();
 
   const Process& process_;
+  int peer_;
   int world_rank_;
   int tag_;
   State state_ = State::kActive;

@@ -155,7 +155,8 @@ std::size_t Lane::receive(std::span<const iovec> spans) {
 Peers::Peers(const Process& process, int rank, const std::vector<int>& world_ranks, int tag) : rank_(rank) {
   for (int peer = 0; peer < static_cast<int>(world_ranks.size()); ++peer) {
     controls_.push_back(
-        peer == rank ? nullptr : std::make_unique<Control>(process, world_ranks[static_cast<std::size_t>(peer)], tag));
+        peer == rank ? nullptr
+                     : std::make_unique<Control>(process, peer, world_ranks[static_cast<std::size_t>(peer)], tag));
   }
 }
 

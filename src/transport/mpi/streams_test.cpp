@@ -81,7 +81,7 @@ TEST(MpiStreams, WhatIsBeingSentIsForgotten) {
 TEST(MpiStreams, AWordThatMayStillComeKeepsItsMemory) {
   const Calls calls = calls_that_keep_memory();
   const Process process(calls, std::chrono::milliseconds(10));
-  for (int times = 0; times < 3; ++times) const Control control(process, 1, 5);
+  for (int times = 0; times < 3; ++times) const Control control(process, 1, 1, 5);
   EXPECT_EQ(asked().given_up, 3);
   expect_kept();
 }

@@ -1,5 +1,6 @@
 #include "transport/shm/board.h"
 
+#include "transport/control_words.h"
 #include "transport/shm/asymmetric_fence.h"
 
 #include <linux/futex.h>
@@ -42,7 +43,9 @@ void RankSlot::fail(const Error& error) {
   wake();
 }
 
-Error RankSlot::failure() const { return {failure_code_, failure_text_.data(), {.peer = failure_peer_}}; }
+Error RankSlot::failure_of(int rank) const {
+  return failure_told_by(rank, static_cast<std::uint32_t>(failure_code_), failure_peer_, failure_text_);
+}
 
 void RankSlot::announce(const Announcement& announcement) {
   Fingerprint& fingerprint = fingerprints_[announcement.sequence % kAnnouncements];

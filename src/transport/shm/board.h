@@ -24,8 +24,8 @@ class RankSlot {
   void leave();
   void fail(const Error& error);
   RankState state() const { return state_.load(std::memory_order_acquire); }
-  /// What this rank failed of. Only in state kFailed.
-  Error failure() const;
+  /// What this rank, which is that one, failed of. Only in state kFailed.
+  Error failure_of(int rank) const;
 
   void announce(const Announcement& announcement);
   std::optional<Announcement> announcement(std::uint64_t sequence) const;

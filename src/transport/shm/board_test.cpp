@@ -48,16 +48,16 @@ TEST(RankSlot, FailureKeepsItsFirstCause) {
   slot.fail({ErrorCode::kTimeout, "later"});
   slot.leave();
   EXPECT_EQ(slot.state(), RankState::kFailed);
-  EXPECT_EQ(slot.failure().code(), ErrorCode::kPeerDied);
-  EXPECT_EQ(slot.failure().peer(), 2);
-  EXPECT_STREQ(slot.failure().what(), "rank 2 died");
+  EXPECT_EQ(slot.failure_of(5).code(), ErrorCode::kPeerDied);
+  EXPECT_EQ(slot.failure_of(5).peer(), 2);
+  EXPECT_STREQ(slot.failure_of(5).what(), "rank 2 died");
 }
 
 TEST(RankSlot, ALongFailureIsCutNotOverrun) {
   RankSlot slot;
   slot.enter();
   slot.fail({ErrorCode::kTransport, std::string(5000, 'x')});
-  EXPECT_EQ(std::string(slot.failure().what()).size(), 999U);
+  EXPECT_EQ(std::string(slot.failure_of(5).what()).size(), 999U);
 }
 
 }  // namespace lockstep::shm

@@ -282,7 +282,7 @@ TEST_F(Join, WhoWasIntroducedSeesOnTheBoardWhyRankZeroGaveUp) {
   EXPECT_EQ(thrown.value().code(), ErrorCode::kPeerDied);
   ASSERT_TRUE(host.slots);
   ASSERT_EQ(host.slots->state(), RankState::kFailed);
-  EXPECT_STREQ(host.slots->failure().what(), "Rank 2 ended while the group was being formed.");
+  EXPECT_STREQ(host.slots->failure_of(0).what(), "Rank 2 ended while the group was being formed.");
 }
 
 TEST_F(Join, ARankZeroThatHasNoDescriptorLeftIsQuotedToAll) {

@@ -16,11 +16,11 @@ std::chrono::microseconds Peers::slice_before(std::chrono::steady_clock::time_po
 std::optional<Error> Peers::trouble() const {
   // A peer's own word comes first: it knows more than its hung-up lifeline does.
   for (int peer = 0; peer < size_; ++peer) {
-    if (peer != rank_ && slot(peer).state() == RankState::kFailed) return slot(peer).failure();
+    if (peer != rank_ && slot(peer).state() == RankState::kFailed) return slot(peer).failure_of(peer);
   }
   const std::vector<int> ended = hung_up(lifelines_);
   for (const int gone : ended) {  // it may have said why since, and ended then
-    if (slot(gone).state() == RankState::kFailed) return slot(gone).failure();
+    if (slot(gone).state() == RankState::kFailed) return slot(gone).failure_of(gone);
   }
   for (const int gone : ended) {
     // A rank that left in good order hangs up as well.

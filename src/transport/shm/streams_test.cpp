@@ -74,6 +74,12 @@ TEST_F(ShmStreamsTest, WhatWasGivenBeforeLeavingCounts) {
   EXPECT_EQ(told(), "bytes");
 }
 
+/// Which told() expects to be rank 1's.
+TEST_F(ShmStreamsTest, AFailureThatNamesNobodyIsItsOwnRanks) {
+  ranks_[1]->fail({ErrorCode::kIo, "the disk is full"});
+  EXPECT_EQ(told(), "the disk is full");
+}
+
 TEST_F(ShmStreamsTest, WhoeverWaitsIsToldWhatAnotherFailedOf) {
   ranks_[2]->fail({ErrorCode::kTransport, "rank 1 broke", {.peer = 1}});
   EXPECT_EQ(told(), "rank 1 broke");

@@ -1,6 +1,7 @@
 #include "transport/tcp/control.h"
 
 #include "base/clock.h"
+#include "transport/control_words.h"
 #include "transport/tcp/tcp_socket.h"
 
 #include <fmt/format.h>
@@ -49,12 +50,7 @@ void Control::take_word() {
       told_bytes_ = std::min<std::size_t>(word_.code, told_.size());
       std::memcpy(told_.data(), word_.text.data(), told_bytes_);
       break;
-    default:
-      throw Error(ErrorCode::kTransport,
-                  fmt::format("rank {} said something of kind {} on its control connection, which no rank of this "
-                              "version says; do all ranks run the same version of Lockstep?",
-                              peer_, word_.kind),
-                  {.peer = peer_});
+    default: throw unknown_word_of(peer_, word_.kind);
   }
 }
 
@@ -75,14 +71,7 @@ void Control::tell(std::span<const std::byte> what) noexcept {
   say(word);
 }
 
-Error Control::failure() const {
-  const auto length =
-      static_cast<std::size_t>(std::find(word_.text.begin(), word_.text.end(), '\0') - word_.text.begin());
-  const bool known = word_.code <= static_cast<std::uint32_t>(ErrorCode::kNonFinite);
-  return {known ? static_cast<ErrorCode>(word_.code) : ErrorCode::kTransport,
-          std::string(word_.text.data(), length),
-          {.peer = word_.about >= 0 ? word_.about : peer_}};
-}
+Error Control::failure() const { return failure_told_by(peer_, word_.code, word_.about, word_.text); }
 
 void Control::say_left() noexcept {
   Word word{};
