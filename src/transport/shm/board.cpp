@@ -51,8 +51,11 @@ void RankSlot::announce(const Announcement& announcement) {
   Fingerprint& fingerprint = fingerprints_[announcement.sequence % kAnnouncements];
   fingerprint.sequence.store(0, std::memory_order_relaxed);
   fingerprint.value.store(announcement.fingerprint, std::memory_order_release);
+  Words words{};
+  std::memcpy(words.data(), &announcement, sizeof announcement);
+  auto& published = announcements_[announcement.sequence % kAnnouncements];
+  for (std::size_t i = 0; i < words.size(); ++i) published[i].store(words[i], std::memory_order_release);
   fingerprint.sequence.store(announcement.sequence, std::memory_order_release);
-  announcements_[announcement.sequence % kAnnouncements] = announcement;
   PublishedEntry& entry = entries_[announcement.sequence % 2];
   entry.fingerprint.store(announcement.fingerprint, std::memory_order_release);
   entry.input_offset.store(announcement.input_offset, std::memory_order_release);
@@ -62,8 +65,16 @@ void RankSlot::announce(const Announcement& announcement) {
 std::optional<Announcement> RankSlot::announcement(std::uint64_t sequence) const {
   // Announced before signalled: whoever sees this rank in the operation sees what it announced.
   if (progress().sequence < sequence) return std::nullopt;
-  const Announcement& entry = announcements_[sequence % kAnnouncements];
-  return entry.sequence == sequence ? std::optional(entry) : std::nullopt;
+  const std::atomic<std::uint64_t>& published = fingerprints_[sequence % kAnnouncements].sequence;
+  if (published.load(std::memory_order_acquire) != sequence) return std::nullopt;
+  Words words{};
+  const auto& entry = announcements_[sequence % kAnnouncements];
+  for (std::size_t i = 0; i < words.size(); ++i) words[i] = entry[i].load(std::memory_order_acquire);
+  // Its owner may be some operations further meanwhile, and write the next one there.
+  if (published.load(std::memory_order_acquire) != sequence) return std::nullopt;
+  Announcement announcement;
+  std::memcpy(static_cast<void*>(&announcement), words.data(), sizeof announcement);
+  return announcement;
 }
 
 std::optional<Entry> RankSlot::entry(std::uint64_t sequence) const {

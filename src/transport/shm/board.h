@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <tuple>
 
 namespace lockstep::shm {
 
@@ -77,13 +78,15 @@ class RankSlot {
   std::int32_t failure_peer_ = 0;
   std::array<char, 1000> failure_text_{};
   /// Both under sequence % kAnnouncements, for peers that come to an operation that this rank has left already. The
-  /// number is 0 while its fingerprint is written.
+  /// number is 0 while its fingerprint and its announcement are written.
   struct Fingerprint {
     std::atomic<std::uint64_t> sequence{0};
     std::atomic<std::uint64_t> value{0};
   };
   alignas(64) std::array<Fingerprint, kAnnouncements> fingerprints_;
-  std::array<Announcement, kAnnouncements> announcements_{};
+  /// An announcement's bytes, which may be written while a peer reads them.
+  using Words = std::array<std::uint64_t, (sizeof(Announcement) + 7) / 8>;
+  std::array<std::array<std::atomic<std::uint64_t>, std::tuple_size_v<Words>>, kAnnouncements> announcements_{};
 };
 
 }  // namespace lockstep::shm

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <iterator>
 #include <thread>
 
 namespace lockstep::shm {
@@ -28,6 +30,38 @@ TEST(RankSlot, AnnouncementsAreSeenOnceTheOperationIsEntered) {
   ASSERT_TRUE(slot.announcement(1));
   EXPECT_EQ(slot.announcement(1)->count, 12U);
   EXPECT_FALSE(slot.announcement(2));
+}
+
+/// Its owner goes on meanwhile, and writes there what it announces eight operations later.
+TEST(RankSlot, AnAnnouncementIsReadWholeOrNotAtAll) {
+  RankSlot slot;
+  constexpr std::uint64_t kLast = 2'000'000;
+  std::jthread owner([&] {
+    Announcement announcement;
+    for (std::uint64_t sequence = 1; sequence <= kLast; ++sequence) {
+      announcement.sequence = announcement.count = announcement.input_offset = announcement.output_offset =
+          announcement.fingerprint = sequence;
+      announcement.root = static_cast<std::int32_t>(sequence);
+      announcement.algorithm.fill(static_cast<char>(sequence % 128));
+      slot.announce(announcement);
+      slot.signal({.sequence = sequence, .steps = 0});
+    }
+  });
+  for (std::uint64_t sequence = 1; sequence < kLast;) {
+    sequence = std::max<std::uint64_t>(slot.progress().sequence, 1);
+    // The one of its place that is overwritten next.
+    const auto oldest = slot.announcement(sequence > 7 ? sequence - 7 : sequence);
+    if (!oldest) continue;
+    const std::uint64_t number = oldest->sequence;
+    ASSERT_EQ(oldest->count, number);
+    ASSERT_EQ(oldest->input_offset, number);
+    ASSERT_EQ(oldest->fingerprint, number);
+    ASSERT_EQ(oldest->root, static_cast<std::int32_t>(number));
+    ASSERT_EQ(std::ranges::count(oldest->algorithm, static_cast<char>(number % 128)), std::ssize(oldest->algorithm));
+  }
+  owner.join();
+  EXPECT_TRUE(slot.announcement(kLast - 7));
+  EXPECT_FALSE(slot.announcement(kLast - 8));
 }
 
 TEST(RankSlot, ASleeperIsWokenByASignal) {
