@@ -104,6 +104,12 @@ Address Address::resolve(const std::string& host, int port, const std::string& r
   Address address;
   std::memcpy(&address.storage_, found->ai_addr, found->ai_addrlen);
   ::freeaddrinfo(found);
+  if (address.is_link_local()) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("'{}' is {}, an address of one link only, and ranks cannot tell each other which link; use "
+                            "an IPv4 address, or an IPv6 address that does not begin with fe80{}.",
+                            host, address.to_string(), as_clause(remedy)));
+  }
   return address;
 }
 
@@ -163,6 +169,10 @@ bool Address::is_loopback() const {
     return (ntohl(reinterpret_cast<const sockaddr_in&>(storage_).sin_addr.s_addr) >> 24) == IN_LOOPBACKNET;
   }
   return family() == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6&>(storage_).sin6_addr);
+}
+
+bool Address::is_link_local() const {
+  return family() == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&reinterpret_cast<const sockaddr_in6&>(storage_).sin6_addr);
 }
 
 std::string Address::to_string() const {

@@ -30,7 +30,8 @@ class Address {
   };
 
   Address() = default;
-  /// The first that the name stands for. Throws Error (kInvalidArgument) that repeats the name, and then what to do.
+  /// The first that the name stands for. Throws Error (kInvalidArgument) that repeats the name, and then what to do;
+  /// also of an IPv6 address that means nothing without its link, which no Wire tells.
   static Address resolve(const std::string& host, int port, const std::string& remedy = {});
   static Address from_wire(const Wire& wire);
   /// This side's end of a socket.
@@ -41,6 +42,8 @@ class Address {
   Address with_port(int port) const;
   /// Whether only this host can reach it.
   bool is_loopback() const;
+  /// Whether it is an IPv6 address of one link only.
+  bool is_link_local() const;
   /// "127.0.0.1:4711", "[::1]:4711".
   std::string to_string() const;
 

@@ -68,6 +68,17 @@ TEST(TcpAddress, ReadsWritesAndTravels) {
   EXPECT_FALSE(Address().is_loopback());
 }
 
+TEST(TcpAddress, OneThatHoldsOnItsLinkOnlyIsRefused) {
+  for (const std::string host : {"fe80::1", "fe80::1%1", "fe80::7"}) {
+    EXPECT_THAT([&] { Address::resolve(host, 80, "set it to another"); },
+                testing_support::refuses(ErrorCode::kInvalidArgument,
+                                         "'" + host + "' is [" + host.substr(0, 7) + "]:80, an address of one link"));
+    EXPECT_THAT([&] { Address::resolve(host, 80, "set it to another"); },
+                testing_support::refuses(ErrorCode::kInvalidArgument, "not begin with fe80; set it to another."));
+  }
+  EXPECT_NO_THROW(Address::resolve("fec0::1", 80));
+}
+
 TEST(TcpAddress, IsASocketsOnly) {
   const FileDescriptor none;
   EXPECT_THAT([&] { Address::of(none); },
@@ -113,7 +124,12 @@ TEST(TcpSocket, WhoHasNoDescriptorLeftIsToldAndDoesNotTryForEver) {
 /// Of a link's own address nobody knows which link is meant.
 TEST(TcpSocket, WhereNobodyCanBeIsNotTriedForEver) {
   if (!FileDescriptor(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0))) GTEST_SKIP() << "there is no IPv6 here";
-  EXPECT_THAT([&] { connect_to(Address::resolve("fe80::1", 80), in(std::chrono::seconds(5))); },
+  Address::Wire wire{.family = 6, .port = 80};
+  wire.bytes[0] = 0xfe;
+  wire.bytes[1] = 0x80;
+  wire.bytes[15] = 1;
+  const Address nowhere = Address::from_wire(wire);
+  EXPECT_THAT([&] { connect_to(nowhere, in(std::chrono::seconds(5))); },
               testing_support::refuses(ErrorCode::kTransport, "Connecting to [fe80::1]:80 failed: Invalid argument"));
 }
 
