@@ -13,8 +13,8 @@ namespace lockstep {
 /// From each rank of a group to each other one stream of bytes: what is sent to a peer arrives there, whole and in
 /// order, and nothing marks where one send ended; both sides know what comes next.
 ///
-/// Threads: one at a time. Errors: receive, send and wait throw an Error naming the peer if one dies or fails, or has
-/// left and is still needed.
+/// Threads: one at a time. Errors: wait throws an Error naming the peer if one dies or fails, or has left and is still
+/// needed. receive and send may do so too, where they notice; else they move nothing, and who waits then is told.
 class ByteStreams {
  public:
   virtual ~ByteStreams() = default;

@@ -17,6 +17,7 @@ struct Company {
   std::vector<int> names;        ///< by rank: its number in that group; empty: the rank itself
   std::function<void()> look{};  ///< throws if one of that group has died or failed; who waits calls it now and then
 
+  /// How often who waits looks whether its peers are alive.
   static constexpr std::chrono::milliseconds kLookAround{20};
   /// For the word that explains why a connection broke.
   static constexpr std::chrono::milliseconds kLastWord{500};

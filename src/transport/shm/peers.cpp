@@ -1,5 +1,7 @@
 #include "transport/shm/peers.h"
 
+#include "transport/meeting.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +12,7 @@ namespace lockstep::shm {
 std::chrono::microseconds Peers::slice_before(std::chrono::steady_clock::time_point deadline) {
   using std::chrono::microseconds;
   const auto left = std::chrono::duration_cast<microseconds>(deadline - std::chrono::steady_clock::now());
-  return std::clamp(left, microseconds(1), microseconds(kLookAround));
+  return std::clamp(left, microseconds(1), microseconds(Company::kLookAround));
 }
 
 std::optional<Error> Peers::trouble() const {

@@ -14,9 +14,6 @@ namespace lockstep::shm {
 /// What a rank sees of its peers: their slots, and whether their processes live.
 class Peers {
  public:
-  /// How often a sleeper looks whether its peers are alive.
-  static constexpr std::chrono::milliseconds kLookAround{20};
-
   Peers(int rank, int size, std::shared_ptr<RankSlot> slots, std::vector<FileDescriptor> lifelines)
       : rank_(rank), size_(size), slots_(std::move(slots)), lifelines_(std::move(lifelines)) {}
 

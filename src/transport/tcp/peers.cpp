@@ -1,6 +1,7 @@
 #include "transport/tcp/peers.h"
 
 #include "base/clock.h"
+#include "transport/meeting.h"
 #include "transport/tcp/tcp_socket.h"
 
 #include <fmt/format.h>
@@ -15,8 +16,6 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-/// For the word that explains why a stream broke.
-constexpr milliseconds kLastWord{500};
 /// For a peer that waits to say so.
 constexpr milliseconds kAnswer{250};
 /// Who never waits listens so often: a peer says a word a second at most, of which any buffer holds several.
@@ -124,7 +123,7 @@ void Peers::throw_broken(int peer) {
   control.listen();
   if (control.state() == Control::State::kActive) {
     pollfd polled{control.descriptor(), POLLIN, 0};
-    ::poll(&polled, 1, static_cast<int>(kLastWord.count()));
+    ::poll(&polled, 1, static_cast<int>(Company::kLastWord.count()));
   }
   for (Control& any : controls_) any.listen();
   check();
@@ -150,7 +149,7 @@ void Peers::say_failed(const Error& error) noexcept {
 }
 
 void Peers::finish_saying() noexcept {
-  const Deadline end = steady_clock::now() + kLastWord;
+  const Deadline end = steady_clock::now() + Company::kLastWord;
   for (Control& control : controls_) control.finish_saying(end);
 }
 
