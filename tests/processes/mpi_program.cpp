@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <map>
 #include <string>
@@ -175,10 +176,12 @@ void bring_wrong_memory() {
   };
   tried({.data = values.data(), .count = values.size(), .device = lockstep::Device::kCuda});
   tried({.data = values.data(), .count = values.size(), .stream = values.data()});
-  try {
-    (void)world.allocate(std::size_t{1} << 60);
-  } catch (const lockstep::Error& error) {
-    fmt::print("refused: {}\n", error.what());
+  for (const std::size_t bytes : {std::size_t{1} << 60, SIZE_MAX}) {
+    try {
+      (void)world.allocate(bytes);
+    } catch (const lockstep::Error& error) {
+      fmt::print("refused: {}\n", error.what());
+    }
   }
   world.all_reduce(buffer_of(values)).wait();
   fmt::print("sum {}\n", values[9]);

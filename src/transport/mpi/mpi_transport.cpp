@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
@@ -44,7 +45,8 @@ class MpiTransport final : public MessageTransport {
   bool takes(Device device) const override { return device == Device::kHost; }
 
   RegisteredMemory allocate(std::size_t bytes) override {
-    void* const data = std::aligned_alloc(kAlignment, (bytes / kAlignment + 1) * kAlignment);
+    const bool wraps = bytes > SIZE_MAX - kAlignment;
+    void* const data = wraps ? nullptr : std::aligned_alloc(kAlignment, (bytes / kAlignment + 1) * kAlignment);
     if (data == nullptr) {
       throw Error(ErrorCode::kOutOfMemory, fmt::format("{} bytes of memory could not be had.", bytes));
     }
