@@ -188,8 +188,8 @@ class Group {
 
   /// `counts[s * size() + d]` elements go from rank s to rank d: `input` holds this rank's row of blocks, one after the
   /// other, `output` takes its column; they do not overlap. Every rank gives the same size() * size() counts, of which
-  /// some may be 0; another number of them, none at all too, is kInvalidArgument. Over shared memory every
-  /// buffer goes through staging, one from `allocate` too, and so 181 ranks at most can do it (kUnsupported).
+  /// some may be 0; another number of them, none at all too, is kInvalidArgument. Over shared memory every buffer goes
+  /// through staging, one from `allocate` too, and so 181 ranks at most can do it (kUnsupported).
   Pending all_to_all_v(const void* input, Buffer output, const std::vector<std::size_t>& counts,
                        const OperationOptions& options = {}) const;
 

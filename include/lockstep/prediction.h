@@ -11,9 +11,9 @@ namespace lockstep {
 /// What one operation on registered memory of so many bytes is predicted to take here, from when all ranks have come to
 /// it, by the algorithm that would run. By the link that predict_by() was given; else, where ranks share memory or talk
 /// over TCP on one host, by what `lockstep calibrate` stored for this machine. None where neither is known (or what is
-/// stored cannot be read), in a group of one, and for a schedule too large to be priced at once. Each
-/// call takes up to some milliseconds, so keep what is asked for in every step. Throws Error (kInvalidArgument) for a
-/// name that no algorithm has. Local.
+/// stored cannot be read), in a group of one, and for a schedule too large to be priced at once. Each call takes up to
+/// some milliseconds, so keep what is asked for in every step. Throws Error (kInvalidArgument) for a name that no
+/// algorithm has. Local.
 std::optional<double> predicted_ms(const Group& group, Collective collective, std::size_t bytes,
                                    const OperationOptions& options = {}, DataType dtype = DataType::kFloat32);
 

@@ -3,9 +3,8 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/reduce.cpp"
-// Nothing here needs what the one adds to AVX3, no machine of the last fifteen years has only the other, and each takes
-// ten seconds to compile.
-#define HWY_DISABLED_TARGETS (HWY_AVX3_DL | HWY_SSSE3)
+// Nothing here needs what they add to AVX3 and to SSSE3, and each takes ten seconds to compile.
+#define HWY_DISABLED_TARGETS (HWY_AVX3_DL | HWY_SSE4)
 #include <hwy/foreach_target.h>
 // After foreach_target.h, as Highway asks.
 #include "kernels/copy.h"

@@ -19,9 +19,8 @@ TEST(ControlWords, AFailureIsAboutWhomItNamesElseAboutWhoSaysIt) {
 }
 
 TEST(ControlWords, ATextWithoutAnEndIsReadToItsRoomsEnd) {
-  std::array<char, 10> text;
-  text.fill('x');
-  EXPECT_STREQ(failure_told_by(2, 0, -1, text).what(), "xxxxxxxxxx");
+  const std::array text{'c', 'u', 't', ' ', 'o', 'f', 'f'};
+  EXPECT_STREQ(failure_told_by(2, 0, -1, text).what(), "cut off");
 }
 
 TEST(ControlWords, ACodeOfNoErrorIsTheTransports) {

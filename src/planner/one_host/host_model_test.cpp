@@ -55,6 +55,9 @@ TEST(HostModel, NoCostIsBelowZero) {
   for (const double seconds : fit(odd, machine_for_tests()).seconds.values) EXPECT_GE(seconds, 0);
 }
 
-TEST(HostModel, NeedsMeasurements) { EXPECT_THROW(fit({}, machine_for_tests()), Error); }
+TEST(HostModel, NeedsMeasurements) {
+  EXPECT_THROW(fit({}, machine_for_tests()), Error);
+  EXPECT_EQ(error_of_model({}, {}).worst, 0);
+}
 
 }  // namespace lockstep

@@ -103,13 +103,15 @@ std::string sweep_text(const Sweep& sweep, const PriceReport& report) {
   return text;
 }
 
+std::string why_no_links(const Price& price) {
+  if (price.source == Price::Source::kCalibrated) return "since a calibration knows of none";
+  if (price.links.by_kind.empty()) return "since none is in use";
+  return fmt::format("since more than {} are in use", kMostNamedLinks);
+}
+
 std::string each_link_text(const Price& price) {
-  if (price.links.each.empty()) {
-    const bool is_calibrated = price.source == Price::Source::kCalibrated;
-    return fmt::format("\n{}: no links are listed, {}\n", price.algorithm,
-                       is_calibrated ? "since a calibration knows of none"
-                                     : fmt::format("since none is in use, or more than {} are", kMostNamedLinks));
-  }
+  if (price.links.each.empty())
+    return fmt::format("\n{}: no links are listed, {}\n", price.algorithm, why_no_links(price));
   std::string text = fmt::format("\n{}: how much of the time each link is in use\n", price.algorithm);
   std::vector<std::vector<std::string>> rows;
   for (const NamedUse& use : price.links.each) {
