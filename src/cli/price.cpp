@@ -89,7 +89,8 @@ PricedNetwork network_of(const PriceOptions& options) {
   if (!std::filesystem::is_regular_file(options.topology, ignored)) {
     refuse(fmt::format("There is no file '{}' with a topology.", options.topology));
   }
-  return {.flat = {}, .description = parse_network(read_file(options.topology), options.topology)};
+  const std::string text = read_file(options.topology, kMostNetworkTextBytes + 1);
+  return {.flat = {}, .description = parse_network(text, options.topology)};
 }
 
 /// Refuses ranks of which the calibration knows nothing.

@@ -27,16 +27,15 @@ NetworkDescription first_ranks(NetworkDescription network, int ranks) {
                                                          network.name, network.ranks, ranks, network.ranks));
   }
   network.ranks = ranks;
-  for (HostDescription& host : network.hosts) {
-    std::erase_if(host.ranks, [&](int rank) { return rank >= ranks; });
-  }
   return network;
 }
 
 std::vector<int> host_of_each_rank(const NetworkDescription& network) {
   std::vector<int> hosts(static_cast<std::size_t>(network.ranks));
   for (std::size_t host = 0; host < network.hosts.size(); ++host) {
-    for (const int rank : network.hosts[host].ranks) hosts[static_cast<std::size_t>(rank)] = static_cast<int>(host);
+    for (const int rank : network.hosts[host].ranks) {
+      if (rank < network.ranks) hosts[static_cast<std::size_t>(rank)] = static_cast<int>(host);
+    }
   }
   return hosts;
 }

@@ -19,7 +19,7 @@ struct LinkCost {
 /// send and receive at once. Ranks are dealt to sockets and cards in contiguous parts.
 struct HostDescription {
   std::string name;
-  std::vector<int> ranks;
+  std::vector<int> ranks;  ///< with those of empty places
   int sockets = 1;
   int nics = 1;
   int rack = -1;         ///< index into NetworkDescription::racks; -1: beside all racks
@@ -34,7 +34,8 @@ struct RackDescription {
   LinkCost uplink;  ///< to what is outside of the rack, each way
 };
 
-/// Where ranks are and what lies between them, as a value. Ranks are 0 to ranks - 1, each on exactly one host.
+/// Where ranks are and what lies between them, as a value. Ranks are 0 to ranks - 1, each on exactly one host. Hosts
+/// may have places for more, which stay empty.
 struct NetworkDescription {
   std::string name;
   int ranks = 0;
@@ -54,11 +55,16 @@ NetworkDescription flat_network(int ranks, const FlatCost& cost);
 /// Of its host that has this rank.
 std::string flat_host_name(int rank);
 
+/// No description is longer, and no line of one.
+inline constexpr std::size_t kMostNetworkTextBytes = std::size_t{16} << 20;
+inline constexpr std::size_t kMostNetworkLineBytes = std::size_t{64} << 10;
+
 /// Reads a description in TOML (docs/design/planner.md shows one). Throws Error (kInvalidArgument) with `source_name`,
 /// the line, what is wrong and what to write.
 NetworkDescription parse_network(std::string_view text, const std::string& source_name);
 
-/// The first `ranks` of its ranks. Throws Error (kInvalidArgument) if it has fewer.
+/// The first `ranks` of its ranks, where they were; the places of the others are empty. Throws Error (kInvalidArgument)
+/// if it has fewer.
 NetworkDescription first_ranks(NetworkDescription network, int ranks);
 
 /// The host of each rank, as an index into `hosts`.

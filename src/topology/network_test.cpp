@@ -14,10 +14,12 @@ TEST(Network, AFlatOneHasAPortARank) {
   EXPECT_DOUBLE_EQ(network.gamma_s, 1e-10);
 }
 
-TEST(Network, FirstRanksAreOnTheFirstHosts) {
+TEST(Network, FirstRanksAreWhereTheyWere) {
   const NetworkDescription network = first_ranks(flat_network(3, {}), 2);
   EXPECT_EQ(network.ranks, 2);
-  EXPECT_THAT(network.hosts[2].ranks, testing::IsEmpty());
+  EXPECT_THAT(host_of_each_rank(network), testing::ElementsAre(0, 1));
+  const NetworkDescription listed = parse_network("[[host]]\nranks = [3, 1]\n[[host]]\nranks = [2, 0]\n", "net");
+  EXPECT_THAT(host_of_each_rank(first_ranks(listed, 3)), testing::ElementsAre(1, 0, 1));
   try {
     (void)first_ranks(flat_network(3, {}), 4);
     FAIL();

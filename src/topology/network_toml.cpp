@@ -26,6 +26,7 @@ constexpr std::int64_t kMostLinks = 1 << 24;  ///< between sockets and through c
 class Reader {
  public:
   Reader(std::string_view text, const std::string& source_name) : source_name_(source_name) {
+    check_lengths(text);
     try {
       root_ = toml::parse(text, source_name);
     } catch (const toml::parse_error& error) {
@@ -42,6 +43,7 @@ class Reader {
       network_.gamma_s = converted(root_, "gamma", [&] { return parse_seconds_per_byte(*gamma); });
     }
     for_each_table("rack", [&](const toml::table& table) { read_rack(table); });
+    for_each_table("host", [&](const toml::table& table) { take_name(table); });
     for_each_table("host", [&](const toml::table& table) { read_host(table); });
     if (network_.hosts.empty()) {
       fail(root_, "there is no host; write at least one, as in: [[host]] and below it ranks = 4");
@@ -52,10 +54,28 @@ class Reader {
 
  private:
   [[noreturn]] void fail(const toml::node& where, const std::string& what) const {
+    fail(std::max(1U, where.source().begin.line), what);
+  }
+  [[noreturn]] void fail(std::size_t line, const std::string& what) const {
     const bool has_end = what.ends_with('.') || what.ends_with('?');
     throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}, line {}: {}{}", source_name_, std::max(1U, where.source().begin.line), what,
-                            has_end ? "" : "."));
+                fmt::format("{}, line {}: {}{}", source_name_, line, what, has_end ? "" : "."));
+  }
+
+  /// A key of some hundred thousand parts would overflow the stack of the library that reads them.
+  void check_lengths(std::string_view text) const {
+    std::size_t line = 1;
+    for (std::size_t begin = 0; begin < text.size(); ++line) {
+      const std::size_t end = std::min(text.find('\n', begin), text.size());
+      if (end > kMostNetworkTextBytes) {
+        fail(line, fmt::format("the file is longer than {}", format_bytes(kMostNetworkTextBytes)));
+      }
+      if (end - begin > kMostNetworkLineBytes) {
+        fail(line, fmt::format("the line is longer than {}; a list may go over several",
+                               format_bytes(kMostNetworkLineBytes)));
+      }
+      begin = end + 1;
+    }
   }
 
   void check_keys(const toml::table& table, const std::vector<std::string_view>& known) const {
@@ -155,27 +175,48 @@ class Reader {
     }
     if (ranks != nullptr && ranks->is_array()) {
       if (count > 1) fail(*ranks, "hosts with count take a number of ranks each; a list of ranks is for one host");
+      if (has_number_) fail(*ranks, "either every host lists its ranks or none does");
+      has_list_ = true;
       for (const toml::node& rank : *ranks->as_array()) {
         const auto value = rank.value_exact<std::int64_t>();
         if (!value || *value < 0 || *value >= kMostNetworkRanks) fail(rank, "a rank is a whole number from 0 up");
         host.ranks.push_back(static_cast<int>(*value));
+        listed_.push_back(&rank);
       }
-      if (!table.contains("name")) host.name += std::to_string(network_.hosts.size());
+      if (!table.contains("name")) host.name = free_name(network_.hosts.size());
       next_rank_ += static_cast<int>(host.ranks.size());
-      has_list_ = true;
       return network_.hosts.push_back(std::move(host));
     }
-    has_number_ = true;
     if (has_list_) fail(table, "either every host lists its ranks or none does");
+    has_number_ = true;
     const int ranks_each = number(table, "ranks", 1);
     if (std::int64_t{count} * ranks_each + next_rank_ > kMostNetworkRanks) {
       fail(table, fmt::format("that makes more than {} ranks", kMostNetworkRanks));
     }
     for (int i = 0; i < count; ++i) {
       HostDescription& added = network_.hosts.emplace_back(host);
-      if (count > 1 || !table.contains("name")) added.name += std::to_string(network_.hosts.size() - 1);
+      if (!table.contains("name")) {
+        added.name = free_name(network_.hosts.size() - 1);
+      } else if (count > 1) {
+        added.name += std::to_string(network_.hosts.size() - 1);
+        take_name(added.name, *table.get("name"));
+      }
       for (int rank = 0; rank < ranks_each; ++rank) added.ranks.push_back(next_rank_++);
     }
+  }
+
+  /// Of one host that has one. What others are called depends on their place, and comes after these.
+  void take_name(const toml::table& table) {
+    const auto name = text(table, "name");
+    if (name && number(table, "count", 1) == 1) take_name(*name, *table.get("name"));
+  }
+  void take_name(const std::string& name, const toml::node& where) {
+    if (!names_.insert(name).second) fail(where, fmt::format("there are two hosts '{}'; names differ", name));
+  }
+  /// Of the host at this place, which has none: "host" and the place, or the next number that nobody has.
+  std::string free_name(std::size_t place) {
+    while (!names_.insert("host" + std::to_string(place)).second) ++place;
+    return "host" + std::to_string(place);
   }
 
   int rack_of(const toml::table& table) const {
@@ -192,21 +233,14 @@ class Reader {
   void check_ranks() {
     network_.ranks = next_rank_;
     if (next_rank_ == 0) fail(*root_.get("host"), "no host has a rank; write how many each has, as in: ranks = 4");
-    if (has_list_ && has_number_) fail(root_, "either every host lists its ranks or none does");
-    std::set<std::string_view> names;
-    for (const HostDescription& host : network_.hosts) {
-      if (!names.insert(host.name).second)
-        fail(*root_.get("host"), fmt::format("there are two hosts '{}'; names differ", host.name));
-    }
     std::vector<bool> placed(static_cast<std::size_t>(next_rank_));
-    for (const HostDescription& host : network_.hosts) {
-      for (const int rank : host.ranks) {
-        if (rank >= next_rank_ || placed[static_cast<std::size_t>(rank)]) {
-          fail(*root_.get("host"), fmt::format("hosts list {} ranks, so each of 0 to {} stands once; {} does not",
-                                               next_rank_, next_rank_ - 1, rank));
-        }
-        placed[static_cast<std::size_t>(rank)] = true;
+    for (const toml::node* node : listed_) {
+      const auto rank = static_cast<std::size_t>(node->value_or<std::int64_t>(0));
+      if (rank >= placed.size() || placed[rank]) {
+        fail(*node, fmt::format("hosts list {} ranks, so each of 0 to {} stands once; {} does not", next_rank_,
+                                next_rank_ - 1, rank));
       }
+      placed[rank] = true;
     }
   }
 
@@ -214,7 +248,9 @@ class Reader {
   toml::table root_;
   NetworkDescription network_;
   std::map<std::string, int> rack_numbers_;
+  std::set<std::string> names_;  ///< of hosts
   int next_rank_ = 0;
+  std::vector<const toml::node*> listed_;  ///< the ranks of lists, in the order of their hosts
   std::int64_t links_ = 0;
   bool has_list_ = false;
   bool has_number_ = false;

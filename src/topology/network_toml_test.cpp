@@ -63,11 +63,23 @@ TEST(NetworkToml, RanksMayBeListed) {
   EXPECT_EQ(network.hosts[1].name, "host1");
 }
 
+TEST(NetworkToml, HostsWithoutANameAreCalledAsNobodyElseIs) {
+  const NetworkDescription network =
+      parse_network("[[host]]\n[[host]]\n[[host]]\nname = \"host1\"\n[[host]]\n[[host]]\ncount = 2\n", "net");
+  ASSERT_EQ(network.hosts.size(), 6U);
+  const std::vector<std::string> names{"host0", "host2", "host1", "host3", "host4", "host5"};
+  for (std::size_t i = 0; i < names.size(); ++i) EXPECT_EQ(network.hosts[i].name, names[i]);
+}
+
 TEST(NetworkToml, EachMistakeHasItsLineAndWhatToWrite) {
   expect_refused("[[host]\n", "line 1: this is not TOML");
   expect_refused("name = \"empty\"\n", "there is no host; write at least one");
   expect_refused("[[host]]\nranks = 2\n\nskockets = 2\n",
                  "line 4: there is no key 'skockets' here. Did you mean 'sockets'?");
+  std::string deep = "[[host]]\na";
+  for (int part = 0; part < 300'000; ++part) deep += ".a";
+  expect_refused(deep + " = 1\n", "line 2: the line is longer than 64 KiB; a list may go over several.");
+  expect_refused("[[host]]\n" + std::string(kMostNetworkTextBytes, '\n'), ": the file is longer than 16 MiB.");
   expect_refused("[[host]]\nranks = 0\n", "line 2: 'ranks' is a whole number from 1");
   expect_refused("[[host]]\nranks = \"two\"\n", "line 2: 'ranks' is a whole number");
   expect_refused("[[host]]\ncount = 1048576\nranks = 1048576\n", "more than 1048576 ranks");
@@ -89,14 +101,18 @@ TEST(NetworkToml, EachMistakeHasItsLineAndWhatToWrite) {
   expect_refused("[[host]]\nnic = { bandwidth = 10 }\n", "line 2: 'bandwidth' is a text in quotes");
   expect_refused("gamma = \"1us\"\n[[host]]\n", "line 1: gamma: '1us' is not a time a byte");
   expect_refused("host = 4\n", "line 1: 'host' is a list of tables; write [[host]] above each");
-  expect_refused("[[host]]\nranks = [0, 0]\n", "hosts list 2 ranks, so each of 0 to 1 stands once; 0 does not");
-  expect_refused("[[host]]\nranks = [0]\n[[host]]\nranks = 2\n", "either every host lists its ranks or none does");
-  expect_refused("[[host]]\nranks = 2\n[[host]]\nranks = [2]\n", "either every host lists its ranks or none does");
+  expect_refused("[[host]]\nranks = [0, 0]\n", "line 2: hosts list 2 ranks, so each of 0 to 1 stands once; 0 does not");
+  expect_refused("[[host]]\nranks = [0, 1]\n[[host]]\nranks = [2, 5]\n",
+                 "line 4: hosts list 4 ranks, so each of 0 to 3 stands once; 5 does not");
+  expect_refused("[[host]]\nranks = [0]\n[[host]]\nranks = 2\n",
+                 "line 3: either every host lists its ranks or none does");
+  expect_refused("[[host]]\nranks = 2\n[[host]]\nranks = [2]\n",
+                 "line 4: either every host lists its ranks or none does");
   expect_refused("[[host]]\ncount = 2\nranks = [0, 1]\n", "a list of ranks is for one host");
   expect_refused("[[host]]\nranks = [-1]\n", "a rank is a whole number from 0 up");
   expect_refused("[[host]]\nranks = []\n", "line 1: no host has a rank; write how many each has, as in: ranks = 4");
-  expect_refused("[[host]]\nname = \"a\"\n[[host]]\nname = \"a\"\n", "line 1: there are two hosts 'a'; names differ");
-  expect_refused("[[host]]\nname = \"a1\"\n[[host]]\nname = \"a\"\ncount = 2\n", "there are two hosts 'a1'");
+  expect_refused("[[host]]\nname = \"a\"\n[[host]]\nname = \"a\"\n", "line 4: there are two hosts 'a'; names differ");
+  expect_refused("[[host]]\nname = \"a1\"\n[[host]]\nname = \"a\"\ncount = 2\n", "line 4: there are two hosts 'a1'");
 }
 
 }  // namespace lockstep

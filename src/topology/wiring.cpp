@@ -23,6 +23,15 @@ std::string core_name(int rank) { return fmt::format("rank {}: core", rank); }
 std::string part_name(std::string_view host, std::string_view part, int number) {
   return fmt::format("{}: {} {}", host, part, number);
 }
+
+/// Links lead from each socket to each other one.
+int socket_link_number(int from, int to, int sockets) { return from * (sockets - 1) + (to < from ? to : to - 1); }
+std::pair<int, int> sockets_of_link(int number, int sockets) {
+  const int from = number / (sockets - 1);
+  const int to = number % (sockets - 1);
+  return {from, to < from ? to : to + 1};
+}
+
 constexpr std::string_view kOut = "out of card";
 constexpr std::string_view kIn = "into card";
 
@@ -36,22 +45,29 @@ int Wiring::add(Kind kind, int host, int count) {
 
 Wiring::Wiring(NetworkDescription network) : network_(std::move(network)), places_(at(network_.ranks)) {
   add(Kind::kCore, 0, network_.ranks);
+  std::vector<bool> has_ranks(network_.racks.size());
   for (int host = 0; host < static_cast<int>(network_.hosts.size()); ++host) {
     const HostDescription& description = network_.hosts[at(host)];
-    hosts_.push_back({.memory = add(Kind::kMemory, host, description.sockets),
-                      .socket_link = add(Kind::kSocketLink, host, description.sockets * description.sockets),
-                      .nic_out = add(Kind::kNicOut, host, description.nics),
-                      .nic_in = add(Kind::kNicIn, host, description.nics)});
-    const auto ranks = static_cast<int>(description.ranks.size());
-    for (int local = 0; local < ranks; ++local) {
+    const auto is_here = [&](int rank) { return rank < network_.ranks; };
+    hosts_.emplace_back();
+    if (std::none_of(description.ranks.begin(), description.ranks.end(), is_here)) continue;
+    hosts_.back() = {.memory = add(Kind::kMemory, host, description.sockets),
+                     .socket_link = add(Kind::kSocketLink, host, description.sockets * (description.sockets - 1)),
+                     .nic_out = add(Kind::kNicOut, host, description.nics),
+                     .nic_in = add(Kind::kNicIn, host, description.nics)};
+    const auto places = static_cast<int>(description.ranks.size());
+    for (int local = 0; local < places; ++local) {
       const int rank = description.ranks[at(local)];
+      if (!is_here(rank)) continue;
       resources_[at(rank)].host = host;
-      places_[at(rank)] = {host, local * description.sockets / ranks, local * description.nics / ranks};
+      places_[at(rank)] = {host, local * description.sockets / places, local * description.nics / places};
     }
+    if (description.rack >= 0) has_ranks[at(description.rack)] = true;
   }
   for (int rack = 0; rack < static_cast<int>(network_.racks.size()); ++rack) {
-    rack_up_.push_back(add(Kind::kRackUp, rack, 1));
-    rack_down_.push_back(add(Kind::kRackDown, rack, 1));
+    const int count = has_ranks[at(rack)] ? 1 : 0;
+    rack_up_.push_back(add(Kind::kRackUp, rack, count));
+    rack_down_.push_back(add(Kind::kRackDown, rack, count));
   }
 }
 
@@ -71,7 +87,8 @@ Wiring::Path Wiring::path(int from, int to) const {
     return path;
   }
   add_use(path, resources.memory + source.socket, host.memory, 1, 1);
-  add_use(path, resources.socket_link + source.socket * host.sockets + target.socket, host.socket_link, 1, 1);
+  add_use(path, resources.socket_link + socket_link_number(source.socket, target.socket, host.sockets),
+          host.socket_link, 1, 1);
   add_use(path, resources.memory + target.socket, host.memory, 1, 2);
   return path;
 }
@@ -109,8 +126,8 @@ std::string Wiring::name_of(int resource) const {
     case Kind::kCore: return core_name(index);
     case Kind::kMemory: return of_host("memory", index);
     case Kind::kSocketLink: {
-      const int sockets = network_.hosts[at(host)].sockets;
-      return fmt::format("{}: socket {} to {}", network_.hosts[at(host)].name, index / sockets, index % sockets);
+      const auto [from, to] = sockets_of_link(index, network_.hosts[at(host)].sockets);
+      return fmt::format("{}: socket {} to {}", network_.hosts[at(host)].name, from, to);
     }
     case Kind::kNicOut: return of_host(kOut, index);
     case Kind::kNicIn: return of_host(kIn, index);

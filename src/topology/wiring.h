@@ -12,7 +12,7 @@ namespace lockstep {
 /// What transfers share, and what a transfer from one rank to another takes of it.
 ///
 /// A resource is anything that is busy while a message uses it and is shared in fair parts by all that want it at once:
-/// a core, a memory bus, a link in one direction.
+/// a core, a memory bus, a link in one direction. Hosts and racks without a rank have none.
 class Wiring {
  public:
   enum class Kind : std::uint8_t { kCore, kMemory, kSocketLink, kNicOut, kNicIn, kRackUp, kRackDown };
@@ -20,7 +20,7 @@ class Wiring {
   struct Resource {
     Kind kind;
     int host;   ///< of a rack: the rack
-    int index;  ///< socket, card or rank; of a socket link: from * sockets + to
+    int index;  ///< socket, card or rank; of a socket link: its number (socket_link_number)
   };
 
   /// Seconds of the resource that a message takes.

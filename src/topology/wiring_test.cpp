@@ -1,5 +1,6 @@
 #include "topology/wiring.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -47,6 +48,49 @@ nic = { message = "1us", latency = "3us" }
   const Wiring::Path reduction = wiring.path(0, 1);
   EXPECT_DOUBLE_EQ(reduction.uses[1].seconds_per_byte, 2 / 2e9);
   EXPECT_DOUBLE_EQ(reduction.uses[1].seconds_per_byte_reduced, 3 / 2e9);
+}
+
+TEST(Wiring, OfOneSocketToAnotherALinkLeadsEachWayAndToItselfNone) {
+  const Wiring wiring(
+      parse_network("[[host]]\nranks = 3\nsockets = 3\nsocket_link = { bandwidth = \"1GB/s\" }\n", "net"));
+  std::vector<std::string> links;
+  for (std::size_t i = 0; i < wiring.resources().size(); ++i) {
+    if (wiring.resources()[i].kind == Wiring::Kind::kSocketLink) links.push_back(wiring.name_of(static_cast<int>(i)));
+  }
+  EXPECT_THAT(links, testing::ElementsAre("host0: socket 0 to 1", "host0: socket 0 to 2", "host0: socket 1 to 0",
+                                          "host0: socket 1 to 2", "host0: socket 2 to 0", "host0: socket 2 to 1"));
+  for (int from = 0; from < 3; ++from) {
+    for (int to = 0; to < 3; ++to) {
+      if (from == to) continue;
+      EXPECT_THAT(way(wiring, from, to), testing::ElementsAre(fmt::format("host0: socket {} to {}", from, to)));
+    }
+  }
+}
+
+TEST(Wiring, TheFirstRanksKeepTheirSocketsAndEmptyHostsAndRacksHaveNothing) {
+  const char* const text = R"(
+[[rack]]
+name = "left"
+uplink = { bandwidth = "9GB/s" }
+[[rack]]
+name = "right"
+uplink = { bandwidth = "9GB/s" }
+[[host]]
+ranks = 4
+sockets = 2
+rack = "left"
+memory = { bandwidth = "2GB/s" }
+[[host]]
+ranks = 4
+rack = "right"
+)";
+  const Wiring wiring(first_ranks(parse_network(text, "net"), 2));
+  EXPECT_THAT(way(wiring, 0, 1), testing::ElementsAre("host0: memory 0")) << "as on the whole of it";
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < wiring.resources().size(); ++i) names.push_back(wiring.name_of(static_cast<int>(i)));
+  EXPECT_THAT(names, testing::IsSupersetOf({"host0: memory 1", "rack left: up"})) << "parts of a host with ranks";
+  EXPECT_THAT(names,
+              testing::Each(testing::Not(testing::AnyOf(testing::HasSubstr("host1"), testing::HasSubstr("right")))));
 }
 
 TEST(Wiring, NamesOfTheFlatNetworkAreKnownWithoutIt) {
