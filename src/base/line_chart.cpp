@@ -1,5 +1,6 @@
 #include "base/line_chart.h"
 
+#include "base/folded.h"
 #include "base/svg.h"
 #include "base/units.h"
 
@@ -9,7 +10,7 @@
 #include <array>
 #include <cmath>
 #include <iterator>
-#include <sstream>
+#include <utility>
 
 namespace lockstep::svg {
 
@@ -131,6 +132,7 @@ class Drawing {
     std::string path;
     bool is_open = false;
     for (std::size_t i = 0; i < line.seconds.size(); ++i) {
+      if (chart_.last_stands_alone && i + 1 == line.seconds.size()) is_open = false;
       if (has(line, i)) path += (is_open ? "L" : "M") + number(x(i)) + " " + number(y(*line.seconds[i]));
       is_open = has(line, i);
     }
@@ -209,16 +211,7 @@ std::vector<std::string> lines_of(const std::vector<std::string>& notes, double 
   constexpr double kLetter = 7;
   std::vector<std::string> lines;
   for (const std::string& note : notes) {
-    std::istringstream words(note);
-    bool is_first = true;
-    for (std::string word; words >> word; is_first = false) {
-      const bool is_full = !is_first && kLetter * static_cast<double>(lines.back().size() + 1 + word.size()) > width;
-      if (is_first || is_full) {
-        lines.push_back(word);
-      } else {
-        lines.back() += ' ' + word;
-      }
-    }
+    for (std::string& line : folded(note, static_cast<std::size_t>(width / kLetter))) lines.push_back(std::move(line));
   }
   return lines;
 }

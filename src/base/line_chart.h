@@ -27,6 +27,7 @@ struct LineChart {
   std::vector<double> x;                      ///< ascending, above 0
   std::function<std::string(double)> x_text;  ///< what stands below such a value
   std::vector<Line> lines;
+  bool last_stands_alone = false;  ///< no line leads to the last of `x`
   std::vector<Circle> circles = {};
   std::string nothing = "There is nothing to draw.";  ///< what stands there where no line has a point
   std::vector<std::string> notes = {};                ///< sentences below the picture

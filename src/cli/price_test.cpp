@@ -89,13 +89,13 @@ Crossings crossings_over_bytes(double p) {
   return found;
 }
 
-/// Of ranks that fill hosts. Those who are equal on one host do not cross where they part.
+/// Of powers of two. Those who are equal on one host do not cross where they part.
 Crossings crossings_over_ranks(double bytes, int most_ranks) {
   Crossings found;
   for (const auto& [a, above] : kTextbook) {
     for (const auto& [b, below] : kTextbook) {
       bool was_slower = false;
-      for (int p = 8; p <= most_ranks; p += 8) {
+      for (int p = 8; p <= most_ranks; p *= 2) {
         const double faster_by = below(p).seconds(bytes) - above(p).seconds(bytes);
         if (was_slower && faster_by > 0) found[{a, b}] = p;
         was_slower = faster_by < -1e-12;
@@ -111,9 +111,10 @@ Crossings crossings_in(const std::string& table, const std::string& beginning) {
   std::string line;
   while (!line.starts_with(beginning) && std::getline(lines, line)) {
   }
-  std::getline(lines, line);  // the heading
+  while (!line.starts_with("  from ") && std::getline(lines, line)) {
+  }
   Crossings found;
-  while (std::getline(lines, line) && !line.empty()) {
+  while (std::getline(lines, line) && !line.starts_with("  curves: ")) {
     std::istringstream words(line);
     const std::vector<std::string> parts{std::istream_iterator<std::string>(words), {}};
     const std::pair<std::string, std::string> pair{parts.at(parts.size() - 2), parts.back()};
@@ -126,7 +127,7 @@ Crossings crossings_in(const std::string& table, const std::string& beginning) {
   return found;
 }
 
-/// Points of a curve double, so that what lies between two of them is known to a few percent.
+/// What is printed has three digits.
 void expect_near(const Crossings& expected, const Crossings& found, double part) {
   for (const auto& [pair, at] : expected) {
     SCOPED_TRACE(pair.first + " below " + pair.second);
@@ -144,7 +145,8 @@ void expect_drawn(const std::string& over, const Crossings& expected) {
     EXPECT_THAT(picture, AllOf(HasSubstr(">" + name + "</text>"), HasSubstr("<title>" + name + ", ")));
   }
   for (const auto& [pair, at] : expected) {
-    const std::string words = ": from here on " + pair.first + " is faster than " + pair.second + "</title></circle>";
+    const std::string words = std::string(": from here on") + (over == "ranks" ? ", at powers of two, " : " ") +
+                              pair.first + " is faster than " + pair.second + "</title></circle>";
     EXPECT_THAT(picture, HasSubstr(words));
   }
 }
@@ -177,10 +179,10 @@ TEST(CliPriceCrossings, OfRingsAndTreesOn24576RanksAreTheTextbooks) {
                     HasSubstr(" 0 to 1: 16.0 MiB "), HasSubstr("out 100/100%, in 100/100%")));
   const Crossings over_bytes = crossings_over_bytes(kRanks);
   EXPECT_EQ(over_bytes.size(), 5U) << "all pairs but the two rings";
-  expect_near(over_bytes, crossings_in(all.output, "At 24576 ranks, by bytes: "), 0.05);
+  expect_near(over_bytes, crossings_in(all.output, "At 24576 ranks, by bytes: "), 0.005);
   const Crossings over_ranks = crossings_over_ranks(kBytes, kRanks);
   EXPECT_EQ(over_ranks.size(), 2U) << "a ring of all with either tree";
-  expect_near(over_ranks, crossings_in(all.output, "At 8 MiB, by ranks, at powers of two: "), 0.1);
+  expect_near(over_ranks, crossings_in(all.output, "At 8 MiB, by ranks, at powers of two: "), 0);
   expect_drawn("bytes", over_bytes);
   expect_drawn("ranks", over_ranks);
 }

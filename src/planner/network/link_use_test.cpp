@@ -2,9 +2,12 @@
 
 #include "algorithms/catalog.h"
 #include "planner/network/closed_form.h"
+#include "schedule/segmented.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
 
 namespace lockstep {
 
@@ -63,6 +66,23 @@ TEST(LinkUse, BothDirectionsOfAStar) {
   EXPECT_DOUBLE_EQ(uses.by_kind[1].most, 1. / 4) << "each of the others hears once";
   EXPECT_EQ(uses.by_kind[1].busiest, "rank 1: into card 0");
   EXPECT_EQ(uses.each.size(), 5U);
+}
+
+/// Sanders, Speck, Traeff 2009: who is a leaf of one tree is inner in the other, so that in a pipeline nobody's port
+/// waits.
+TEST(LinkUse, EveryPortOfADoubleTreeIsBusyBothWaysOnceItIsAPipeline) {
+  const FlatCost cost{.alpha_s = 5e-6, .beta_s = 1e-10, .gamma_s = 0};
+  const Wiring wiring(flat_network(64, cost));
+  const Schedule trees = find_algorithm("double_tree").build({.ranks = 64});
+  const auto least_use = [&](int segments, double bytes) {
+    const LinkUses uses = link_uses(simulate(segmented(trees, segments), bytes, wiring), wiring);
+    EXPECT_EQ(uses.each.size(), 128U) << "a way out and one in for each rank, and nothing is ever idle for good";
+    double least = 1;
+    for (const NamedUse& use : uses.each) least = std::min(least, use.use);
+    return least;
+  };
+  EXPECT_GT(least_use(64, 64 << 20), 0.4);
+  EXPECT_LT(least_use(1, 64 << 20), 0.15) << "in one segment each level waits for the one below";
 }
 
 TEST(LinkUse, OfManyLinksNoneIsListedByItself) {

@@ -235,9 +235,12 @@ namespace {
 
 Price price_by_form(const ClosedForm& form, std::string_view algorithm, const PriceRequest& request,
                     const FlatCost& cost) {
+  // Papers of reductions say nothing of barriers, which are their reductions of nothing.
+  const bool is_of_nothing =
+      form.collective == Collective::kBarrier && find_closed_form(form.algorithm, Collective::kAllReduce) != nullptr;
   Price price{.algorithm = std::string(algorithm),
               .source = Price::Source::kClosedForm,
-              .note = fmt::format("{} ({})", form.formula, form.source),
+              .note = fmt::format("{} ({}{})", form.formula, form.source, is_of_nothing ? ", of nothing" : ""),
               .estimate = form.evaluate(request.ranks, request.bytes, cost),
               .busiest = {},
               .counts = {},

@@ -1,5 +1,6 @@
 #include "planner/pricing/price_report.h"
 
+#include "base/folded.h"
 #include "base/units.h"
 #include "planner/pricing/sweep_text.h"
 
@@ -13,6 +14,8 @@
 namespace lockstep {
 
 namespace {
+
+constexpr std::size_t kColumns = 100;  ///< of sentences; tables take what they need
 
 std::string calibration_text(const Calibration& calibration, Medium medium) {
   const bool in_memory = medium == Medium::kSharedMemory;
@@ -93,13 +96,13 @@ std::string sweep_text(const Sweep& sweep, const PriceReport& report) {
   } else {
     where = "By ranks, at powers of two";
   }
-  std::string text = fmt::format("\n{}: {}\n", where, fastest_text(sweep));
+  std::string text = fmt::format("\n{}\n", folded(where + ": " + fastest_text(sweep), kColumns, "  "));
   std::vector<std::vector<std::string>> rows{{"  from", "is faster", "than"}};
   for (const Crossing& crossing : crossings(sweep)) {
     rows.push_back({"  " + point_text(sweep.axis, crossing.at), crossing.above, crossing.below});
   }
   if (rows.size() > 1) text += columns(rows);
-  for (const std::string& note : notes_on(sweep)) text += fmt::format("  {}\n", note);
+  for (const std::string& note : notes_on(sweep)) text += fmt::format("  {}\n", folded(note, kColumns - 2, "    "));
   return text;
 }
 
@@ -172,7 +175,7 @@ nlohmann::json sweep_json(const Sweep& sweep) {
     json["crossings"].push_back({{"at", crossing.at}, {"below", crossing.below}, {"above", crossing.above}});
   }
   for (const FastestFrom& range : fastest(sweep)) {
-    json["fastest"].push_back({{"from", range.from}, {"algorithm", range.algorithm}});
+    json["fastest"].push_back({{"from", range.from}, {"algorithm", range.algorithm}, {"alike", range.alike}});
   }
   if (ends_between(sweep)) {
     json["fastest_at_the_end"] = {{"at", sweep.points.back()}, {"algorithm", fastest_at_the_end(sweep)}};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -141,29 +142,31 @@ int compare(const std::optional<double>& a, const std::optional<double>& b) {
   return *a < *b ? -1 : 1;
 }
 
-/// The share of the way from one point to another at which two curves meet that are straight between them on paper
-/// with logarithmic axes. Where they are equal at a point it is there.
-double meeting_share(const Sweep::Curve& a, const Sweep::Curve& b, std::size_t i, std::size_t j) {
+/// The share of the way from one point to another at which two curves meet; by ranks all of it. Where they are equal at
+/// a point it is there.
+double meeting_share(const Sweep& sweep, const Sweep::Curve& a, const Sweep::Curve& b, std::size_t i, std::size_t j) {
+  if (sweep.axis == Sweep::Axis::kRanks) return 1;
   if (compare(a.seconds[i], b.seconds[i]) == 0) return 0;
   if (compare(a.seconds[j], b.seconds[j]) == 0) return 1;
-  const auto distance = [&](std::size_t at) { return std::log(*a.seconds[at] / *b.seconds[at]); };
+  const auto distance = [&](std::size_t at) { return *a.seconds[at] - *b.seconds[at]; };
   return distance(i) / (distance(i) - distance(j));
 }
 
-double between(double first, double last, double share) { return first * std::pow(last / first, share); }
+/// How many of its points are compared with each other.
+std::size_t compared_points(const Sweep& sweep) { return sweep.points.size() - (ends_between(sweep) ? 1 : 0); }
 
 void find_crossings(const Sweep& sweep, const Sweep::Curve& a, const Sweep::Curve& b, std::vector<Crossing>& found) {
   int faster = 0;                     // at the last point at which one was
   std::optional<std::size_t> before;  // the last point of which both are known
-  for (std::size_t i = 0; i < sweep.points.size(); ++i) {
+  for (std::size_t i = 0; i < compared_points(sweep); ++i) {
     if (!a.seconds[i] || !b.seconds[i]) continue;
     const int order = compare(a.seconds[i], b.seconds[i]);
     if (order != 0 && faster != 0 && order != faster) {
-      const double share = meeting_share(a, b, *before, i);
-      const bool is_a = order < 0;
-      found.push_back({(is_a ? b : a).algorithm, (is_a ? a : b).algorithm,
-                       between(sweep.points[*before], sweep.points[i], share),
-                       between(*a.seconds[*before], *a.seconds[i], share)});
+      const double share = meeting_share(sweep, a, b, *before, i);
+      const Sweep::Curve& below = order < 0 ? b : a;
+      const Sweep::Curve& above = order < 0 ? a : b;
+      found.push_back({below.algorithm, above.algorithm, std::lerp(sweep.points[*before], sweep.points[i], share),
+                       std::lerp(*above.seconds[*before], *above.seconds[i], share)});
     }
     if (order != 0) faster = order;
     before = i;
@@ -188,20 +191,41 @@ void add_changes(const Sweep& sweep, std::size_t i, const Sweep::Curve* best, co
     double share = 1;
     for (const Sweep::Curve& curve : sweep.curves) {
       if (!curve.seconds[i - 1] || compare(curve.seconds[i], best->seconds[i]) >= 0) continue;
-      const double meets = std::max(from, meeting_share(*best, curve, i - 1, i));
+      const double meets = std::max(from, meeting_share(sweep, *best, curve, i - 1, i));
       const bool is_lower = next != nullptr && meets == share && compare(curve.seconds[i], next->seconds[i]) < 0;
       if (next != nullptr && meets >= share && !is_lower) continue;
       next = &curve;
       share = meets;
     }
     if (next == nullptr) break;
-    const double at = between(sweep.points[i - 1], sweep.points[i], share);
+    const double at = std::lerp(sweep.points[i - 1], sweep.points[i], share);
     if (ranges.back().from == at) ranges.pop_back();  // who are equal at the first point leave an empty range
     ranges.push_back({at, next->algorithm});
     best = next;
     from = share;
   }
   if (ranges.back().algorithm != last->algorithm) ranges.push_back({sweep.points[i], last->algorithm});
+}
+
+const Sweep::Curve& curve_of(const Sweep& sweep, const std::string& algorithm) {
+  return *std::find_if(sweep.curves.begin(), sweep.curves.end(),
+                       [&](const Sweep::Curve& curve) { return curve.algorithm == algorithm; });
+}
+
+/// Those that take as long as `best` at every point from one place to before another, if there are any.
+std::vector<std::string> alike(const Sweep& sweep, const Sweep::Curve& best, double from, double to) {
+  std::vector<std::size_t> within;
+  for (std::size_t i = 0; i < compared_points(sweep); ++i) {
+    if (sweep.points[i] >= from && sweep.points[i] < to) within.push_back(i);
+  }
+  std::vector<std::string> names;
+  for (const Sweep::Curve& curve : sweep.curves) {
+    const bool is_alike = std::all_of(within.begin(), within.end(), [&](std::size_t i) {
+      return curve.seconds[i] && best.seconds[i] && compare(curve.seconds[i], best.seconds[i]) == 0;
+    });
+    if (is_alike && !within.empty() && &curve != &best) names.push_back(curve.algorithm);
+  }
+  return names;
 }
 
 }  // namespace
@@ -253,7 +277,7 @@ bool ends_between(const Sweep& sweep) {
 std::vector<FastestFrom> fastest(const Sweep& sweep) {
   std::vector<FastestFrom> ranges;
   const Sweep::Curve* best = nullptr;
-  for (std::size_t i = 0; i < sweep.points.size() - (ends_between(sweep) ? 1 : 0); ++i) {
+  for (std::size_t i = 0; i < compared_points(sweep); ++i) {
     const Sweep::Curve* here = fastest_curve(sweep, i);
     if (here == nullptr) continue;
     if (best == nullptr) {
@@ -262,6 +286,10 @@ std::vector<FastestFrom> fastest(const Sweep& sweep) {
       add_changes(sweep, i, best, here, ranges);
     }
     best = here;
+  }
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    const double to = i + 1 < ranges.size() ? ranges[i + 1].from : std::numeric_limits<double>::infinity();
+    ranges[i].alike = alike(sweep, curve_of(sweep, ranges[i].algorithm), ranges[i].from, to);
   }
   return ranges;
 }

@@ -26,7 +26,7 @@ struct Crossing {
   std::string below;   ///< faster before
   std::string above;   ///< faster from here on
   double at = 0;       ///< bytes or ranks
-  double seconds = 0;  ///< that both take there
+  double seconds = 0;  ///< that the latter takes there
 };
 
 /// Over bytes from 64 B to 1 GiB at the request's ranks, or over ranks from 2 to the request's at its bytes: the points
@@ -35,20 +35,23 @@ struct Crossing {
 Sweep sweep(Sweep::Axis axis, const std::vector<std::string>& algorithms, const PriceRequest& request,
             const PricedNetwork& network, const std::vector<Price>& rows = {});
 
-/// Where any two curves cross, between two neighbouring points by interpolation of the logarithms; by place, then by
-/// the order of the curves. Curves that touch without crossing, or that are equal, do not count.
+/// Where any two curves cross, by place, then by the order of the curves. By bytes curves are straight between two
+/// points, which times of alpha and beta are. By ranks they leap, many of them from one number to the next, so that
+/// only powers of two are compared: a crossing is the first at which `above` is faster. Curves that touch without
+/// crossing, or that are equal, do not count.
 std::vector<Crossing> crossings(const Sweep& sweep);
 
 /// The fastest, as ranges: its name and from where on it is the fastest, which is where it crosses the one before, or
 /// the first point of which both are known. Equal times go to the one that came first. By ranks, of powers of two
-/// alone: many algorithms are slower on other numbers.
+/// alone.
 struct FastestFrom {
   double from = 0;
   std::string algorithm;
+  std::vector<std::string> alike = {};  ///< who takes as long at every point of the range
 };
 std::vector<FastestFrom> fastest(const Sweep& sweep);
 
-/// Whether the last point is a number of ranks that is no power of two, and so in none of the ranges.
+/// Whether the last point is a number of ranks that is no power of two, and so compared with none before it.
 bool ends_between(const Sweep& sweep);
 /// The fastest at the last point; empty where nobody has a price there.
 std::string fastest_at_the_end(const Sweep& sweep);

@@ -1,10 +1,12 @@
 #include "planner/pricing/sweep.h"
 
+#include "planner/network/closed_form.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
+#include <bit>
 
 namespace lockstep {
 
@@ -66,20 +68,82 @@ TEST(Sweep, OverRanksUpToThoseAsked) {
 }
 
 TEST(Sweep, RangesBeginWhereCurvesCross) {
-  const Sweep three{
-      .axis = Sweep::Axis::kBytes,
-      .points = {1, 100},
-      .curves = {{"steep", {1.0, 1e4}}, {"level", {10.0, 10.0}}, {"between", {std::sqrt(10), 10 * std::sqrt(10)}}}};
+  const Sweep three{.axis = Sweep::Axis::kBytes,
+                    .points = {1, 101},
+                    .curves = {{"steep", {1.0, 101.0}}, {"level", {11.0, 11.0}}, {"between", {5.1, 15.1}}}};
   const std::vector<FastestFrom> ranges = fastest(three);
   ASSERT_EQ(ranges.size(), 3U) << "one that is the fastest at neither of both points";
   EXPECT_EQ(ranges[1].algorithm, "between");
-  EXPECT_NEAR(ranges[1].from, std::pow(100, 1. / 6), 1e-9);
+  EXPECT_NEAR(ranges[1].from, 5 / 0.9, 1e-9) << "where n is 5 + n / 10";
+  EXPECT_THAT(ranges[1].alike, testing::IsEmpty());
   EXPECT_EQ(ranges[2].algorithm, "level");
-  EXPECT_NEAR(ranges[2].from, 10, 1e-9);
+  EXPECT_NEAR(ranges[2].from, 60, 1e-9);
   const std::vector<Crossing> found = crossings(three);
   ASSERT_EQ(found.size(), 3U);
   EXPECT_EQ(found[0].at, ranges[1].from);
   EXPECT_EQ(found[2].at, ranges[2].from) << "behind that of the steep and the level one";
+}
+
+TEST(Sweep, NamesWhoTakeAsLongAsTheFastest) {
+  const Sweep same{.axis = Sweep::Axis::kBytes,
+                   .points = {1, 2, 4},
+                   .curves = {{"first", {1.0, 1.0, 9.0}},
+                              {"second", {1.0, 1.0, 5.0}},
+                              {"late", {3.0, 3.0, 4.0}},
+                              {"third", {1.0, 1.0, {}}}}};
+  const std::vector<FastestFrom> ranges = fastest(same);
+  ASSERT_GE(ranges.size(), 2U);
+  EXPECT_EQ(ranges[0].algorithm, "first");
+  EXPECT_THAT(ranges[0].alike, testing::IsSupersetOf({"second", "third"}));
+  EXPECT_EQ(ranges.back().algorithm, "late");
+  EXPECT_THAT(ranges.back().alike, testing::IsEmpty());
+}
+
+namespace {
+
+constexpr FlatCost kCard{.alpha_s = 5e-6, .beta_s = 1e-10, .gamma_s = 1e-10};
+const std::vector<std::string> kWithForms{"naive", "star",        "direct",           "ring",     "bidirectional_ring",
+                                          "tree",  "double_tree", "halving_doubling", "circulant"};
+
+double told(const std::string& algorithm, double ranks, double bytes) {
+  return find_closed_form(algorithm, Collective::kAllReduce)->evaluate(static_cast<int>(ranks), bytes, kCard).seconds;
+}
+
+}  // namespace
+
+TEST(Sweep, ByBytesTheOrderIsAnotherBeforeACrossingAndBehindIt) {
+  const PricedNetwork flat{.flat = kCard, .description = {}};
+  for (const int ranks : {5, 64, 24576}) {
+    const std::vector<Crossing> found =
+        crossings(sweep(Sweep::Axis::kBytes, kWithForms, {.ranks = ranks, .bytes = 8 << 20}, flat));
+    ASSERT_THAT(found, testing::SizeIs(testing::Ge(10U)));
+    for (const Crossing& crossing : found) {
+      SCOPED_TRACE(crossing.below + ", " + crossing.above);
+      EXPECT_LT(told(crossing.below, ranks, 0.999 * crossing.at), told(crossing.above, ranks, 0.999 * crossing.at));
+      EXPECT_GT(told(crossing.below, ranks, 1.001 * crossing.at), told(crossing.above, ranks, 1.001 * crossing.at));
+    }
+  }
+}
+
+TEST(Sweep, ByRanksACrossingIsThePowerOfTwoFromWhichTheOrderIsAnother) {
+  const PricedNetwork flat{.flat = kCard, .description = {}};
+  for (const int last : {64, 5000, 24576}) {
+    const double bytes = 25 << 20;
+    const Sweep by_ranks = sweep(Sweep::Axis::kRanks, kWithForms, {.ranks = last, .bytes = bytes}, flat);
+    const std::vector<Crossing> found = crossings(by_ranks);
+    ASSERT_THAT(found, testing::Not(testing::IsEmpty()));
+    for (const Crossing& crossing : found) {
+      SCOPED_TRACE(crossing.below + ", " + crossing.above);
+      EXPECT_LE(crossing.at, last);
+      EXPECT_TRUE(std::has_single_bit(static_cast<unsigned>(crossing.at)));
+      EXPECT_LE(told(crossing.below, crossing.at / 2, bytes),
+                told(crossing.above, crossing.at / 2, bytes) * (1 + 1e-6));
+      EXPECT_GT(told(crossing.below, crossing.at, bytes), told(crossing.above, crossing.at, bytes));
+      EXPECT_DOUBLE_EQ(crossing.seconds, told(crossing.above, crossing.at, bytes));
+    }
+    for (const FastestFrom& range : fastest(by_ranks))
+      EXPECT_TRUE(std::has_single_bit(static_cast<unsigned>(range.from)));
+  }
 }
 
 TEST(Sweep, WhoAreEqualAtAPointCrossThere) {

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 namespace lockstep {
@@ -67,7 +66,7 @@ std::string not_compared_note(const Sweep& sweep) {
 }  // namespace
 
 std::string point_text(Sweep::Axis axis, double point) {
-  return axis == Sweep::Axis::kBytes ? format_rounded_bytes(point) : fmt::format("{:.0f}", std::ceil(point));
+  return axis == Sweep::Axis::kBytes ? format_rounded_bytes(point) : fmt::format("{:.0f}", point);
 }
 
 std::string fastest_text(const Sweep& sweep) {
@@ -77,6 +76,7 @@ std::string fastest_text(const Sweep& sweep) {
     const std::string end = i + 1 < ranges.size() ? point_text(sweep.axis, ranges[i + 1].from) : "";
     text +=
         fmt::format("{}{}-{} {}", i == 0 ? "" : ", ", point_text(sweep.axis, ranges[i].from), end, ranges[i].algorithm);
+    if (!ranges[i].alike.empty()) text += fmt::format(" ({} alike)", fmt::join(ranges[i].alike, ", "));
   }
   if (text.empty()) text = "nobody has a price";
   const std::string last = ends_between(sweep) ? fastest_at_the_end(sweep) : std::string();
