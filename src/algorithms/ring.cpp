@@ -24,7 +24,9 @@ void pipeline(ScheduleBuilder& s, int ranks, const Pass& pass) {
 /// 2 (p - 1) / p of the buffer, the least possible. A broadcast is a pipeline of chunks down the open ring, which is
 /// cut before the root; a reduce is one that ends there.
 ///
-/// Source: Patarasuk, Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", JPDC 69(2), 2009.
+/// Source: Patarasuk, Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", JPDC 69(2), 2009;
+/// for the pipelines: Patarasuk, Faraj, Yuan, "Techniques for pipelined broadcast on Ethernet switched clusters", JPDC
+/// 68(6), 2008.
 // Cost:
 //   all_reduce: 2 (p - 1) (alpha + n / p beta) + (p - 1) / p n gamma
 //   reduce_scatter: (p - 1) (alpha + n / p (beta + gamma))

@@ -1,5 +1,6 @@
 #include "schedule/drawing.h"
 
+#include "base/folded.h"
 #include "schedule/board.h"
 #include "schedule/drawing_words.h"
 
@@ -26,7 +27,8 @@ enum class CellStyle { kFull, kStarred, kShort };
 class Table {
  public:
   Table(const Schedule& schedule, CellStyle style)
-      : ranks_(schedule.ranks),
+      : schedule_(schedule),
+        ranks_(schedule.ranks),
         chunks_(schedule.chunks),
         style_(style),
         row_width_(fmt::format("  chunk {}  ", schedule.chunks - 1).size()) {
@@ -41,9 +43,10 @@ class Table {
 
   std::size_t width() const { return row_width_ + static_cast<std::size_t>(ranks_) * column_width_; }
 
-  std::string legend() const {
-    return fmt::format("Ranks across, chunks down;{} . is empty.\n{}.\n",
-                       style_ == CellStyle::kFull ? "" : " * is complete,", explanation_of_sums(ranks_));
+  std::string legend(std::size_t columns) const {
+    const std::string cells = explanation_of_cells(schedule_, {.has_runs = style_ == CellStyle::kShort});
+    return fmt::format("Ranks across, chunks down;{} . is empty.\n{}\n",
+                       style_ == CellStyle::kFull ? "" : " * is complete,", folded(cells + '.', columns, ""));
   }
 
   std::string draw(const Board& board) const {
@@ -86,6 +89,7 @@ class Table {
     text += '\n';
   }
 
+  const Schedule& schedule_;
   int ranks_;
   int chunks_;
   CellStyle style_;
@@ -146,7 +150,7 @@ std::string draw_text(const Schedule& schedule, int columns) {
   const auto width = static_cast<std::size_t>(std::max(columns, 40));
   const auto table = fitting_table(schedule, width);
   std::string text = fmt::format("{}: {}\n", schedule.name, summary_of(schedule));
-  text += table ? table->legend() : why_there_are_no_tables(schedule, width);
+  text += table ? table->legend(width) : why_there_are_no_tables(schedule, width);
   std::optional<Board> board;
   if (table) {
     board.emplace(schedule);

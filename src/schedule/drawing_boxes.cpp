@@ -1,7 +1,6 @@
 #include "schedule/drawing_boxes.h"
 
 #include "base/svg.h"
-#include "schedule/drawing_words.h"
 
 #include <fmt/format.h>
 
@@ -27,7 +26,8 @@ std::string part(double x, double y, double width, double height) {
 /// One row while it is put together: the rectangles of each look, and the words.
 class Row {
  public:
-  Row(const DrawingLayout& layout, const Board& board, double top) : layout_(layout), board_(board), top_(top) {}
+  Row(const DrawingLayout& layout, const Board& board, double top, CellForms& forms)
+      : layout_(layout), board_(board), top_(top), forms_(forms) {}
 
   void add(int rank, int chunk, bool is_new) {
     const double left = layout_.box_left(rank, chunk);
@@ -78,11 +78,14 @@ class Row {
   /// The first way of saying what is held that fits the box.
   void label(double middle, const std::vector<int>& held, int chunk, bool is_complete) {
     if (held.empty()) return;
-    for (const std::string& words : {sum_of(held, chunk, layout_.ranks()), short_sum_of(held, layout_.ranks()),
-                                     fmt::format("{}/{}", held.size(), board_.contributors(chunk).size()),
-                                     std::string(is_complete ? "all" : "")}) {
+    const std::string runs = short_sum_of(held, layout_.ranks());
+    const std::string count = fmt::format("{}/{}", held.size(), board_.contributors(chunk).size());
+    for (const std::string& words :
+         {sum_of(held, chunk, layout_.ranks()), runs, count, std::string(is_complete ? "all" : "")}) {
       if (DrawingLayout::text_width(words.size(), layout_.label_size()) > layout_.box_width() - 2) continue;
       words_ += svg_text(middle, top_ + 11, is_complete ? "label done" : "label", words);
+      forms_.has_runs |= words == runs && words.find('-') != std::string::npos;
+      forms_.has_counts |= words == count;
       return;
     }
   }
@@ -90,6 +93,7 @@ class Row {
   const DrawingLayout& layout_;
   const Board& board_;
   double top_;
+  CellForms& forms_;
   std::string boxes_, new_boxes_, strips_, many_, words_;
   std::array<std::string, svg::kColours.size()> coloured_;
 };
@@ -112,13 +116,14 @@ std::string style_of_boxes() {
   return css + "\n";
 }
 
-std::string draw_boxes(const DrawingLayout& layout, const Board& board, const Step& step, double top) {
+std::string draw_boxes(const DrawingLayout& layout, const Board& board, const Step& step, double top,
+                       CellForms& forms) {
   std::vector<bool> is_new(static_cast<std::size_t>(layout.ranks() * layout.chunks()));
   const auto index = [&](int rank, int chunk) { return static_cast<std::size_t>(rank * layout.chunks() + chunk); };
   for (const Transfer& transfer : step) {
     if (layout.shows(transfer)) is_new[index(transfer.to, transfer.chunk)] = true;
   }
-  Row row(layout, board, top);
+  Row row(layout, board, top, forms);
   for (int rank = 0; rank < layout.ranks(); ++rank) {
     for (int chunk = 0; chunk < layout.chunks(); ++chunk) row.add(rank, chunk, is_new[index(rank, chunk)]);
   }

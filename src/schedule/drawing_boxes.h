@@ -2,6 +2,7 @@
 
 #include "schedule/board.h"
 #include "schedule/drawing_layout.h"
+#include "schedule/drawing_words.h"
 
 #include <string>
 #include <string_view>
@@ -11,8 +12,9 @@ namespace lockstep {
 inline constexpr double kBoxHeight = 30;
 
 /// A row of an SVG picture: who holds what, a box for each chunk that is drawn of each rank. In a box, under a label,
-/// each contributor's slot is filled where its contribution is in. Boxes that `step` wrote stand out.
-std::string draw_boxes(const DrawingLayout& layout, const Board& board, const Step& step, double top);
+/// each contributor's slot is filled where its contribution is in. Boxes that `step` wrote stand out. How labels say it
+/// is added to `forms`.
+std::string draw_boxes(const DrawingLayout& layout, const Board& board, const Step& step, double top, CellForms& forms);
 
 /// The CSS for them.
 std::string style_of_boxes();

@@ -41,7 +41,7 @@ class Picture {
     add_text(kLeft, 50, "summary", summary_of(schedule));
     add_heads();
     add_text(kLeft, y_ + kBoxHeight / 2 + 4, "step", "start");
-    body_ += draw_boxes(layout_, board_, {}, y_);
+    body_ += draw_boxes(layout_, board_, {}, y_, forms_);
     y_ += kBoxHeight;
     for (const Step& step : schedule.steps) {
       if (!add(step)) break;
@@ -80,6 +80,7 @@ class Picture {
   double y_ = kTop;  ///< where the next thing goes
   double lanes_bottom_ = 0;
   std::size_t steps_ = 0;  ///< drawn
+  CellForms forms_;
 };
 
 void Picture::add_heads() {
@@ -109,7 +110,7 @@ bool Picture::add(const Step& step) {
   row += svg_text(kLeft, y_ + height / 2 + 4, "step", fmt::format("step {}", steps_));
   row += draw_arrows(layout_, step, y_, height);
   board_.carry_out(step);
-  row += draw_boxes(layout_, board_, step, y_ + height) + "</g>\n";
+  row += draw_boxes(layout_, board_, step, y_ + height, forms_) + "</g>\n";
   if (body_.size() + row.size() > kMostBytes) return false;
   body_ += row;
   y_ += height + kBoxHeight;
@@ -128,14 +129,18 @@ void Picture::add_notes() {
           fmt::format("Only the first {} of {} chunks are drawn.", layout_.chunks(), schedule_.chunks));
   note_if(steps_ < schedule_.steps.size(),
           fmt::format("Only the first {} of {} steps are drawn.", steps_, schedule_.steps.size()));
-  body_ += draw_sample_arrow(TransferKind::kReduce, kLeft, y_ - 4);
-  add_note("reduce: is added to what is there", kLeft + 46);
-  body_ += draw_sample_arrow(TransferKind::kCopy, kLeft + 290, y_ - 4);
-  add_note("copy: takes the place of what is there", kLeft + 336);
-  y_ += kLine;
+  double left = kLeft;
+  for (const auto& [kind, words] : {std::pair{TransferKind::kReduce, "reduce: is added to what is there"},
+                                    {TransferKind::kCopy, "copy: takes the place of what is there"}}) {
+    if (!has_transfers(schedule_, kind)) continue;
+    body_ += draw_sample_arrow(kind, left, y_ - 4);
+    add_note(words, left + 46);
+    left += 290;
+  }
+  if (left > kLeft) y_ += kLine;
   add_note("Arrows have the colour of the sender. A thick border: written in this step.");
   y_ += kLine;
-  add_note(explanation_of_sums(schedule_.ranks) + ". Bold: all of it.");
+  add_note(explanation_of_cells(schedule_, forms_) + ". Bold: all of it.");
   y_ += kLine;
 }
 

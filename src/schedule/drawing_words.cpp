@@ -8,6 +8,8 @@
 #include <fmt/ranges.h>
 #include <lockstep/error.h>
 
+#include <algorithm>
+
 namespace lockstep {
 
 namespace {
@@ -49,9 +51,22 @@ std::string short_sum_of(const std::vector<int>& contributions, int ranks) {
   return fmt::format("{}", fmt::join(runs, "+"));
 }
 
-std::string explanation_of_sums(int ranks) {
-  if (!has_letters(ranks)) return "0+1 sums what ranks 0 and 1 have at the start";
-  return ranks == 1 ? "a1 is rank 0's part of chunk 0" : "a1 is rank 0's part of chunk 0, b1 rank 1's, a1+b1 their sum";
+std::string explanation_of_cells(const Schedule& schedule, const CellForms& forms) {
+  const bool by_letters = has_letters(schedule.ranks);
+  std::string text = by_letters ? "a1 is rank 0's part of chunk 0" : "0 is what rank 0 has at the start";
+  if (by_letters && schedule.ranks > 1) text += ", b1 rank 1's";
+  if (schedule.ranks > 1 && has_transfers(schedule, TransferKind::kReduce)) {
+    text += by_letters ? ", a1+b1 their sum" : ", 0+1 the sum with rank 1's";
+  }
+  if (forms.has_runs) text += by_letters ? "; a-d sums all from a to d" : "; 0-3 sums all from 0 to 3";
+  if (forms.has_counts) text += "; 4/6 is four of six";
+  return text;
+}
+
+bool has_transfers(const Schedule& schedule, TransferKind kind) {
+  return std::any_of(schedule.steps.begin(), schedule.steps.end(), [kind](const Step& step) {
+    return std::any_of(step.begin(), step.end(), [kind](const Transfer& transfer) { return transfer.kind == kind; });
+  });
 }
 
 std::string_view word_of(TransferKind kind) { return kind == TransferKind::kCopy ? "copy" : "reduce"; }

@@ -18,8 +18,17 @@ std::string sum_of(const std::vector<int>& contributions, int chunk, int ranks);
 /// The same without the chunk, and with runs shortened: "a-d+f".
 std::string short_sum_of(const std::vector<int>& contributions, int ranks);
 
-/// A clause that explains sum_of to whoever looks at a picture.
-std::string explanation_of_sums(int ranks);
+/// How cells of a drawing say what is held, where some are not like "a1+b1".
+struct CellForms {
+  bool has_runs = false;    ///< "a-d"
+  bool has_counts = false;  ///< "4/6"
+};
+
+/// Clauses that explain to whoever looks at a picture what stands in it.
+std::string explanation_of_cells(const Schedule& schedule, const CellForms& forms);
+
+/// Whether there is a transfer of this kind.
+bool has_transfers(const Schedule& schedule, TransferKind kind);
 
 std::string_view word_of(TransferKind kind);
 

@@ -26,6 +26,20 @@ TEST(DrawingWords, RunsOfThreeAndMoreAreShortened) {
   EXPECT_EQ(short_sum_of({0, 1, 2, 30}, 32), "0-2+30");
 }
 
+TEST(DrawingWords, WhatStandsInCellsIsExplained) {
+  const Schedule gathers{.ranks = 2, .steps = {{{TransferKind::kCopy, 0, 1, 0}}}};
+  Schedule sums = gathers;
+  sums.steps[0][0].kind = TransferKind::kReduce;
+  EXPECT_EQ(explanation_of_cells(gathers, {}), "a1 is rank 0's part of chunk 0, b1 rank 1's");
+  EXPECT_EQ(explanation_of_cells(sums, {}), "a1 is rank 0's part of chunk 0, b1 rank 1's, a1+b1 their sum");
+  EXPECT_EQ(explanation_of_cells({.ranks = 1}, {}), "a1 is rank 0's part of chunk 0");
+  EXPECT_EQ(explanation_of_cells(gathers, {.has_runs = true, .has_counts = true}),
+            "a1 is rank 0's part of chunk 0, b1 rank 1's; a-d sums all from a to d; 4/6 is four of six");
+  sums.ranks = 27;
+  EXPECT_EQ(explanation_of_cells(sums, {.has_runs = true}),
+            "0 is what rank 0 has at the start, 0+1 the sum with rank 1's; 0-3 sums all from 0 to 3");
+}
+
 TEST(DrawingWords, SummariesNameTheRootWhereThereIsOne) {
   EXPECT_EQ(summary_of({.ranks = 2}), "all_reduce on 2 ranks, 1 chunk, 0 steps, 0 transfers");
   EXPECT_EQ(

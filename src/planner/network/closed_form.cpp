@@ -286,13 +286,16 @@ Estimate dissemination(double p, double, const FlatCost& cost) {
   return {h * cost.alpha_s, h, p * h, 0, 0};
 }
 
+constexpr std::string_view kOneShot = "no paper's; one-shot all-reduce in DeepSpeed and vLLM";
+constexpr std::string_view kLi = "Li et al., OSDI 2014; the linear algorithms of MPI's libraries";
 constexpr std::string_view kThakur = "Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005";
 constexpr std::string_view kChan = "Chan, Heimlich, Purkayastha, van de Geijn, CCPE 19(13), 2007";
 constexpr std::string_view kVanDeGeijn = "van de Geijn's, in Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005";
 constexpr std::string_view kTraeff = "Traeff, arXiv:2410.14234, 2024";
-constexpr std::string_view kRabenseifner = "Rabenseifner, Traeff, EuroPVM/MPI 2004";
+constexpr std::string_view kRabenseifner = "Rabenseifner, ICCS 2004, LNCS 3036";
 constexpr std::string_view kDeSensi = "De Sensi, Bonato, Saam, Hoefler, NSDI 2024";
 constexpr std::string_view kJain = "Jain, Sabharwal, ICS 2010, on one port";
+constexpr std::string_view kPipelined = "Patarasuk, Faraj, Yuan, JPDC 68(6), 2008";
 constexpr std::string_view kPatarasuk = "Patarasuk, Yuan, JPDC 69(2), 2009";
 constexpr std::string_view kSanders = "Sanders, Speck, Traeff, Parallel Computing 35(12), 2009, in one segment";
 constexpr std::string_view kCho = "Cho et al., BlueConnect, SysML 2019";
@@ -323,13 +326,13 @@ std::vector<ClosedForm> with_loads(std::vector<ClosedForm> forms) {
 /// Of what moves buffers.
 std::vector<ClosedForm> of_buffers() {
   return {
-      {"naive", Collective::kAllReduce, "(p-1)(alpha + n beta + n gamma)", kThakur, naive},
-      {"star", Collective::kAllReduce, "2(p-1)(alpha + n beta) + (p-1) n gamma", kChan, star},
+      {"naive", Collective::kAllReduce, "(p-1)(alpha + n beta + n gamma)", kOneShot, naive},
+      {"star", Collective::kAllReduce, "2(p-1)(alpha + n beta) + (p-1) n gamma", kLi, star},
       {"direct", Collective::kAllReduce, kExchangeBoth, kThakur, direct},
-      {"star", Collective::kBroadcast, "(p-1)(alpha + n beta)", kChan, star_broadcast},
-      {"star", Collective::kReduce, "(p-1)(alpha + n beta + n gamma)", kChan, star_reduce},
-      {"star", Collective::kScatter, kExchangeHalf, kChan, star_scatter},
-      {"star", Collective::kGather, kExchangeHalf, kChan, star_gather},
+      {"star", Collective::kBroadcast, "(p-1)(alpha + n beta)", kLi, star_broadcast},
+      {"star", Collective::kReduce, "(p-1)(alpha + n beta + n gamma)", kLi, star_reduce},
+      {"star", Collective::kScatter, kExchangeHalf, kLi, star_scatter},
+      {"star", Collective::kGather, kExchangeHalf, kLi, star_gather},
       {"direct", Collective::kAllToAll, kExchangeHalf, kThakur, direct_all_gather},
       {"pairwise", Collective::kAllToAll, kExchangeHalf, kThakur, ring_all_gather},
       {"direct", Collective::kReduceScatter, kExchangeReduced, kThakur, direct_reduce_scatter},
@@ -347,8 +350,8 @@ std::vector<ClosedForm> of_buffers() {
       {"bidirectional_ring", Collective::kAllReduce, "2(p-1)(w alpha + n/p beta) + (p-1)/p n gamma, w = min(2, p-1)",
        kJain, bidirectional_ring},
       {"recursive_doubling", Collective::kAllReduce,
-       "H(alpha + n beta + n gamma), H = floor(log2 p); unless p = 2^H, 2 alpha + 2 n beta + n gamma more",
-       kRabenseifner, recursive_doubling},
+       "H(alpha + n beta + n gamma), H = floor(log2 p); unless p = 2^H, 2 alpha + 2 n beta + n gamma more", kThakur,
+       recursive_doubling},
       {"halving_doubling", Collective::kAllReduce, kHalvedAndDoubled, kRabenseifner, halving_doubling},
       {"swing", Collective::kAllReduce, kHalvedAndDoubled, kDeSensi, halving_doubling},
       {"double_tree", Collective::kAllReduce,
@@ -368,8 +371,8 @@ std::vector<ClosedForm> of_buffers() {
       {"circulant", Collective::kAllGather, "h alpha + (p-1)/p n beta", kTraeff, log_all_gather},
       {"direct", Collective::kBroadcast, kRootAndAll, kThakur, direct_broadcast},
       {"direct", Collective::kReduce, kExchangeBoth, kThakur, direct_reduce},
-      {"ring", Collective::kBroadcast, kRootAndAll, kPatarasuk, ring_broadcast},
-      {"ring", Collective::kReduce, "2(p-1)(alpha + n/p beta + n/p gamma)", kPatarasuk, ring_reduce},
+      {"ring", Collective::kBroadcast, kRootAndAll, kPipelined, ring_broadcast},
+      {"ring", Collective::kReduce, "2(p-1)(alpha + n/p beta + n/p gamma)", kPipelined, ring_reduce},
       {"circulant", Collective::kBroadcast, "(p-1+h) alpha + 2(p-1)/p n beta", kVanDeGeijn, circulant_broadcast},
       {"bidirectional_ring", Collective::kReduceScatter, "(p-1)(w alpha + n/p beta + n/p gamma), w = min(2, p-1)",
        kJain, bidirectional_reduce_scatter},
@@ -385,8 +388,8 @@ std::vector<ClosedForm> of_buffers() {
 
 std::vector<ClosedForm> of_barriers() {
   return {
-      {"naive", Collective::kBarrier, "(p-1) alpha", kThakur, barrier<naive>},
-      {"star", Collective::kBarrier, "2(p-1) alpha", kChan, barrier<star>},
+      {"naive", Collective::kBarrier, "(p-1) alpha", kOneShot, barrier<naive>},
+      {"star", Collective::kBarrier, "2(p-1) alpha", kLi, barrier<star>},
       {"direct", Collective::kBarrier, "2(p-1) alpha", kThakur, barrier<direct>},
       {"ring", Collective::kBarrier, "2(p-1) alpha", kPatarasuk, barrier<ring>},
       {"bidirectional_ring", Collective::kBarrier, "2(p-1) w alpha, w = min(2, p-1)", kJain,
@@ -394,8 +397,8 @@ std::vector<ClosedForm> of_barriers() {
       {"tree", Collective::kBarrier, "2h alpha", kThakur, barrier<tree>},
       {"double_tree", Collective::kBarrier, "2(2H-1) alpha, H = floor(log2 p); unless p = 2^H, up to 2 alpha more",
        kSanders, barrier<double_tree>},
-      {"recursive_doubling", Collective::kBarrier, "H alpha, H = floor(log2 p); unless p = 2^H, 2 alpha more",
-       kRabenseifner, barrier<recursive_doubling>},
+      {"recursive_doubling", Collective::kBarrier, "H alpha, H = floor(log2 p); unless p = 2^H, 2 alpha more", kThakur,
+       barrier<recursive_doubling>},
       {"halving_doubling", Collective::kBarrier, kHalvedSteps, kRabenseifner, barrier<halving_doubling>},
       {"swing", Collective::kBarrier, kHalvedSteps, kDeSensi, barrier<halving_doubling>},
       {"circulant", Collective::kBarrier, "2h alpha", kTraeff, barrier<log_both>},
