@@ -106,8 +106,11 @@ std::string algorithm_for(const World& world, const Options& options, std::size_
 /// A composition may have no chunks that fit all hosts, and an algorithm may not sum in canonical order.
 bool runs(const World& world, const Options& options, std::size_t bytes, const std::string& name) {
   try {
-    (void)find_algorithm(name).build(
-        {.collective = options.collective, .ranks = world.size(), .only_rank = 0, .hosts = world.hosts()});
+    (void)find_algorithm(name).build({.collective = options.collective,
+                                      .ranks = world.size(),
+                                      .root = options.root,
+                                      .only_rank = 0,
+                                      .hosts = world.hosts()});
     (void)algorithm_for(world, options, bytes, name);
     return true;
   } catch (const Error&) {
@@ -137,9 +140,11 @@ void note_who_runs_as_auto(const World& world, const Options& options, std::vect
   for (const Candidate& one : candidates) {
     if (!one.from_file) names.push_back(one.ran);
   }
-  const auto first = first_alike(
-      names,
-      {.collective = options.collective, .ranks = world.size(), .only_rank = world.rank(), .hosts = world.hosts()});
+  const auto first = first_alike(names, {.collective = options.collective,
+                                         .ranks = world.size(),
+                                         .root = options.root,
+                                         .only_rank = world.rank(),
+                                         .hosts = world.hosts()});
   std::vector<double> differs;
   differs.reserve(candidates.size());
   for (const Candidate& one : candidates) differs.push_back(one.from_file || first.at(one.ran) != picked->ran ? 1 : 0);
@@ -157,7 +162,9 @@ std::vector<Candidate> make_candidates(const World& world, const Options& option
     candidates.push_back({.ran = algorithm_for(world, options, bytes, name),
                           .picked = name == "auto",
                           .from_file = name == file,
-                          .subject = std::make_unique<GroupSubject>(world, options.collective, options.op, name)});
+                          .subject = std::make_unique<GroupSubject>(
+                              world, options.collective,
+                              Choices{.op = options.op, .root = options.root, .options = {.algorithm = name}})});
   }
   note_who_runs_as_auto(world, options, candidates);
   return candidates;
@@ -267,6 +274,9 @@ void pretend_hosts(int ranks_a_host) {
 
 Result run(const World& world, const Options& options, const Progress& progress) {
   check(options);
+  if (options.root >= world.size()) {
+    refuse(fmt::format("--root says {}, and there are {} ranks.", options.root, world.size()));
+  }
   const std::size_t cache_bytes = last_level_cache_bytes();
   Result result{.options = options,
                 .world_size = world.size(),
@@ -287,6 +297,7 @@ Result run(const World& world, const Options& options, const Progress& progress)
                                 .op = options.op,
                                 .rank = world.rank(),
                                 .ranks = world.size(),
+                                .root = options.root,
                                 .count = bytes / size_of(options.dtype)});
     work.emplace_back(pattern, make_layout(pattern, options.cold, cache_bytes));
     most_bytes = std::max(most_bytes, work.back().second.bytes());

@@ -33,42 +33,43 @@ double nothing_moves(double) { return 0; }
 double all_but_own(double ranks) { return (ranks - 1) / ranks; }
 double twice_all_but_own(double ranks) { return 2 * (ranks - 1) / ranks; }
 
-using Choices = const OperationOptions&;
-
 const std::array kFacts{
     CollectiveFacts{Collective::kAllReduce, false, true, true, own, reduced, twice_all_but_own,
-                    [](const Group& group, Buffer buffer, ReduceOp op, Choices choices) {
-                      return group.all_reduce(buffer, op, choices);
+                    [](const Group& group, Buffer buffer, const Choices& choices) {
+                      return group.all_reduce(buffer, choices.op, choices.options);
                     }},
     CollectiveFacts{Collective::kReduceScatter, true, false, true, own, reduced_in_own_block, all_but_own,
-                    [](const Group& group, Buffer buffer, ReduceOp op, Choices choices) {
-                      return group.reduce_scatter(buffer, op, choices);
+                    [](const Group& group, Buffer buffer, const Choices& choices) {
+                      return group.reduce_scatter(buffer, choices.op, choices.options);
                     }},
-    CollectiveFacts{
-        Collective::kAllGather, true, true, true, own_block, of_owner, all_but_own,
-        [](const Group& group, Buffer buffer, ReduceOp, Choices choices) { return group.all_gather(buffer, choices); }},
+    CollectiveFacts{Collective::kAllGather, true, true, true, own_block, of_owner, all_but_own,
+                    [](const Group& group, Buffer buffer, const Choices& choices) {
+                      return group.all_gather(buffer, choices.options);
+                    }},
     CollectiveFacts{Collective::kBroadcast, false, true, true, at_root, of_root, one,
-                    [](const Group& group, Buffer buffer, ReduceOp, Choices choices) {
-                      return group.broadcast(buffer, 0, choices);
+                    [](const Group& group, Buffer buffer, const Choices& choices) {
+                      return group.broadcast(buffer, choices.root, choices.options);
                     }},
     CollectiveFacts{Collective::kReduce, false, false, true, own, reduced_at_root, one,
-                    [](const Group& group, Buffer buffer, ReduceOp op, Choices choices) {
-                      return group.reduce(buffer, 0, op, choices);
+                    [](const Group& group, Buffer buffer, const Choices& choices) {
+                      return group.reduce(buffer, choices.root, choices.op, choices.options);
                     }},
-    CollectiveFacts{
-        Collective::kGather, true, false, true, own_block, gathered_at_root, all_but_own,
-        [](const Group& group, Buffer buffer, ReduceOp, Choices choices) { return group.gather(buffer, 0, choices); }},
-    CollectiveFacts{
-        Collective::kScatter, true, false, true, at_root, of_root_in_own_block, all_but_own,
-        [](const Group& group, Buffer buffer, ReduceOp, Choices choices) { return group.scatter(buffer, 0, choices); }},
+    CollectiveFacts{Collective::kGather, true, false, true, own_block, gathered_at_root, all_but_own,
+                    [](const Group& group, Buffer buffer, const Choices& choices) {
+                      return group.gather(buffer, choices.root, choices.options);
+                    }},
+    CollectiveFacts{Collective::kScatter, true, false, true, at_root, of_root_in_own_block, all_but_own,
+                    [](const Group& group, Buffer buffer, const Choices& choices) {
+                      return group.scatter(buffer, choices.root, choices.options);
+                    }},
     CollectiveFacts{Collective::kAllToAll, true, true, false, input_only, exchanged, all_but_own,
-                    [](const Group& group, Buffer buffer, ReduceOp, Choices choices) {
+                    [](const Group& group, Buffer buffer, const Choices& choices) {
                       const void* const input = buffer.data;
                       buffer.data = static_cast<unsigned char*>(buffer.data) + buffer.count * size_of(buffer.dtype);
-                      return group.all_to_all(input, buffer, choices);
+                      return group.all_to_all(input, buffer, choices.options);
                     }},
     CollectiveFacts{Collective::kBarrier, false, true, true, nothing, nothing, nothing_moves,
-                    [](const Group& group, Buffer, ReduceOp, Choices choices) { return group.barrier(choices); }},
+                    [](const Group& group, Buffer, const Choices& choices) { return group.barrier(choices.options); }},
 };
 
 }  // namespace

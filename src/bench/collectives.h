@@ -24,6 +24,13 @@ struct Place {
   bool output = false;  ///< of what comes out, where that lies apart
 };
 
+/// How an operation is to run; what a collective does not have is not looked at.
+struct Choices {
+  ReduceOp op = ReduceOp::kSum;
+  int root = 0;
+  OperationOptions options = {};
+};
+
 /// What measuring must know of a collective: a line of the table in collectives.cpp. A new one needs a new line, and
 /// nothing else here.
 struct CollectiveFacts {
@@ -35,7 +42,7 @@ struct CollectiveFacts {
   Content (*after)(const Place&);
   /// Bus bandwidth over algorithm bandwidth on `ranks`, as nccl-tests defines it: what each link would have to carry.
   double (*bus_factor)(double ranks);
-  Pending (*start)(const Group&, Buffer, ReduceOp, const OperationOptions&);
+  Pending (*start)(const Group&, Buffer, const Choices&);
 };
 
 const CollectiveFacts& facts_of(Collective collective);

@@ -13,6 +13,7 @@ struct Options {
   Collective collective = Collective::kAllReduce;
   DataType dtype = DataType::kFloat32;
   ReduceOp op = ReduceOp::kSum;
+  int root = 0;                           ///< of what has one
   std::uint64_t min_bytes = 4;            ///< of a rank's whole buffer, as in nccl-tests
   std::uint64_t max_bytes = 64ULL << 20;  ///< sizes are min_bytes times powers of `factor` up to here
   std::uint64_t factor = 4;               ///< from 2 up

@@ -110,7 +110,7 @@ void Pattern::for_each_block(Content (*content)(const Place&), F&& f) const {
   const std::size_t length = shape_.count / blocks();
   for (std::size_t block = 0; block < parts() * blocks(); ++block) {
     const bool output = block >= blocks();
-    const Content what = content({shape_.rank, static_cast<int>(block % blocks()), 0, output});
+    const Content what = content({shape_.rank, static_cast<int>(block % blocks()), shape_.root, output});
     const std::size_t phase = static_cast<std::size_t>(what.block) * length % kPeriod;
     for (std::size_t done = 0; done < length; done += kPeriod) {
       f(what, block * length + done, phase, std::min(kPeriod, length - done));

@@ -16,6 +16,7 @@ struct Shape {
   ReduceOp op = ReduceOp::kSum;
   int rank = 0;
   int ranks = 1;
+  int root = 0;
   std::size_t count = 0;  ///< elements of the buffer; a multiple of `ranks` where the collective has blocks
 
   std::size_t bytes() const { return count * size_of(dtype); }

@@ -54,7 +54,7 @@ TEST(Pattern, ReductionIsWhatIsExpectedWhateverTheOrder) {
   for (const DataType dtype : kDataTypes) {
     for (const ReduceOp op : kOps) {
       for (const int ranks : {2, 3, 8}) {
-        const Shape shape{Collective::kAllReduce, dtype, op, 0, ranks, kCount};
+        const Shape shape{Collective::kAllReduce, dtype, op, 0, ranks, 0, kCount};
         const auto result = reduced(shape, 0);
         EXPECT_EQ(Pattern(shape).wrong(result.data(), 1), 0U) << to_string(dtype) << to_string(op) << ranks;
         EXPECT_EQ(result, reduced(shape, ranks - 1)) << to_string(dtype) << to_string(op) << ranks;
@@ -66,7 +66,7 @@ TEST(Pattern, ReductionIsWhatIsExpectedWhateverTheOrder) {
 TEST(Pattern, TheSameBufferCanGoInAgain) {
   for (const DataType dtype : kDataTypes) {
     for (const ReduceOp op : kOps) {
-      const Shape shape{Collective::kAllReduce, dtype, op, 1, 3, kCount};
+      const Shape shape{Collective::kAllReduce, dtype, op, 1, 3, 0, kCount};
       const Pattern pattern(shape);
       ASSERT_GE(pattern.most_uses(), 1);
       std::vector<unsigned char> buffer = reduced(shape, 0);
@@ -79,7 +79,7 @@ TEST(Pattern, TheSameBufferCanGoInAgain) {
 }
 
 TEST(Pattern, CountsWhatIsWrong) {
-  const Shape shape{Collective::kAllReduce, DataType::kFloat32, ReduceOp::kSum, 0, 2, kCount};
+  const Shape shape{Collective::kAllReduce, DataType::kFloat32, ReduceOp::kSum, 0, 2, 0, kCount};
   const Pattern pattern(shape);
   std::vector<unsigned char> buffer = reduced(shape, 0);
   buffer[4 * 7] ^= 1;
@@ -90,10 +90,10 @@ TEST(Pattern, CountsWhatIsWrong) {
 }
 
 TEST(Pattern, OnlyTheDefinedPartOfAResultIsChecked) {
-  const Shape shape{Collective::kReduceScatter, DataType::kInt32, ReduceOp::kSum, 1, 2, kCount};
+  const Shape shape{Collective::kReduceScatter, DataType::kInt32, ReduceOp::kSum, 1, 2, 0, kCount};
   const Pattern pattern(shape);
   std::vector<unsigned char> buffer =
-      reduced({Collective::kAllReduce, DataType::kInt32, ReduceOp::kSum, 0, 2, kCount}, 0);
+      reduced({Collective::kAllReduce, DataType::kInt32, ReduceOp::kSum, 0, 2, 0, kCount}, 0);
   std::fill_n(buffer.begin(), shape.bytes() / 2, static_cast<unsigned char>(0xee));
   EXPECT_EQ(pattern.wrong(buffer.data(), 1), 0U);
   buffer.back() ^= 1;
@@ -102,7 +102,7 @@ TEST(Pattern, OnlyTheDefinedPartOfAResultIsChecked) {
 }
 
 TEST(Pattern, BlocksThatARankDoesNotBringShow) {
-  const Shape first{Collective::kAllGather, DataType::kFloat32, ReduceOp::kSum, 0, 2, kCount};
+  const Shape first{Collective::kAllGather, DataType::kFloat32, ReduceOp::kSum, 0, 2, 0, kCount};
   Shape second = first;
   second.rank = 1;
   std::vector<unsigned char> buffer = input(first);
@@ -114,7 +114,7 @@ TEST(Pattern, BlocksThatARankDoesNotBringShow) {
 }
 
 TEST(Pattern, WhatComesOutMayLieApart) {
-  const Shape first{Collective::kAllToAll, DataType::kFloat32, ReduceOp::kSum, 0, 2, kCount};
+  const Shape first{Collective::kAllToAll, DataType::kFloat32, ReduceOp::kSum, 0, 2, 0, kCount};
   Shape second = first;
   second.rank = 1;
   ASSERT_EQ(Pattern(first).bytes(), 2 * first.bytes());

@@ -173,6 +173,7 @@ std::string to_json(const Result& result) {
                     {"collective", to_string(options.collective)},
                     {"dtype", to_string(options.dtype)},
                     {"op", operator_of(options)},
+                    {"root", has_root(options.collective) ? ordered_json(options.root) : ordered_json(nullptr)},
                     {"buffers", options.plain ? "plain" : "registered"},
                     {"transport", result.transport},
                     {"cold", options.cold},

@@ -163,7 +163,8 @@ void measure_on(World& world, const Turn& turn, CrossingProbe& probe, const std:
   const Room room(world, points_of(all));
   for (Measuring* one : all) {
     const Point& point = one->point;
-    GroupSubject subject(world, point.collective, ReduceOp::kSum, point.algorithm, Reduction::kFast);
+    GroupSubject subject(world, point.collective,
+                         {.options = {.algorithm = point.algorithm, .purpose = {}, .reduction = Reduction::kFast}});
     Zeros zeros(room.of(point.memory), shape_of(point, world));
     (void)median_of_slowest(world, subject, zeros, {});  // plans are made
     const Round round = round_for(world, subject, zeros, *one, turn.seconds);

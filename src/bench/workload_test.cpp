@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kCache = 1 << 16;
 
 Pattern pattern_of(Collective collective, std::size_t count, int ranks = 2) {
-  return Pattern({collective, DataType::kFloat32, ReduceOp::kSum, 0, ranks, count});
+  return Pattern({collective, DataType::kFloat32, ReduceOp::kSum, 0, ranks, 0, count});
 }
 
 /// In a world of one every operation is done before it began.

@@ -43,6 +43,7 @@ struct BenchOptions {
   std::string factor = "4";
   std::string dtype = "float32";
   std::string op;
+  std::string root;
   std::string algorithm;
   std::string schedule;
   std::string buffers = "registered";
@@ -99,9 +100,10 @@ std::string parse_algorithm(const BenchOptions& typed, Collective collective) {
 struct FromFile {
   std::string text;
   int ranks = 0;
+  int root = 0;
 };
 
-/// It must be one for the collective, at rank 0 where it has a root, and proved.
+/// It must be one for the collective, and proved.
 FromFile read_schedule(const std::string& file, Collective collective) {
   if (file.empty()) return {};
   std::error_code ignored;  // what cannot be looked at is no file either
@@ -114,11 +116,17 @@ FromFile read_schedule(const std::string& file, Collective collective) {
     refuse(fmt::format("The schedule in {} is for {}, not for {}.", file, to_string(schedule.collective),
                        to_string(collective)));
   }
-  if (has_root(collective) && schedule.root != 0) {
-    refuse(fmt::format("The schedule in {} has root {}; what is measured has root 0.", file, schedule.root));
-  }
   require_proved(schedule);
-  return {.text = std::move(text), .ranks = schedule.ranks};
+  return {.text = std::move(text), .ranks = schedule.ranks, .root = schedule.root};
+}
+
+/// That of --root, else of the schedule, else rank 0.
+int parse_wanted_root(const BenchOptions& typed, const FromFile& schedule, Collective collective, int ranks) {
+  if (typed.root.empty()) return schedule.root;
+  require_root(collective);
+  const int root = parse_root(typed.root, ranks);
+  if (schedule.ranks == 0 || schedule.root == root) return root;
+  refuse(fmt::format("The schedule in {} has root {}, not {}; leave out --root.", typed.schedule, schedule.root, root));
 }
 
 /// How many ranks to start.
@@ -162,12 +170,14 @@ Wanted parse(const BenchOptions& typed) {
   options.algorithm = parse_algorithm(typed, options.collective);
   FromFile schedule = read_schedule(typed.schedule, options.collective);
   const int ranks = parse_wanted_ranks(typed, schedule);
+  const int most_ranks = bench::in_a_job() ? kMostRanks : ranks;  // those of a job are not known yet
+  options.root = parse_wanted_root(typed, schedule, options.collective, most_ranks);
   options.schedule = std::move(schedule.text);
   check_word("kind of buffers", typed.buffers, {"registered", "plain"});
   options.plain = typed.buffers == "plain";
   check_word("format", typed.format, {"table", "json"});
   std::string transport = parse_transport(typed.transport);
-  if (!typed.local_size.empty()) (void)parse_local_size(typed.local_size, bench::in_a_job() ? kMostRanks : ranks);
+  if (!typed.local_size.empty()) (void)parse_local_size(typed.local_size, most_ranks);
   bench::check(options);
   require_writable(typed.output);
   return {.options = std::move(options), .transport = std::move(transport), .ranks = ranks};
@@ -228,6 +238,8 @@ void add_bench(Program& program) {
   command->add_option("--factor", typed->factor, "From one size to the next (default: 4)")->type_name("F");
   command->add_option("--dtype", typed->dtype, "float32 (default), float64, bfloat16, float16, int32, int64, uint8");
   command->add_option("--op", typed->op, "sum (default), mean, min, max, product");
+  command->add_option("--root", typed->root, "Of broadcast, scatter, reduce and gather (default: 0, or the schedule's)")
+      ->type_name("RANK");
   command->add_flag("--cold", typed->cold, "Rotate through buffers larger than the last-level cache");
   command->add_option(
       "--algorithm", typed->algorithm,

@@ -1,6 +1,8 @@
 // `lockstep bench --schedule FILE`.
 #include "cli/program_for_tests.h"
 
+#include <nlohmann/json.hpp>
+
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -41,7 +43,26 @@ TEST_F(CliBenchFile, RunsBesideTheCatalogues) {
                            "schedule", "-o", rooted})
                 .code,
             0);
-  expect_usage_error({"bench", "broadcast", "--schedule", rooted}, "has root 1; what is measured has root 0");
+  const std::vector<std::string> few{"--max-bytes", "16", "--min-time", "1ms", "--format", "json"};
+  const auto measured = [&](std::vector<std::string> words) {
+    words.insert(words.end(), few.begin(), few.end());
+    const Result run = lockstep_with(words);
+    EXPECT_EQ(run.code, 0) << run.errors;
+    return nlohmann::json::parse(run.output);
+  };
+  EXPECT_EQ(measured({"bench", "broadcast", "--schedule", rooted})["root"], 1) << "its own";
+  for (const char* collective : {"broadcast", "reduce", "gather", "scatter"}) {
+    const auto of_all = measured({"bench", collective, "-n", "3", "--root", "2", "--algorithm", "all"});
+    EXPECT_EQ(of_all["root"], 2);
+    EXPECT_GT(of_all["rows"].size(), 1U);
+    for (const auto& row : of_all["rows"]) EXPECT_EQ(row["wrong"], 0) << row;
+  }
+  EXPECT_EQ(measured({"bench", "barrier", "-n", "2"})["root"], nullptr);
+  expect_usage_error({"bench", "broadcast", "--schedule", rooted, "--root", "0"},
+                     "has root 1, not 0; leave out --root.");
+  expect_usage_error({"bench", "all_reduce", "-n", "2", "--root", "1"},
+                     "--root is for broadcast, scatter, reduce and gather; all_reduce has none.");
+  expect_usage_error({"bench", "reduce", "-n", "2", "--root", "2"}, "--root takes a rank from 0 to 1; '2' is not one.");
 }
 
 /// By the command itself, once: of two ranks each would say it.

@@ -34,4 +34,9 @@ int parse_local_size(const std::string& text, int most) {
   refuse(fmt::format("--local-size takes the number of ranks on a host, from 1 to {}; '{}' is not one.", most, text));
 }
 
+int parse_root(const std::string& text, int ranks) {
+  if (const auto root = parse_between(text, 0, ranks - 1)) return *root;
+  refuse(fmt::format("--root takes a rank from 0 to {}; '{}' is not one.", ranks - 1, text));
+}
+
 }  // namespace lockstep::cli

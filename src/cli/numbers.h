@@ -14,5 +14,7 @@ int parse_ranks(const std::string& text);
 int parse_count(const char* option, const std::string& text);
 /// The value of --local-size, ranks on a host, from 1 to `most`. Throws Error (kInvalidArgument).
 int parse_local_size(const std::string& text, int most);
+/// The value of --root, one of so many ranks. Throws Error (kInvalidArgument) that repeats the text.
+int parse_root(const std::string& text, int ranks);
 
 }  // namespace lockstep::cli

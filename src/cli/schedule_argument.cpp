@@ -41,11 +41,6 @@ std::vector<std::string_view> collective_names() {
   return names;
 }
 
-int parse_root(const std::string& text, int ranks) {
-  if (const auto root = parse_between(text, 0, ranks - 1)) return *root;
-  refuse(fmt::format("--root takes a rank from 0 to {}; '{}' is not one.", ranks - 1, text));
-}
-
 /// A number from 0 up for each rank.
 std::vector<int> parse_hosts(const std::string& text, int ranks) {
   std::vector<int> hosts;
@@ -115,10 +110,7 @@ Schedule ScheduleArgument::build() const {
   }
   if (!collective_.empty()) request.collective = parse_collective(collective_);
   if (!root_.empty()) {
-    if (!has_root(request.collective)) {
-      refuse(fmt::format("--root is for broadcast, scatter, reduce and gather; {} has none.",
-                         to_string(request.collective)));
-    }
+    require_root(request.collective);
     request.root = parse_root(root_, request.ranks);
   }
   request.hosts = hosts(request.ranks);
@@ -168,6 +160,11 @@ Schedule load_schedule(const std::string& path) {
   }
   if (!std::filesystem::is_regular_file(status)) refuse(fmt::format("'{}' is not a file with a schedule.", path));
   return parse_schedule(read_file(path, kMostTextBytes + 1), path);
+}
+
+void require_root(Collective collective) {
+  if (has_root(collective)) return;
+  refuse(fmt::format("--root is for broadcast, scatter, reduce and gather; {} has none.", to_string(collective)));
 }
 
 void require_of_collective(const Schedule& schedule, const std::string& path, const std::string& collective) {

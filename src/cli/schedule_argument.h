@@ -47,6 +47,8 @@ Schedule in_segments(const Schedule& schedule, const std::string& segments);
 /// kRefused if it holds no schedule.
 Schedule load_schedule(const std::string& path);
 
+/// Throws Error (kInvalidArgument) of --root, which is given, if the collective has none.
+void require_root(Collective collective);
 /// Throws Error (kInvalidArgument) if what --collective says, if anything, is not what the schedule in that file is
 /// for.
 void require_of_collective(const Schedule& schedule, const std::string& path, const std::string& collective);
