@@ -82,6 +82,15 @@ std::string build_and_machine() {
   return text;
 }
 
+/// A collective a line, as LOCKSTEP_ALGORITHMS takes them too.
+std::string lines_of(const Selection& selection) {
+  std::string lines = selection.to_text();
+  for (std::size_t end = lines.find("; "); end != std::string::npos; end = lines.find("; ", end)) {
+    lines.replace(end, 2, ";\n  ");
+  }
+  return lines;
+}
+
 /// Of so many ranks on two hosts, the first of which has one more where they are odd.
 std::string selection_on_two_hosts(int ranks) {
   const int first = (ranks + 1) / 2;
@@ -89,7 +98,7 @@ std::string selection_on_two_hosts(int ranks) {
   std::fill_n(hosts.begin(), first, 0);
   return fmt::format("\nauto, on two hosts with {} and {}\n  {}\n", first,
                      counted(static_cast<std::uint64_t>(ranks - first), "rank"),
-                     selection_in_force(ranks, Medium::kTcp, hosts).selection.to_text());
+                     lines_of(selection_in_force(ranks, Medium::kTcp, hosts).selection));
 }
 
 /// On one host of so many ranks, where none are asked for of as many as it has cores; and on two.
@@ -105,7 +114,7 @@ std::string selections(std::optional<int> asked) {
   for (const auto& [medium, name] : {std::pair(Medium::kSharedMemory, "shm"), std::pair(Medium::kTcp, "tcp")}) {
     const auto [selection, source] = selection_in_force(ranks, medium);
     fmt::format_to(out, "\nauto, on {} over {} ({})\n  {}\n", counted(static_cast<std::uint64_t>(ranks), "rank"), name,
-                   source, selection.to_text());
+                   source, lines_of(selection));
   }
   constexpr int kTwoOnEach = 4;
   if (ranks > 1) text += selection_on_two_hosts(asked.value_or(kTwoOnEach));

@@ -59,9 +59,12 @@ TEST(CliInfo, PrintsTheSelectionOfAsManyRanksAsAreAskedFor) {
   }
   const auto over_shared_memory = [](const std::string& text) {
     const std::size_t begin = text.find('\n', text.find(" over shm ("));
-    return text.substr(begin, text.find('\n', begin + 1) - begin);
+    return text.substr(begin, text.find("\n\n", begin) - begin);
   };
   EXPECT_NE(over_shared_memory(two), over_shared_memory(many));
+  const std::string given_back =
+      lockstep_with({"info", "-n", "2"}, {"LOCKSTEP_ALGORITHMS=" + over_shared_memory(many)}).output;
+  EXPECT_EQ(over_shared_memory(given_back), over_shared_memory(many)) << "line by line, as it is printed";
   EXPECT_THAT(lockstep_with({"info", "-n", "6"}, uncalibrated).output,
               HasSubstr("\nauto, on two hosts with 3 and 3 ranks\n  all_reduce: 0-64KiB hierarchical:"));
   EXPECT_THAT(lockstep_with({"info", "-n", "5"}, uncalibrated).output,

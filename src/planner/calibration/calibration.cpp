@@ -3,6 +3,7 @@
 #include "algorithms/catalog.h"
 #include "base/atomic_file.h"
 #include "base/environment.h"
+#include "base/units.h"
 #include "schedule/text.h"
 
 #include <fmt/format.h>
@@ -22,6 +23,7 @@ namespace lockstep {
 namespace {
 
 constexpr int kVersion = 21;
+constexpr std::size_t kMostCalibrationBytes = std::size_t{64} << 20;
 
 nlohmann::json json_of(const std::vector<Sample>& samples) {
   nlohmann::json json = nlohmann::json::array();
@@ -238,7 +240,14 @@ std::optional<Calibration> stored_calibration() {
                 fmt::format("{} is no file, and no calibration; remove it, and measure with `lockstep calibrate`.",
                             file->string()));
   }
-  return parse_calibration(read_file(*file), file->string());
+  const std::string text = read_file(*file, kMostCalibrationBytes + 1);
+  if (text.size() > kMostCalibrationBytes) {
+    throw Error(ErrorCode::kRefused,
+                fmt::format("{} is longer than {}, which no calibration is; remove it, and measure with `lockstep "
+                            "calibrate`.",
+                            file->string(), format_bytes(kMostCalibrationBytes)));
+  }
+  return parse_calibration(text, file->string());
 }
 
 std::optional<Calibration> stored_calibration(const Machine& machine) {

@@ -127,6 +127,10 @@ TEST_F(InForce, ACalibrationThatCannotBeReadIsNamedAndNotUsed) {
   const SelectionInForce found = selection_in_force(4);
   EXPECT_EQ(found.selection, built_in_selection(4));
   EXPECT_THAT(found.source, testing::StartsWith("built in, since " + file().string() + " is no calibration ("));
+  std::filesystem::resize_file(file(), std::uintmax_t{1} << 40);
+  EXPECT_EQ(selection_in_force(4).source, "built in, since " + file().string() +
+                                              " is longer than 64 MiB, which no calibration is; remove it, and measure "
+                                              "with `lockstep calibrate`.");
   std::filesystem::remove(file());
   std::filesystem::create_directory(file());
   EXPECT_EQ(selection_in_force(4).source, "built in, since " + file().string() +

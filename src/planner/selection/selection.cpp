@@ -19,10 +19,11 @@ namespace lockstep {
 
 namespace {
 
+constexpr std::string_view kSpaces = " \t\n";
+
 std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
+  const std::size_t begin = std::min(text.find_first_not_of(kSpaces), text.size());
+  return text.substr(begin, text.find_last_not_of(kSpaces) + 1 - begin);
 }
 
 constexpr std::string_view kPlainWord = " plain";
@@ -124,7 +125,7 @@ class Parser {
   /// "0-4KiB direct": its end, none where it is open; the rest is the algorithm.
   std::optional<std::uint64_t> read_range(std::string_view entry, std::uint64_t next,
                                           std::string_view& algorithm) const {
-    const std::size_t space = std::min(entry.find(' '), entry.size());
+    const std::size_t space = std::min(entry.find_first_of(kSpaces), entry.size());
     const std::string_view range = entry.substr(0, space);
     algorithm = trimmed(entry.substr(space));
     const std::size_t dash = range.find('-');
