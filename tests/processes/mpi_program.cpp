@@ -6,6 +6,7 @@
 #include "tests/conformance/cases.h"
 #include "tests/conformance/member_memory.h"
 #include "tests/conformance/transfer_hash.h"
+#include "transport/mpi/process.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -15,11 +16,14 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <map>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -212,6 +216,31 @@ void parts() {
   fmt::print("sum {}\n", sum);
 }
 
+/// Two threads ask MPI for what it refuses, each for something else, and read why.
+void fail_in_two_threads() {
+  const lockstep::mpi::Process process{std::chrono::seconds(20)};
+  const auto refused = [&](int from, int tag, const std::string& why) {
+    for (int times = 0; times < 20'000; ++times) {
+      std::array<std::byte, 8> room{};
+      lockstep::mpi::Request request;
+      std::string said;
+      try {
+        process.receive(request, room, from, tag);
+      } catch (const lockstep::Error& error) {
+        said = error.what();
+      }
+      if (said.find(why) == std::string::npos) {
+        fmt::print("not what was asked: {}\n", said);
+        return;
+      }
+    }
+    fmt::print("always {}\n", why);
+  };
+  std::thread other(refused, 1000, 1, "MPI_ERR_RANK");
+  refused(0, -1000, "MPI_ERR_TAG");
+  other.join();
+}
+
 /// Of a program that starts and ends MPI itself, at this level.
 void beside(int level) {
   int provided = 0;
@@ -305,6 +334,7 @@ int main(int argc, char** argv) {
                                                {"hand_over_wrongly", hand_over_wrongly},
                                                {"bring_wrong_memory", bring_wrong_memory},
                                                {"parts", parts},
+                                               {"fail_in_two_threads", fail_in_two_threads},
                                                {"beside_serialized", beside_serialized},
                                                {"beside_single", beside_single},
                                                {"come_too_late", come_too_late},

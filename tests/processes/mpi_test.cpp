@@ -105,6 +105,12 @@ TEST_F(Mpi, GroupsAndMessagesAndASecondWorld) {
   EXPECT_THAT(command->output(), AllOf(HasSubstr("sum 4012\n"), HasSubstr("sum 8012\n")));
 }
 
+TEST_F(Mpi, ThreadsReadTheirOwnErrors) {
+  const auto command = act(1, "fail_in_two_threads");
+  EXPECT_EQ(command->wait(), 0) << command->output() << command->errors();
+  EXPECT_THAT(command->output(), AllOf(HasSubstr("always MPI_ERR_RANK"), HasSubstr("always MPI_ERR_TAG")));
+}
+
 TEST_F(Mpi, WhoStartedItEndsIt) {
   const auto command = act(2, "beside_serialized");
   EXPECT_EQ(command->wait(), 0) << command->output() << command->errors();

@@ -45,7 +45,7 @@ struct Started {
 };
 
 /// Ranks are MPI_COMM_WORLD's, in a communicator of our own. What returns a text gives a null pointer, or what went
-/// wrong, to be read before the next call. One call at a time: a lock inside sees to it.
+/// wrong, to be read before the same thread's next call. One call at a time: a lock inside sees to it.
 struct Calls {
   /// Initialises MPI (MPI_THREAD_SERIALIZED) unless somebody has, and sees that others' initialisation has that level.
   /// The process's end finalises what was initialised here. Waits for all ranks at most so long.

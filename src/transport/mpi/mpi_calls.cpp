@@ -4,7 +4,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 
@@ -18,6 +20,8 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kLastWait{2};
 /// How long a receive that is given up is waited for, where a message is on its way into it.
 constexpr std::chrono::milliseconds kLastLook{20};
+/// What MPI says and what is said around it.
+constexpr std::size_t kLongestFault = MPI_MAX_ERROR_STRING + 512;
 
 /// A pointer in some MPIs, a number in others.
 struct Handle {
@@ -196,8 +200,10 @@ State& state() {
 }
 
 const char* say(const std::string& fault) {
-  state().fault = fault;
-  return state().fault.c_str();
+  // Without a destructor, since Worlds that go at the process's very end still ask MPI.
+  thread_local std::array<char, kLongestFault + 1> text;
+  text[fault.copy(text.data(), kLongestFault)] = '\0';
+  return text.data();
 }
 
 const char* said(int code) {

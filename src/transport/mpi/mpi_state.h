@@ -19,11 +19,10 @@ struct State {
   std::vector<MPI_Comm> groups;           ///< those made by make_communicator
   int open = 0;
   pid_t process = 0;  ///< that MPI was started in, or found; a forked child has no MPI
-  std::string fault;
 };
 State& state();
 
-/// Keeps the text until the next.
+/// Keeps the text until this thread's next, whoever holds the mutex by then.
 const char* say(const std::string& fault);
 /// Null for MPI_SUCCESS, else what MPI says of it.
 const char* said(int code);
