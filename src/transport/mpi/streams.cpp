@@ -38,11 +38,14 @@ std::size_t gather(std::span<const iovec> spans, std::size_t offset, std::span<s
   return filled;
 }
 
-std::size_t scatter(std::span<const std::byte> data, std::span<const iovec> spans) {
+/// Into the spans from `offset` on, as many bytes as there is room for.
+std::size_t scatter(std::span<const std::byte> data, std::span<const iovec> spans, std::size_t offset) {
   std::size_t taken = 0;
   for (const iovec& span : spans) {
-    const std::size_t bytes = std::min(span.iov_len, data.size() - taken);
-    if (bytes > 0) std::memcpy(span.iov_base, data.data() + taken, bytes);
+    const std::size_t skipped = std::min(offset, span.iov_len);
+    offset -= skipped;
+    const std::size_t bytes = std::min(span.iov_len - skipped, data.size() - taken);
+    if (bytes > 0) std::memcpy(bytes_of(span) + skipped, data.data() + taken, bytes);
     taken += bytes;
   }
   return taken;
@@ -132,14 +135,7 @@ std::size_t Lane::receive(std::span<const iovec> spans) {
   std::size_t taken = 0;
   while (has_bytes()) {
     Chunk& oldest = in_.front();
-    std::size_t skip = taken;  // of the spans, which are full so far
-    std::size_t now = 0;
-    for (const iovec& span : spans) {
-      const std::size_t full = std::min(skip, span.iov_len);
-      skip -= full;
-      const iovec rest{bytes_of(span) + full, span.iov_len - full};
-      now += scatter({oldest.data.get() + in_.taken + now, oldest.bytes - in_.taken - now}, {&rest, 1});
-    }
+    const std::size_t now = scatter({oldest.data.get() + in_.taken, oldest.bytes - in_.taken}, spans, taken);
     if (now == 0) break;
     taken += now;
     in_.taken += now;
