@@ -22,8 +22,10 @@
 #include <cstdint>
 #include <cstdlib>
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -216,6 +218,77 @@ void parts() {
   fmt::print("sum {}\n", sum);
 }
 
+/// For what is there at once, or never.
+const lockstep::OperationOptions kInTime{.timeout = std::chrono::seconds(20)};
+
+/// So many messages of these numbers, each of them gone before the next.
+void send_numbers(const World& world, int to, int messages, std::size_t count) {
+  for (int number = 1; number <= messages; ++number) {
+    std::vector<std::int32_t> numbers(count, number);
+    world.send(buffer_of(numbers), to, kInTime).wait();
+  }
+}
+
+/// Returns the sum of the first and last number of each.
+int receive_numbers(const World& world, int from, int messages, std::size_t count) {
+  int sum = 0;
+  std::vector<std::int32_t> numbers(count);
+  for (int message = 0; message < messages; ++message) {
+    world.receive(buffer_of(numbers), from, kInTime).wait();
+    sum += numbers.front() + numbers.back();
+  }
+  return sum;
+}
+
+/// The last two ranks send to each other before they receive; to the others nobody says anything.
+void send_first() {
+  const World world = World::from_env();
+  const int peer = 2 * world.size() - 3 - world.rank();
+  if (peer >= world.size()) return;
+  for (const auto& [messages, count] : {std::pair{6, 1}, {1, 4}, {3, 10'000}, {6000, 1}}) {
+    send_numbers(world, peer, messages, static_cast<std::size_t>(count));
+    fmt::print("sum {}\n", receive_numbers(world, peer, messages, static_cast<std::size_t>(count)));
+  }
+}
+
+/// What is sent before a collective is received behind it.
+void send_across_a_barrier() {
+  const World world = World::from_env();
+  if (world.rank() == 1) send_numbers(world, 2, 6, 1);
+  world.barrier(kInTime).wait();
+  if (world.rank() == 2) fmt::print("sum {}\n", receive_numbers(world, 1, 6, 1));
+}
+
+/// The first rank sleeps, far from MPI, until the second has received what it sent.
+void send_and_sleep() {
+  sigset_t signals;
+  ::sigemptyset(&signals);
+  ::sigaddset(&signals, SIGUSR1);
+  ::sigprocmask(SIG_BLOCK, &signals, nullptr);
+  const World world = World::from_env();
+  std::vector<std::int32_t> numbers(25'000, ::getpid());
+  world.barrier().wait();
+  if (world.rank() == 0) {
+    world.send(buffer_of(numbers), 1, kInTime).wait();
+    const timespec longest{20, 0};
+    fmt::print("{}\n", ::sigtimedwait(&signals, nullptr, &longest) == SIGUSR1 ? "woken" : "slept for nothing");
+  } else {
+    world.receive(buffer_of(numbers), 0, kInTime).wait();
+    ::kill(numbers.back(), SIGUSR1);
+  }
+}
+
+/// The first rank is gone when the others receive what it sent, but for the last message.
+void leave_messages_behind() {
+  {
+    const World world = World::from_env();
+    if (world.rank() == 0) send_numbers(world, 1, 4, 5000);
+    world.barrier().wait();
+    if (world.rank() == 1) fmt::print("sum {}\n", receive_numbers(world, 0, 3, 5000));
+  }
+  fmt::print("the World is gone\n");
+}
+
 /// Two threads ask MPI for what it refuses, each for something else, and read why.
 void fail_in_two_threads() {
   const lockstep::mpi::Process process{std::chrono::seconds(20)};
@@ -334,6 +407,10 @@ int main(int argc, char** argv) {
                                                {"hand_over_wrongly", hand_over_wrongly},
                                                {"bring_wrong_memory", bring_wrong_memory},
                                                {"parts", parts},
+                                               {"send_first", send_first},
+                                               {"send_across_a_barrier", send_across_a_barrier},
+                                               {"send_and_sleep", send_and_sleep},
+                                               {"leave_messages_behind", leave_messages_behind},
                                                {"fail_in_two_threads", fail_in_two_threads},
                                                {"beside_serialized", beside_serialized},
                                                {"beside_single", beside_single},

@@ -105,6 +105,38 @@ TEST_F(Mpi, GroupsAndMessagesAndASecondWorld) {
   EXPECT_THAT(command->output(), AllOf(HasSubstr("sum 4012\n"), HasSubstr("sum 8012\n")));
 }
 
+/// What fits is buffered, whatever the receiver is in; where ranks only send, nobody is in MPI for the other.
+TEST_F(Mpi, RanksMaySendToEachOtherBeforeTheyReceive) {
+  for (const int ranks : {2, 3}) {
+    const auto command = act(ranks, "send_first");
+    EXPECT_EQ(command->wait(), 0) << command->output() << command->errors();
+    EXPECT_THAT(command->output(),
+                AllOf(HasSubstr("sum 42\n"), HasSubstr("sum 2\n"), HasSubstr("sum 12\n"), HasSubstr("sum 36006000\n")))
+        << ranks;
+  }
+}
+
+TEST_F(Mpi, AMessageWaitsForNoCollective) {
+  const auto command = act(3, "send_across_a_barrier");
+  EXPECT_EQ(command->wait(), 0) << command->output() << command->errors();
+  EXPECT_THAT(command->output(), HasSubstr("sum 42\n"));
+}
+
+/// Over TCP, and through memory in pieces.
+TEST_F(Mpi, WhatIsBufferedNeedsItsSenderNoMore) {
+  for (const char* const by : {"OMPI_MCA_btl=tcp,self", "OMPI_MCA_btl_vader_single_copy_mechanism=none"}) {
+    const auto command = run(2, {LOCKSTEP_MPI_PROGRAM, "send_and_sleep"}, {"LOCKSTEP_TRANSPORT=mpi", by});
+    EXPECT_EQ(command->wait(), 0) << command->output() << command->errors();
+    EXPECT_THAT(command->output(), HasSubstr("woken")) << by;
+  }
+}
+
+TEST_F(Mpi, WhatWasSentIsReceivedThoughTheSenderHasLeft) {
+  const auto command = act(2, "leave_messages_behind");
+  EXPECT_EQ(command->wait(), 0) << "and what nobody received held up no end: " << command->output();
+  EXPECT_THAT(command->output(), AllOf(HasSubstr("sum 12\n"), HasSubstr("the World is gone")));
+}
+
 TEST_F(Mpi, ThreadsReadTheirOwnErrors) {
   const auto command = act(1, "fail_in_two_threads");
   EXPECT_EQ(command->wait(), 0) << command->output() << command->errors();

@@ -20,13 +20,17 @@ namespace {
 /// that it is given for that.
 enum Tag : int { kData, kMessages, kControl, kCommunicator = 4 };
 
+/// Of messages, from each rank to each other: as much as through shared memory.
+constexpr std::size_t kMessageBufferBytes = std::size_t{128} << 10;
+
 class MpiTransport final : public MessageTransport {
  public:
   MpiTransport(std::shared_ptr<const Process> process, const Joined& joined, int rank)
       : process_(std::move(process)),
         peers_(*process_, rank, joined.world_ranks, joined.tag + kControl),
-        data_(*process_, peers_, joined.world_ranks, joined.tag + kData, 0),
-        messages_(*process_, peers_, joined.world_ranks, joined.tag + kMessages, 1),
+        data_(*process_, peers_, joined.world_ranks, {.tag = joined.tag + kData, .number = 0}),
+        messages_(*process_, peers_, joined.world_ranks,
+                  {.tag = joined.tag + kMessages, .number = 1, .buffer_bytes = kMessageBufferBytes}),
         collectives_(*process_, rank, joined.world_ranks, joined.tag + kCommunicator) {
     process_->open();
   }

@@ -57,9 +57,12 @@ Lane::~Lane() {
   for (Chunk& chunk : in_.chunks) {
     if (chunk.under_way) process_.give_up_receive(chunk.request, std::move(chunk.data));
   }
-  for (Chunk& chunk : out_.chunks) {  // incomplete only where this group has failed
-    if (chunk.under_way) process_.give_up_send(chunk.request, std::move(chunk.data));
-  }
+  for (Chunk& chunk : out_.chunks) give_up_send(chunk);  // incomplete only where this group has failed
+  for (Chunk& chunk : buffered_) give_up_send(chunk);    // which the peer may still receive
+}
+
+void Lane::give_up_send(Chunk& chunk) {
+  if (chunk.under_way) process_.give_up_send(chunk.request, std::move(chunk.data));
 }
 
 bool Lane::is_complete(Chunk& chunk) const {
@@ -76,19 +79,48 @@ std::size_t Lane::send(std::span<const iovec> spans) {
   // The caller may offer less than it did before, as an announcement without what it announces.
   std::size_t offered = 0;
   for (const iovec& span : spans) offered += span.iov_len;
-  const std::size_t told = std::min(gone_, offered);
+  std::size_t told = std::min(gone_, offered);
   gone_ -= told;
+  if (told == 0 && fits(offered)) {
+    buffer(spans, offered);
+    told = offered;
+  } else if (told == 0) {
+    send_more(spans);
+  }
   sent_ += told;
-  if (told == 0) send_more(spans);
   return told;
 }
 
 void Lane::retire() {
+  while (!buffered_.empty() && is_complete(buffered_.front())) {
+    buffered_bytes_ -= buffered_.front().frees;
+    buffered_.pop_front();
+  }
   for (std::size_t i = 0; i < out_.chunks.size(); ++i) {
     Chunk& oldest = out_.front();
     if (oldest.bytes == 0 || !is_complete(oldest)) return;
     gone_ += std::exchange(oldest.bytes, 0);
     out_.first ^= 1U;
+  }
+}
+
+/// Nothing passes what is under way.
+bool Lane::fits(std::size_t bytes) const {
+  return out_.chunks[out_.first].bytes == 0 && bytes <= buffer_bytes_ - buffered_bytes_;
+}
+
+/// MPI has all of it at once, and moves it in any call: what waited in a queue of ours would need one of these streams.
+/// The receiver has begun to take all once it takes the last chunk.
+void Lane::buffer(std::span<const iovec> spans, std::size_t bytes) {
+  buffered_bytes_ += bytes;
+  for (std::size_t offset = 0; offset < bytes;) {
+    Chunk& chunk = buffered_.emplace_back();
+    chunk.bytes = std::min(bytes - offset, kBufferedChunkBytes);
+    chunk.data = std::make_unique_for_overwrite<std::byte[]>(chunk.bytes);
+    offset += gather(spans, offset, {chunk.data.get(), chunk.bytes});
+    const bool is_last = offset == bytes;
+    if (is_last) chunk.frees = bytes;
+    post(chunk, is_last);
   }
 }
 
@@ -104,10 +136,14 @@ void Lane::send_more(std::span<const iovec> spans) {
     if (!chunk.data) chunk.data = std::make_unique_for_overwrite<std::byte[]>(kChunkBytes);
     chunk.bytes = gather(spans, offset, {chunk.data.get(), kChunkBytes});
     if (chunk.bytes == 0) return;
-    process_.send(chunk.request, {chunk.data.get(), chunk.bytes}, world_rank_, tag_, true);
-    chunk.under_way = true;
+    post(chunk, true);
     offset += chunk.bytes;
   }
+}
+
+void Lane::post(Chunk& chunk, bool synchronous) {
+  process_.send(chunk.request, {chunk.data.get(), chunk.bytes}, world_rank_, tag_, synchronous);
+  chunk.under_way = true;
 }
 
 void Lane::expect_more() {
@@ -194,10 +230,10 @@ std::vector<int> Peers::ask_who_is_idle() {
   return idle();
 }
 
-Streams::Streams(const Process& process, Peers& peers, const std::vector<int>& world_ranks, int tag, std::size_t number)
-    : peers_(peers), number_(number), patience_(peers.size() <= cpus_within_quota() ? 200 : 4) {
+Streams::Streams(const Process& process, Peers& peers, const std::vector<int>& world_ranks, const Kind& kind)
+    : peers_(peers), number_(kind.number), patience_(peers.size() <= cpus_within_quota() ? 200 : 4) {
   lanes_.reserve(world_ranks.size());
-  for (const int world_rank : world_ranks) lanes_.emplace_back(process, world_rank, tag);
+  for (const int world_rank : world_ranks) lanes_.emplace_back(process, world_rank, kind.tag, kind.buffer_bytes);
 }
 
 std::size_t Streams::send(int peer, std::span<const iovec> spans) {

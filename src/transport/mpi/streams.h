@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <memory>
 #include <vector>
 
@@ -14,11 +15,17 @@ namespace lockstep::mpi {
 
 /// Chunks of a stream from one rank to another, in turn through two buffers. What is sent is taken back by the caller
 /// only when the receiver has begun to take it: a rank that has completed an operation and computes moves no bytes.
+/// But for what is buffered: a send that fits is the caller's at once, and goes in chunks so small that MPI hands them
+/// over at once, too.
 class Lane {
  public:
   static constexpr std::size_t kChunkBytes = std::size_t{64} << 10;
+  /// Less than MPI sends along with a message's envelope: 4 KiB with it in Open MPI through memory, and more elsewhere.
+  static constexpr std::size_t kBufferedChunkBytes = (std::size_t{4} << 10) - 256;
 
-  Lane(const Process& process, int world_rank, int tag) : process_(process), world_rank_(world_rank), tag_(tag) {}
+  /// `buffer_bytes`: how much may wait for the receiver to take it.
+  Lane(const Process& process, int world_rank, int tag, std::size_t buffer_bytes = 0)
+      : process_(process), world_rank_(world_rank), tag_(tag), buffer_bytes_(buffer_bytes) {}
   Lane(Lane&&) = default;
   ~Lane();
 
@@ -36,6 +43,7 @@ class Lane {
     std::unique_ptr<std::byte[]> data;
     Request request;
     std::size_t bytes = 0;  ///< under way, or that came
+    std::size_t frees = 0;  ///< of the buffer, once it is complete
     bool under_way = false;
   };
   struct Side {
@@ -47,12 +55,19 @@ class Lane {
 
   bool is_complete(Chunk& chunk) const;
   void retire();
+  bool fits(std::size_t bytes) const;
+  void buffer(std::span<const iovec> spans, std::size_t bytes);
   void send_more(std::span<const iovec> spans);
+  void post(Chunk& chunk, bool synchronous);
+  void give_up_send(Chunk& chunk);
   void expect_more();
 
   const Process& process_;
   int world_rank_;
   int tag_;
+  std::size_t buffer_bytes_;
+  std::size_t buffered_bytes_ = 0;
+  std::list<Chunk> buffered_;  ///< from the oldest on
   Side out_;
   Side in_;
   std::size_t gone_ = 0;  ///< that the caller does not know of yet
@@ -87,8 +102,12 @@ class Peers {
 /// The byte streams of one kind between a rank and all others.
 class Streams final : public ByteStreams {
  public:
-  /// `number`: which of Control::Sent they are.
-  Streams(const Process& process, Peers& peers, const std::vector<int>& world_ranks, int tag, std::size_t number);
+  struct Kind {
+    int tag = 0;
+    std::size_t number = 0;        ///< which of Control::Sent they are
+    std::size_t buffer_bytes = 0;  ///< to each peer, of what it has not begun to take
+  };
+  Streams(const Process& process, Peers& peers, const std::vector<int>& world_ranks, const Kind& kind);
 
   std::size_t send(int peer, std::span<const iovec> spans) override;
   std::size_t receive(int peer, std::span<const iovec> spans) override;

@@ -44,6 +44,38 @@ Calls calls_that_keep_memory() {
   return calls;
 }
 
+/// What was sent and waits for its receiver: MPI holds the synchronous ones until then.
+struct Held {
+  std::vector<std::size_t> bytes;
+  std::size_t taken = 0;  ///< of them, from the first on
+};
+Held& held() {
+  static Held messages;
+  return messages;
+}
+
+/// A request's value is its message's number, from 1 on; 0 is one that is complete.
+Calls calls_that_hold_messages() {
+  held() = {};
+  Calls calls = calls_that_bring_nothing();
+  calls.send = [](Request* request, const Outgoing* message) -> const char* {
+    held().bytes.push_back(message->bytes);
+    request->value = reinterpret_cast<void*>(message->synchronous != 0 ? held().bytes.size() : 0);
+    return nullptr;
+  };
+  calls.test = [](Request* request, int* complete, std::size_t*, int*) -> const char* {
+    *complete = reinterpret_cast<std::size_t>(request->value) <= held().taken ? 1 : 0;
+    return nullptr;
+  };
+  return calls;
+}
+
+std::size_t send_bytes(Lane& lane, std::size_t bytes) {
+  std::vector<std::byte> data(bytes);
+  const iovec span{data.data(), data.size()};
+  return lane.send({&span, 1});
+}
+
 /// None was freed and given out again, and MPI may still write to it.
 void expect_kept() {
   std::vector<const std::byte*> places;
@@ -74,6 +106,70 @@ TEST(MpiStreams, WhatIsBeingSentIsForgotten) {
   for (int lane = 1; lane <= 3; ++lane) {
     EXPECT_EQ(Lane(process, 1, 5).send({&span, 1}), 0U);
     EXPECT_EQ(asked().given_up, lane);
+  }
+  expect_kept();
+}
+
+/// However few bytes a message has, and MPI has all that went.
+TEST(MpiStreams, WhatFitsIsBuffered) {
+  const Calls calls = calls_that_hold_messages();
+  const Process process(calls, std::chrono::milliseconds(10));
+  Lane lane(process, 1, 5, 1000);
+  for (int times = 0; times < 50; ++times) ASSERT_EQ(send_bytes(lane, 20), 20U) << times;
+  EXPECT_EQ(held().bytes, std::vector<std::size_t>(50, 20));
+  EXPECT_EQ(lane.bytes_sent(), 1000U);
+  EXPECT_EQ(send_bytes(lane, 20), 0U);
+  EXPECT_FALSE(lane.has_room());
+  held().taken = 51;
+  EXPECT_TRUE(lane.has_room());
+  EXPECT_EQ(send_bytes(lane, 20), 20U) << "which had waited";
+  EXPECT_EQ(send_bytes(lane, 1000), 1000U);
+  EXPECT_EQ(send_bytes(lane, 1), 0U);
+}
+
+/// The last one is taken after the others.
+TEST(MpiStreams, WhatIsBufferedGoesInSmallChunksOfWhichTheLastIsAwaited) {
+  const Calls calls = calls_that_hold_messages();
+  const Process process(calls, std::chrono::milliseconds(10));
+  constexpr std::size_t kChunk = Lane::kBufferedChunkBytes;
+  Lane lane(process, 1, 5, 3 * kChunk);
+  EXPECT_EQ(send_bytes(lane, 2 * kChunk + 1), 2 * kChunk + 1);
+  EXPECT_EQ(held().bytes, (std::vector<std::size_t>{kChunk, kChunk, 1}));
+  held().taken = 2;
+  EXPECT_EQ(send_bytes(lane, kChunk), 0U);
+  held().taken = 4;
+  EXPECT_EQ(send_bytes(lane, kChunk), kChunk);
+  EXPECT_EQ(send_bytes(lane, 3 * kChunk), 3 * kChunk);
+}
+
+/// Nor does what would fit pass it.
+TEST(MpiStreams, WhatDoesNotFitIsSentOnceTheReceiverTakesIt) {
+  const Calls calls = calls_that_hold_messages();
+  const Process process(calls, std::chrono::milliseconds(10));
+  Lane lane(process, 1, 5, 1000);
+  EXPECT_EQ(send_bytes(lane, 3 * Lane::kChunkBytes), 0U);
+  EXPECT_EQ(held().bytes, std::vector<std::size_t>(2, Lane::kChunkBytes));
+  held().taken = 1;
+  EXPECT_EQ(send_bytes(lane, 3 * Lane::kChunkBytes), Lane::kChunkBytes);
+  EXPECT_EQ(send_bytes(lane, Lane::kChunkBytes + 500), 0U);
+  held().taken = 2;
+  EXPECT_EQ(send_bytes(lane, Lane::kChunkBytes + 500), Lane::kChunkBytes);
+  EXPECT_EQ(send_bytes(lane, 500), 0U) << "the receiver has not begun to take it";
+  held().taken = 3;
+  EXPECT_EQ(send_bytes(lane, 500), 500U);
+  EXPECT_EQ(held().bytes, (std::vector<std::size_t>{Lane::kChunkBytes, Lane::kChunkBytes, 500}));
+}
+
+TEST(MpiStreams, WhatIsBufferedKeepsItsMemoryWhereItMayStillGo) {
+  const Calls calls = calls_that_keep_memory();
+  const Process process(calls, std::chrono::milliseconds(10));
+  constexpr std::size_t kBytes = 2 * Lane::kBufferedChunkBytes;
+  for (int lane = 1; lane <= 3; ++lane) {
+    {
+      Lane buffering(process, 1, 5, kBytes);
+      EXPECT_EQ(send_bytes(buffering, kBytes), kBytes);
+    }
+    EXPECT_EQ(asked().given_up, 2 * lane);
   }
   expect_kept();
 }
