@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <lockstep/error.h>
 #include <poll.h>
@@ -41,6 +42,12 @@ FileDescriptor make_socket(int extra_flags) {
   FileDescriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | extra_flags, 0));
   if (!socket) throw_system_error("Making a Unix socket");
   return socket;
+}
+
+/// From now on reading from it waits.
+void make_blocking(const FileDescriptor& socket) {
+  const int flags = ::fcntl(socket.get(), F_GETFL);
+  if (flags < 0 || ::fcntl(socket.get(), F_SETFL, flags & ~O_NONBLOCK) != 0) throw_system_error("Setting up a socket");
 }
 
 bool same_user(const FileDescriptor& socket) {
@@ -106,8 +113,10 @@ std::optional<FileDescriptor> accept_from(const FileDescriptor& listener) {
 std::optional<FileDescriptor> connect_to(const std::string& name, Deadline deadline) {
   const Address address = abstract_address(name);
   while (true) {
-    FileDescriptor socket = make_socket(0);
+    // Where the listener's queue is full, one that blocks would wait for as long as that lets nobody in.
+    FileDescriptor socket = make_socket(SOCK_NONBLOCK);
     if (::connect(socket.get(), address.get(), address.length) == 0) {
+      make_blocking(socket);
       if (same_user(socket)) return socket;
       throw Error(ErrorCode::kTransport, fmt::format("Another user's process answers as '{}'.", name));
     }

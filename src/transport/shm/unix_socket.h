@@ -20,8 +20,8 @@ using Deadline = std::chrono::steady_clock::time_point;
 FileDescriptor listen_on(const std::string& name);
 /// The next waiting connection of this user; connections of other users are dropped. None if none waits.
 std::optional<FileDescriptor> accept_from(const FileDescriptor& listener);
-/// Tries until somebody of this user listens under `name`. None if nobody did by the deadline. Throws Error
-/// (kTransport) if another user does.
+/// Tries until somebody of this user listens under `name` and has room for one who waits. None if nobody did by the
+/// deadline. Throws Error (kTransport) if another user does.
 std::optional<FileDescriptor> connect_to(const std::string& name, Deadline deadline);
 
 struct Message {

@@ -3,6 +3,7 @@
 #include "base/error_for_tests.h"
 #include "base/limit_for_tests.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <future>
 #include <thread>
 
 namespace lockstep::shm {
@@ -53,6 +55,27 @@ TEST_F(UnixSocket, NobodyThereEndsAtTheDeadline) {
   EXPECT_FALSE(accept_from(listener));
   const auto client = connect_to(name_, soon_);
   EXPECT_FALSE(receive_message(*client, 16, now_));
+}
+
+/// As who is stopped: the queue of those that came before is full.
+TEST_F(UnixSocket, WhoTakesNoConnectionIsWaitedForUntilTheDeadline) {
+  FileDescriptor listener = listen_on(name_);
+  ASSERT_EQ(::listen(listener.get(), 0), 0);
+  const auto first = connect_to(name_, soon_);
+  ASSERT_TRUE(first) << "a queue holds one, however short";
+  EXPECT_EQ(::fcntl(first->get(), F_GETFL) & O_NONBLOCK, 0) << "who reads from it may wait";
+  const auto connect_by = [&](Deadline deadline) {
+    return std::async(std::launch::async, [this, deadline] { return connect_to(name_, deadline).has_value(); });
+  };
+  std::future<bool> late = connect_by(steady_clock::now() + milliseconds(30));
+  const bool is_told = late.wait_until(soon_) == std::future_status::ready;
+  EXPECT_TRUE(is_told) << "it waits past its deadline";
+  if (!is_told) listener.reset();  // which ends its wait
+  EXPECT_FALSE(late.get());
+  if (!is_told) return;
+  std::future<bool> patient = connect_by(soon_);
+  while (patient.wait_for(milliseconds(1)) != std::future_status::ready) (void)accept_from(listener);
+  EXPECT_TRUE(patient.get()) << "once there was room";
 }
 
 TEST_F(UnixSocket, ATakenNameIsAnError) {
