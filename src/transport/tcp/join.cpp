@@ -349,6 +349,12 @@ void require_secret(int rank, const Address& address, bool has_secret) {
       {.rank = rank});
 }
 
+Host join_by(Deadline deadline, const JoinRequest& request, const Address& meeting, FileDescriptor listener) {
+  require_room_for(request.size, {.rank = request.company.name(request.rank), .a_peer = kChannels});
+  Joiner joiner(request, deadline);
+  return request.rank == 0 ? joiner.lead(std::move(listener)) : joiner.follow(meeting);
+}
+
 }  // namespace
 
 FileDescriptor open_own_listener(int rank, const std::string& listen_on, const Address& own, bool has_secret) {
@@ -362,20 +368,21 @@ FileDescriptor open_own_listener(int rank, const std::string& listen_on, const A
 }
 
 Host join_at(const JoinRequest& request, const Address& meeting, FileDescriptor listener) {
-  require_room_for(request.size, {.rank = request.company.name(request.rank), .a_peer = kChannels});
-  Joiner joiner(request, steady_clock::now() + request.timeout);
-  return request.rank == 0 ? joiner.lead(std::move(listener)) : joiner.follow(meeting);
+  return join_by(steady_clock::now() + request.timeout, request, meeting, std::move(listener));
 }
 
 Host join_processes(const JoinRequest& request) {
+  const Deadline deadline = steady_clock::now() + request.timeout;
   const std::string remedy = fmt::format(
       "rank 0 listens at MASTER_ADDR ('{}') and {} ({}): set them, alike for all ranks, to an address of its "
       "machine and a port that is free there",
       request.meet_at, kPortVariable, request.port);
-  const Address meeting = Address::resolve(request.meet_at, request.port, remedy);
-  if (request.rank != 0) return join_at(request, meeting, FileDescriptor());
+  // A machine knows its own name; the others may hear of it only once rank 0's is up.
+  const NamePatience patience{.timeout = request.rank == 0 ? milliseconds(0) : request.timeout};
+  const Address meeting = Address::resolve(request.meet_at, request.port, remedy, patience);
+  if (request.rank != 0) return join_by(deadline, request, meeting, FileDescriptor());
   require_secret(0, meeting, request.secret.has_value());
-  return join_at(request, meeting, listen_on(meeting, remedy));
+  return join_by(deadline, request, meeting, listen_on(meeting, remedy));
 }
 
 }  // namespace lockstep::tcp

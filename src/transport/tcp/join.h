@@ -26,7 +26,8 @@ struct JoinRequest {
 };
 
 /// Finds the other ranks of the job and connects each two of them. Every rank calls it. All connections are made here,
-/// and then nobody listens any more.
+/// and then nobody listens any more. A name in `meet_at` that stands for nothing yet is asked for again by all but
+/// rank 0, until the timeout.
 ///
 /// Throws Error: kTimeout naming the ranks that did not come, kMismatch if ranks disagree about the world, the job or
 /// its secret, kInvalidArgument if others could reach what is listened on and there is no secret or for more ranks than

@@ -72,6 +72,21 @@ int try_connect(const FileDescriptor& socket, const Address& address, Deadline d
 /// At the end of a sentence; empty where there is none.
 std::string as_clause(const std::string& remedy) { return remedy.empty() ? remedy : "; " + remedy; }
 
+/// Of a name: whether it may stand for an address later, for whoever knows it is being started as well.
+bool may_be_known_later(int error) { return error == EAI_AGAIN || error == EAI_NONAME || error == EAI_NODATA; }
+
+/// What `ask` says of a name, unless another answer may come by the deadline.
+template <class Ask>
+int ask_until(Deadline deadline, const Ask& ask) {
+  constexpr milliseconds kBetweenLookups{100};
+  while (true) {
+    const int error = ask();
+    const Deadline now = steady_clock::now();
+    if (!may_be_known_later(error) || now >= deadline) return error;
+    std::this_thread::sleep_until(std::min(deadline, now + kBetweenLookups));
+  }
+}
+
 /// `move(done)` moves what it can of the rest; `waits()` says whether more can be moved in time.
 template <class Move, class Wait>
 Moved move_all(std::size_t bytes, Move move, Wait waits) {
@@ -91,15 +106,21 @@ Moved move_all(std::size_t bytes, Move move, Wait waits) {
 
 }  // namespace
 
-Address Address::resolve(const std::string& host, int port, const std::string& remedy) {
+Address Address::resolve(const std::string& host, int port, const std::string& remedy, const NamePatience& patience) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_NUMERICSERV;
   addrinfo* found = nullptr;
-  const int error = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
+  const int error = ask_until(steady_clock::now() + patience.timeout, [&] {
+    return patience.lookup(host.c_str(), std::to_string(port).c_str(), &hints, &found);
+  });
   if (error != 0) {
-    throw Error(ErrorCode::kInvalidArgument, fmt::format("'{}' is no address that this machine knows ({}){}.", host,
-                                                         ::gai_strerror(error), as_clause(remedy)));
+    const bool was_asked_again = may_be_known_later(error) && patience.timeout.count() > 0;
+    const std::string for_how_long = was_asked_again ? fmt::format(", nor did it become one in {} s",
+                                                                   static_cast<double>(patience.timeout.count()) / 1000)
+                                                     : std::string();
+    throw Error(ErrorCode::kInvalidArgument, fmt::format("'{}' is no address that this machine knows ({}){}{}.", host,
+                                                         ::gai_strerror(error), for_how_long, as_clause(remedy)));
   }
   Address address;
   std::memcpy(&address.storage_, found->ai_addr, found->ai_addrlen);

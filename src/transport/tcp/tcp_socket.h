@@ -2,6 +2,7 @@
 
 #include "base/file_descriptor.h"
 
+#include <netdb.h>
 #include <sys/socket.h>
 
 #include <array>
@@ -19,6 +20,14 @@ using Deadline = std::chrono::steady_clock::time_point;
 /// What who waits does every 20 ms meanwhile; throws why there is nothing to wait for.
 using Look = std::function<void()>;
 
+/// For how long a name that stands for nothing yet, as that of a machine that is being started, is asked for again and
+/// again, and who is asked: the system, if not a test that answers itself.
+struct NamePatience {
+  std::chrono::milliseconds timeout{0};
+  std::function<int(const char* host, const char* port, const addrinfo* hints, addrinfo** found)> lookup =
+      ::getaddrinfo;
+};
+
 /// An IPv4 or IPv6 address and a port.
 class Address {
  public:
@@ -30,9 +39,10 @@ class Address {
   };
 
   Address() = default;
-  /// The first that the name stands for. Throws Error (kInvalidArgument) that repeats the name, and then what to do;
-  /// also of an IPv6 address that means nothing without its link, which no Wire tells.
-  static Address resolve(const std::string& host, int port, const std::string& remedy = {});
+  /// The first that the name stands for, once it does. Throws Error (kInvalidArgument) that repeats the name, and then
+  /// what to do; also, and at once, of an IPv6 address that means nothing without its link, which no Wire tells.
+  static Address resolve(const std::string& host, int port, const std::string& remedy = {},
+                         const NamePatience& patience = {});
   static Address from_wire(const Wire& wire);
   /// This side's end of a socket.
   static Address of(const FileDescriptor& socket);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <lockstep/error.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
@@ -14,6 +15,7 @@
 #include <csignal>
 #include <stop_token>
 #include <thread>
+#include <utility>
 
 #include "base/error_for_tests.h"
 #include "base/limit_for_tests.h"
@@ -66,6 +68,47 @@ TEST(TcpAddress, ReadsWritesAndTravels) {
   }
   EXPECT_EQ(Address().to_string(), "no address");
   EXPECT_FALSE(Address().is_loopback());
+}
+
+namespace {
+
+/// Of names that stand for nothing until they have been asked for so often.
+auto known_after(int times, int error, int& asked) {
+  return [times, error, &asked](const char*, const char* port, const addrinfo* hints, addrinfo** found) {
+    return ++asked <= times ? error : ::getaddrinfo("127.0.0.7", port, hints, found);
+  };
+}
+
+}  // namespace
+
+TEST(TcpAddress, ANameThatStandsForNothingYetIsAskedForAgain) {
+  for (const int error : {EAI_AGAIN, EAI_NONAME, EAI_NODATA}) {
+    int asked = 0;
+    const NamePatience patience{.timeout = std::chrono::seconds(60), .lookup = known_after(2, error, asked)};
+    EXPECT_EQ(Address::resolve("node7", 80, {}, patience).to_string(), "127.0.0.7:80");
+    EXPECT_EQ(asked, 3);
+  }
+}
+
+TEST(TcpAddress, ANameThatNeverStandsForAnythingIsSaidAtTheDeadline) {
+  int asked = 0;
+  NamePatience patience{.timeout = std::chrono::milliseconds(150), .lookup = known_after(1'000'000, EAI_AGAIN, asked)};
+  EXPECT_THAT([&] { Address::resolve("node7", 80, "set it to another", patience); },
+              testing_support::refuses(ErrorCode::kInvalidArgument,
+                                       "'node7' is no address that this machine knows (Temporary failure in name "
+                                       "resolution), nor did it become one in 0.15 s; set it to another."));
+  EXPECT_GT(asked, 1);
+  EXPECT_LE(asked, 4) << "not again and again without a rest";
+}
+
+TEST(TcpAddress, WhatWaitingDoesNotMendIsSaidAtOnce) {
+  for (const auto& [timeout_s, error] : {std::pair{0, EAI_AGAIN}, {600, EAI_FAIL}}) {
+    int asked = 0;
+    const NamePatience patience{.timeout = std::chrono::seconds(timeout_s), .lookup = known_after(1, error, asked)};
+    EXPECT_THAT([&] { Address::resolve("node7", 80, "set it to another", patience); },
+                testing_support::refuses(ErrorCode::kInvalidArgument, "); set it to another."));
+    EXPECT_EQ(asked, 1);
+  }
 }
 
 TEST(TcpAddress, OneThatHoldsOnItsLinkOnlyIsRefused) {
