@@ -11,6 +11,7 @@
 
 #include <chrono>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -204,6 +205,26 @@ TEST_P(PointToPointMessages, WhatWasSentBeforeARankLeftArrives) {
     std::vector<std::int32_t> values = message(0, 1, 1000);
     if (world.rank() == 0) world.send(buffer_of(values), 1).wait();
     if (world.rank() != 1) return;
+    std::vector<std::int32_t> got(values.size());
+    world.receive(buffer_of(got), 0).wait();
+    EXPECT_EQ(got, values);
+    EXPECT_THAT(told([&] { world.receive(buffer_of(got), 0).wait(); }),
+                testing::HasSubstr("rank 0 has left the group"));
+  });
+}
+
+/// Once that is gone, which leaves behind what it never received.
+TEST_P(PointToPointMessages, WhatWasSentArrivesThoughWhoLeftTookNotAll) {
+  constexpr std::size_t kMebibyte = (1 << 20) / sizeof(std::int32_t);
+  run_world(GetParam(), [](Member& member) {
+    const World& world = member.world;
+    std::vector<std::int32_t> values = message(0, 1, kMebibyte);
+    std::vector<std::int32_t> unwanted(1);
+    if (world.rank() == 1) world.send(buffer_of(unwanted), 0).wait();
+    world.barrier().wait();
+    if (world.rank() == 0) world.send(buffer_of(values), 1).wait();
+    if (world.rank() != 1) return;
+    std::this_thread::sleep_for(milliseconds(200));
     std::vector<std::int32_t> got(values.size());
     world.receive(buffer_of(got), 0).wait();
     EXPECT_EQ(got, values);

@@ -127,13 +127,4 @@ void Control::finish_saying(std::chrono::steady_clock::time_point deadline) noex
   }
 }
 
-void Control::close() noexcept {
-  if (!socket_) return;
-  ::shutdown(socket_.get(), SHUT_WR);
-  std::array<std::byte, sizeof(Word)> rest;
-  while (::recv(socket_.get(), rest.data(), rest.size(), MSG_DONTWAIT) > 0) {
-  }
-  socket_.reset();
-}
-
 }  // namespace lockstep::tcp

@@ -48,8 +48,6 @@ class Control {
   bool has_more_to_say() const;
   /// Waits until it has, but no longer than until then.
   void finish_saying(std::chrono::steady_clock::time_point deadline) noexcept;
-  /// Says that nothing follows, and takes what is still there, lest the system drop what we said.
-  void close() noexcept;
 
  private:
   struct Word {

@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <string>
 #include <thread>
 
@@ -100,7 +101,9 @@ TEST_F(ControlTest, WhoLeavesSaysSoAfterMuchThatNobodyRead) {
   std::jthread leaver([&] {
     speaker_->say_left();
     speaker_->finish_saying(in(seconds(20)));
-    speaker_->close();
+    pollfd socket{speaker_->descriptor(), POLLIN, 0};
+    finish_sending(std::span(&socket, 1), in(seconds(20)));
+    speaker_.reset();
   });
   const Deadline end = in(seconds(20));
   while (hearer_->state() == Control::State::kActive && std::chrono::steady_clock::now() < end) {

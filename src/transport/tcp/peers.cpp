@@ -135,22 +135,25 @@ void Peers::throw_broken(int peer) {
   throw died(peer);
 }
 
-void Peers::say_left() noexcept {
+void Peers::leave(std::vector<pollfd> streams) noexcept {
   if (!process_.is_this()) return;
+  // Who has failed has given its last word its time, and what it sent before is of no use to anybody.
+  const Deadline end = steady_clock::now() + (has_failed_ ? milliseconds(0) : Company::kLastWord);
   for (Control& control : controls_) control.say_left();
-  finish_saying();
-  for (Control& control : controls_) control.close();
+  finish_saying(end);
+  for (const Control& control : controls_) streams.push_back({control.descriptor(), POLLIN, 0});
+  finish_sending(streams, end);
 }
 
 void Peers::say_failed(const Error& error) noexcept {
   if (!process_.is_this()) return;
+  has_failed_ = true;
   for (Control& control : controls_) control.say_failed(error);
-  finish_saying();
+  finish_saying(steady_clock::now() + Company::kLastWord);
 }
 
-void Peers::finish_saying() noexcept {
-  const Deadline end = steady_clock::now() + Company::kLastWord;
-  for (Control& control : controls_) control.finish_saying(end);
+void Peers::finish_saying(Deadline deadline) noexcept {
+  for (Control& control : controls_) control.finish_saying(deadline);
 }
 
 Error Peers::died(int peer) const {

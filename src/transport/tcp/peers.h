@@ -43,7 +43,9 @@ class Peers {
   /// Throws why the peer's data stream broke, which it may do before the word that explains it has arrived.
   [[noreturn]] void throw_broken(int peer);
 
-  void say_left() noexcept;
+  /// Says so, and sees to it that what was given before arrives, on the streams' sockets too, which are to be closed
+  /// next. Waits no longer for that than a last word is waited for, and not at all in a group that has failed here.
+  void leave(std::vector<pollfd> streams) noexcept;
   void say_failed(const Error& error) noexcept;
 
  private:
@@ -56,7 +58,7 @@ class Peers {
   /// Whether a peer is known to have failed or died, so that check() throws.
   bool is_hopeless() const;
   /// Last words, which may have to wait for the peers to read what was said before.
-  void finish_saying() noexcept;
+  void finish_saying(Deadline deadline) noexcept;
   Error died(int peer) const;
   Control& control(int peer) { return controls_[static_cast<std::size_t>(peer)]; }
   Control::State state(int peer) const { return controls_[static_cast<std::size_t>(peer)].state(); }
@@ -65,7 +67,8 @@ class Peers {
   int rank_;
   std::vector<Control> controls_;  ///< by rank; our own says nothing
   std::vector<pollfd> polled_;
-  Deadline listens_at_;  ///< not before
+  Deadline listens_at_;      ///< not before
+  bool has_failed_ = false;  ///< and said so
 };
 
 }  // namespace lockstep::tcp

@@ -73,6 +73,10 @@ void Streams::add_sockets(std::span<const Need> needs, std::vector<pollfd>& sock
   }
 }
 
+void Streams::add_all_sockets(std::vector<pollfd>& sockets) const {
+  for (const FileDescriptor& socket : sockets_) sockets.push_back({socket.get(), POLLIN, 0});
+}
+
 const FileDescriptor& Streams::any_socket() const {
   return *std::find_if(sockets_.begin(), sockets_.end(), [](const FileDescriptor& one) { return !!one; });
 }

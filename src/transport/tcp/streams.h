@@ -29,6 +29,8 @@ class Streams final : public ByteStreams {
   /// To all peers.
   std::uint64_t bytes_sent() const { return bytes_sent_.load(std::memory_order_relaxed); }
 
+  /// Adds those of all peers, to wait for bytes.
+  void add_all_sockets(std::vector<pollfd>& sockets) const;
   /// The first peer's.
   const FileDescriptor& any_socket() const;
 

@@ -8,11 +8,13 @@
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
+#include <linux/sockios.h>  // SIOCOUTQ
 #include <lockstep/error.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -102,6 +104,27 @@ Moved move_all(std::size_t bytes, Move move, Wait waits) {
     }
   }
   return Moved::kAll;
+}
+
+/// Takes what has come; whether more may come.
+bool discard_input(int socket) {
+  constexpr int kMostReads = 1024;  // who sends on and on would hold us for ever
+  std::array<std::byte, 64 << 10> unread;
+  for (int reads = 0; reads < kMostReads; ++reads) {
+    const ssize_t got = ::recv(socket, unread.data(), unread.size(), MSG_DONTWAIT);
+    if (got < 0 && errno == EAGAIN) return true;
+    if (got == 0 || (got < 0 && errno != EINTR)) return false;
+  }
+  return true;
+}
+
+/// Whether a socket on which nothing more is sent can be closed without loss. One that is closed answers what was not
+/// read, and what comes then, with a reset, and drops what has not arrived; what has, the peer keeps.
+bool is_closable(const pollfd& socket) {
+  if (socket.revents != 0 && !discard_input(socket.fd)) return true;
+  constexpr int kEnd = 1;  // which counts as a byte, and may be lost
+  int not_arrived = 0;
+  return ::ioctl(socket.fd, SIOCOUTQ, &not_arrived) != 0 || not_arrived <= kEnd;
 }
 
 }  // namespace
@@ -264,6 +287,25 @@ Moved receive_all(const FileDescriptor& socket, void* data, std::size_t bytes, D
       bytes,
       [&](std::size_t done) { return ::recv(socket.get(), static_cast<std::byte*>(data) + done, bytes - done, 0); },
       [&] { return wait_until_ready(socket, POLLIN, deadline, look); });
+}
+
+void finish_sending(std::span<pollfd> sockets, Deadline deadline) noexcept {
+  for (pollfd& socket : sockets) {
+    ::shutdown(socket.fd, SHUT_WR);
+    socket.revents = POLLIN;  // it may have had something before
+  }
+  // That the last of it has arrived wakes nobody. To look often would keep those busy who are to take it.
+  constexpr milliseconds kLongest{16};
+  for (milliseconds rest{1};; rest = std::min(2 * rest, kLongest)) {
+    bool are_closable = true;
+    for (pollfd& socket : sockets) {
+      if (socket.fd >= 0 && is_closable(socket)) socket.fd = -1;
+      are_closable = are_closable && socket.fd < 0;
+    }
+    const Deadline now = steady_clock::now();
+    if (are_closable || now >= deadline) return;
+    ::poll(sockets.data(), sockets.size(), milliseconds_until(std::min(deadline, now + rest)));
+  }
 }
 
 void prepare(const FileDescriptor& socket, int ranks_here) {

@@ -3,6 +3,7 @@
 #include "base/file_descriptor.h"
 
 #include <netdb.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <array>
@@ -11,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 
 namespace lockstep::tcp {
@@ -89,6 +91,12 @@ Moved send_all(const FileDescriptor& socket, const void* data, std::size_t bytes
                const Look& look = {});
 Moved receive_all(const FileDescriptor& socket, void* data, std::size_t bytes, Deadline deadline,
                   const Look& look = {});
+
+/// What comes before they are closed: says that nothing follows on any of them, and takes what the peers still send,
+/// lest the system drop what is under way to them. Returns once all of it has arrived or nobody is there for it, but no
+/// later than at the deadline. Empty ones are passed over, as are from then on those that can be closed: their
+/// descriptors here become -1.
+void finish_sending(std::span<pollfd> sockets, Deadline deadline) noexcept;
 
 /// What every connection between ranks gets: small messages leave at once, and silence is broken now
 /// and then. `ranks_here`: how many ranks share this machine's cores.

@@ -6,16 +6,21 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstddef>
+#include <span>
 #include <stop_token>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "base/error_for_tests.h"
 #include "base/limit_for_tests.h"
@@ -189,6 +194,82 @@ TEST(TcpSocket, SaysWhetherAllMoved) {
   EXPECT_EQ(receive_all(other, &got, sizeof got, in(std::chrono::milliseconds(10))), Moved::kTimeout);
   other.reset();
   EXPECT_EQ(receive_all(one, &got, sizeof got, in(std::chrono::seconds(5))), Moved::kClosed);
+}
+
+namespace {
+
+/// Two ends of a connection, of which the first has sent all that there was room for.
+class FullConnection : public testing::Test {
+ protected:
+  void SetUp() override {
+    const FileDescriptor listener = listen_on(Address::resolve("127.0.0.1", 0));
+    one_ = connect_to(Address::of(listener), in(std::chrono::seconds(5)));
+    while (!other_) other_ = accept_from(listener);
+    const std::vector<char> much(1 << 20);
+    ssize_t sent = 0;
+    while ((sent = ::send(one_.get(), much.data(), much.size(), MSG_NOSIGNAL)) > 0) {
+      sent_ += static_cast<std::size_t>(sent);
+    }
+  }
+
+  void finish(Deadline deadline) {
+    pollfd socket{one_.get(), POLLIN, 0};
+    finish_sending(std::span(&socket, 1), deadline);
+  }
+  bool send_to_it() { return ::send(other_.get(), "late", 4, MSG_NOSIGNAL) == 4; }
+  /// How many bytes arrive before the connection is over.
+  std::size_t take_all() {
+    std::vector<char> some(1 << 16);
+    std::size_t taken = 0;
+    while (receive_all(other_, some.data(), 1, in(std::chrono::seconds(20))) == Moved::kAll) {
+      const ssize_t rest = ::recv(other_.get(), some.data(), some.size(), 0);
+      taken += 1 + static_cast<std::size_t>(std::max<ssize_t>(rest, 0));
+    }
+    return taken;
+  }
+
+  FileDescriptor one_;
+  FileDescriptor other_;
+  std::size_t sent_ = 0;
+};
+
+}  // namespace
+
+/// Before it begins to close, and while what it sent waits to be taken.
+TEST_F(FullConnection, AllArrivesFromWhoClosesWhateverComesMeanwhile) {
+  ASSERT_TRUE(send_to_it());
+  std::jthread closes([&] {
+    finish(in(std::chrono::seconds(60)));
+    one_.reset();
+  });
+  for (int time = 0; time < 5; ++time) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    ASSERT_TRUE(send_to_it());
+  }
+  EXPECT_EQ(take_all(), sent_);
+}
+
+TEST_F(FullConnection, WhoDoesNotTakeItIsWaitedForUntilTheDeadlineOnly) {
+  finish(in(std::chrono::milliseconds(30)));
+  one_.reset();
+  EXPECT_EQ(take_all(), sent_) << "the system goes on";
+}
+
+TEST_F(FullConnection, WhoIsGoneIsNotWaitedFor) {
+  const auto begin = std::chrono::steady_clock::now();
+  other_.reset();
+  finish(in(std::chrono::seconds(600)));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
+}
+
+TEST_F(FullConnection, WhoHasAllAndStaysIsNotWaitedFor) {
+  std::vector<char> all(sent_);
+  ASSERT_EQ(receive_all(other_, all.data(), all.size(), in(std::chrono::seconds(20))), Moved::kAll);
+  const auto begin = std::chrono::steady_clock::now();
+  finish(in(std::chrono::seconds(600)));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
+  one_.reset();
+  EXPECT_TRUE(send_to_it());
 }
 
 TEST(TcpSocket, ASignalEndsNoWaitWhateverTheLookLeavesInErrno) {

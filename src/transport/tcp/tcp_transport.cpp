@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 #include <lockstep/error.h>
+#include <poll.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -47,7 +48,12 @@ class TcpTransport final : public MessageTransport {
         data_(peers_, take(host.links, &Host::Link::data), host.here),
         messages_(peers_, take(host.links, &Host::Link::messages), host.here) {}
 
-  ~TcpTransport() override { peers_.say_left(); }
+  ~TcpTransport() override {
+    std::vector<pollfd> sockets;
+    data_.add_all_sockets(sockets);
+    messages_.add_all_sockets(sockets);
+    peers_.leave(std::move(sockets));
+  }
 
   int rank() const override { return peers_.rank(); }
   int size() const override { return peers_.size(); }

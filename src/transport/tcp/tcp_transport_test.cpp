@@ -8,6 +8,8 @@
 #include <lockstep/error.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -32,6 +34,34 @@ class TcpTransportTest : public testing::Test {
     for (Host& host : thread_hosts(ranks)) ranks_.push_back(create(std::move(host)));
   }
   static iovec span_of(std::vector<char>& bytes) { return {bytes.data(), bytes.size()}; }
+
+  /// So many bytes to a peer, or as many as have room where it takes none; how many.
+  static std::size_t send_some(ByteStreams& streams, int peer, std::size_t most) {
+    std::vector<char> bytes(most);
+    for (std::size_t sent = 0; sent < most;) {
+      const iovec rest{bytes.data() + sent, most - sent};
+      const std::size_t now = streams.send(peer, std::span(&rest, 1));
+      if (now == 0) return sent;
+      sent += now;
+    }
+    return most;
+  }
+  /// How many bytes of a peer come before it is said that it has left.
+  static std::size_t receive_until_it_left(ByteStreams& streams, int peer) {
+    std::vector<char> bytes(1 << 20);
+    const iovec span = span_of(bytes);
+    std::size_t received = 0;
+    try {
+      const MessageTransport::Need need{.peer = peer, .room = false, .bytes = true};
+      while (streams.wait(std::span(&need, 1), steady_clock::now() + std::chrono::seconds(20))) {
+        received += streams.receive(peer, std::span(&span, 1));
+      }
+      ADD_FAILURE() << "it has not left";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kPeerLeft) << error.what();
+    }
+    return received;
+  }
 
   /// What rank 0 is told when it waits for bytes of `peer`; empty if the deadline passed.
   std::string told_while_waiting_for(int peer) {
@@ -114,6 +144,69 @@ TEST_F(TcpTransportTest, WhoLeavesIsNamedByWhoStillNeedsIt) {
   EXPECT_EQ(told_while_waiting_for(2), "") << "who needs nothing of it is not disturbed";
   EXPECT_EQ(told_while_waiting_for(1), "bytes") << "what it sent before still arrives";
   EXPECT_THAT(told_while_waiting_for(1), testing::HasSubstr("rank 1 has left the group"));
+}
+
+/// Which the system would answer with a reset, and drop what is still under way.
+TEST_F(TcpTransportTest, WhatWasSentArrivesThoughWhoLeavesHasSomethingUnread) {
+  for (const bool as_messages : {false, true}) {
+    SCOPED_TRACE(as_messages ? "messages" : "data");
+    ranks_.clear();
+    start(2);
+    const auto streams_of = [&](std::size_t rank) -> ByteStreams& {
+      return as_messages ? ranks_[rank]->messages() : static_cast<ByteStreams&>(*ranks_[rank]);
+    };
+    ASSERT_EQ(send_some(streams_of(1), 0, 4), 4U);
+    const MessageTransport::Need unread{.peer = 1, .room = false, .bytes = true};
+    ASSERT_TRUE(streams_of(0).wait(std::span(&unread, 1), steady_clock::now() + std::chrono::seconds(20)));
+    const std::size_t sent = send_some(streams_of(0), 1, 64 << 20);
+    ASSERT_LT(sent, 64U << 20) << "it all had room";
+    ranks_[0].reset();
+    EXPECT_EQ(receive_until_it_left(streams_of(1), 0), sent);
+  }
+}
+
+/// Who has failed, and whose peers do not read, as those that are stopped.
+TEST_F(TcpTransportTest, WhoHasFailedWaitsForNobodyToTakeWhatItSent) {
+  constexpr int kTimes = 20;
+  const auto begin = steady_clock::now();
+  for (int time = 0; time < kTimes; ++time) {
+    start(2);
+    send_some(*ranks_[0], 1, 1 << 20);
+    ranks_[0]->fail({ErrorCode::kTransport, "rank 0 broke", {.peer = 0}});
+    ranks_.clear();
+  }
+  EXPECT_LT(steady_clock::now() - begin, kTimes * Company::kLastWord / 2);
+}
+
+TEST_F(TcpTransportTest, AllPeersThatDoNotReadAreWaitedForAtOnce) {
+  constexpr int kPeers = 5;
+  start(1 + kPeers);
+  for (int peer = 1; peer <= kPeers; ++peer) {
+    send_some(*ranks_[0], peer, 1 << 20);
+    send_some(ranks_[0]->messages(), peer, 1 << 20);
+  }
+  const auto begin = steady_clock::now();
+  ranks_[0].reset();
+  EXPECT_LT(steady_clock::now() - begin, kPeers * Company::kLastWord);
+}
+
+/// A child's copies of what its parent shares with others.
+TEST_F(TcpTransportTest, AForkedChildEndsNothingAndTakesNothing) {
+  start(2);
+  ASSERT_EQ(send_some(*ranks_[1], 0, 1), 1U);
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    ranks_.clear();
+    ::_exit(0);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(told_while_waiting_for(1), "bytes");
+  ASSERT_EQ(send_some(*ranks_[1], 0, 1), 1U);
+  EXPECT_EQ(told_while_waiting_for(1), "bytes") << "after its child has ended as before";
+  EXPECT_EQ(send_some(*ranks_[0], 1, 1), 1U);
 }
 
 TEST_F(TcpTransportTest, AFailureIsQuotedToWhoeverWaitsForAnyone) {
