@@ -14,21 +14,25 @@ namespace {
 
 constexpr std::size_t kPage = 4096;
 
+constexpr std::string_view kNeeded =
+    "how fast memory is can only be measured with two as large as the last-level cache; allow this process more "
+    "(ulimit -v)";
+
 std::size_t whole_pages(std::size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
 }  // namespace
 
-PlainMemory allocate_plain(std::size_t bytes) {
+PlainMemory allocate_plain(std::size_t bytes, std::string_view remedy) {
   PlainMemory memory(std::aligned_alloc(kPage, whole_pages(bytes)), std::free);
   if (!memory) {
     throw Error(ErrorCode::kOutOfMemory,
-                fmt::format("There is no memory for a buffer of {} bytes; try a smaller --max-bytes.", bytes));
+                fmt::format("There is no memory for a buffer of {} bytes; {}.", bytes, remedy));
   }
   return memory;
 }
 
 CopyProbe::CopyProbe(std::size_t cache_bytes)
-    : bytes_(whole_pages(cache_bytes)), from_(allocate_plain(bytes_)), to_(allocate_plain(bytes_)) {
+    : bytes_(whole_pages(cache_bytes)), from_(allocate_plain(bytes_, kNeeded)), to_(allocate_plain(bytes_, kNeeded)) {
   // Pages that were never written may all be the same one.
   std::memset(from_.get(), 1, bytes_);
   std::memset(to_.get(), 2, bytes_);

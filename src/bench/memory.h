@@ -2,14 +2,15 @@
 
 #include <cstddef>
 #include <memory>
+#include <string_view>
 
 namespace lockstep::bench {
 
 /// Memory of the program's own, page-aligned.
 using PlainMemory = std::unique_ptr<void, void (*)(void*)>;
 
-/// Throws Error (kOutOfMemory).
-PlainMemory allocate_plain(std::size_t bytes);
+/// Throws Error (kOutOfMemory) that ends with what to do.
+PlainMemory allocate_plain(std::size_t bytes, std::string_view remedy = "try a smaller --max-bytes");
 
 /// How fast memory is read and written when every core copies at once: what a reduction of large buffers is held
 /// against.
