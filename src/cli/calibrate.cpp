@@ -1,5 +1,6 @@
 #include "bench/calibrate.h"
 #include "base/atomic_file.h"
+#include "base/standard_streams.h"
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/numbers.h"
@@ -12,7 +13,6 @@
 #include <lockstep/error.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -41,8 +41,7 @@ bench::CalibrationPlan plan_of(const CalibrateOptions& options) {
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("Calibration takes 2 to {} ranks; -n says {}.", kMostCalibratedRanks, most));
   }
-  return {
-      .ranks = most, .fast = options.fast, .tell = [](const std::string& line) { fmt::print(stderr, "{}\n", line); }};
+  return {.ranks = most, .fast = options.fast, .tell = [](const std::string& line) { say_error(line + "\n"); }};
 }
 
 std::string describe_errors(std::string_view transport, const std::vector<Sample>& samples, const HeldBack& held_back) {

@@ -1,8 +1,10 @@
 #include "algorithms/catalog.h"
 #include "base/refuse.h"
+#include "base/standard_streams.h"
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/numbers.h"
+#include "cli/schedule_argument.h"
 #include "cli/training_program.h"
 #include "report/writable.h"
 #include "study/measure.h"
@@ -95,9 +97,10 @@ void show(const LabPage& page, const study::StudyOptions& options) {
   std::error_code error;  // of which writing the page speaks
   fs::create_directories(options.page.parent_path(), error);
   write_lab_page(page, options.page);
-  for (const std::string& paragraph : page.paragraphs) fmt::print("{}\n\n", paragraph);
-  for (const LabChart& chart : page.charts) fmt::print("{}: {}\n\n", chart.title, chart.words);
-  fmt::print("page  {}\n", options.page.string());
+  std::string text;
+  for (const std::string& paragraph : page.paragraphs) text += paragraph + "\n\n";
+  for (const LabChart& chart : page.charts) text += fmt::format("{}: {}\n\n", chart.title, chart.words);
+  write_output("", text + fmt::format("page  {}\n", options.page.string()));
 }
 
 /// Measures with `measure` and writes what page_of says of it.
@@ -106,12 +109,12 @@ int run(const study::StudyOptions& options, const Measure& measure) {
   const study::Programs programs{.lockstep = fs::read_symlink("/proc/self/exe").string(),
                                  .training = find_training_program()};
   try {
-    study::Workbench workbench(programs, [](const std::string& line) { fmt::print(stderr, "{}\n", line); });
+    study::Workbench workbench(programs, [](const std::string& line) { say_error(line + "\n"); });
     study::check_input(workbench, options);
     show(page_of(measure(workbench, options)), options);
     return 0;
   } catch (const study::Interrupted& interrupted) {
-    fmt::print(stderr, "lockstep: interrupted; no page was written.\n");
+    say_error("lockstep: interrupted; no page was written.\n");
     return 128 + interrupted.signal();
   }
 }

@@ -1,16 +1,19 @@
 #include "base/nearest.h"
+#include "base/standard_streams.h"
 #include "cli/command.h"
+#include "cli/schedule_argument.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <lockstep/error.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <exception>
 #include <span>
+#include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -67,9 +70,9 @@ std::string explain(const Program& program, const CLI::ParseError& error, const 
 
 int usage_error(const Program& program, const CLI::ParseError& error) {
   if (program.words.empty()) {
-    fmt::print(stderr, "{}", program.app.help());
+    lockstep::say_error(program.app.help());
   } else {
-    fmt::print(stderr, "lockstep: {}\n", explain(program, error, program.words));
+    lockstep::say_error(fmt::format("lockstep: {}\n", explain(program, error, program.words)));
   }
   return kUsageError;
 }
@@ -87,9 +90,27 @@ void refuse_empty_values(CLI::App& app) {
   }
 }
 
+/// Does what was typed; the exit code.
+int run(Program& program) {
+  try {
+    std::vector<std::string> words = program.words;
+    std::reverse(words.begin(), words.end());  // as CLI11 takes them
+    program.app.parse(std::move(words));
+    return program.exit_code;
+  } catch (const CLI::Success& asked) {  // --help, --version
+    std::ostringstream answer;
+    const int code = program.app.exit(asked, answer);
+    lockstep::cli::write_output("", answer.str());
+    return code;
+  } catch (const CLI::ParseError& error) {
+    return usage_error(program, error);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  lockstep::ensure_standard_descriptors();
   Program program;
   program.words.assign(argv + 1, argv + std::max(argc, 1));
   program.app.require_subcommand(1);
@@ -105,17 +126,12 @@ int main(int argc, char** argv) {
   add_bench(program);
   refuse_empty_values(program.app);
   try {
-    program.app.parse(argc, argv);
-  } catch (const CLI::Success& help) {
-    return program.app.exit(help);
-  } catch (const CLI::ParseError& error) {
-    return usage_error(program, error);
+    return run(program);
   } catch (const lockstep::Error& error) {
-    fmt::print(stderr, "lockstep: {}\n", error.what());
+    lockstep::say_error(fmt::format("lockstep: {}\n", error.what()));
     return error.code() == lockstep::ErrorCode::kInvalidArgument ? kUsageError : 1;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "lockstep: {}\n", error.what());
+    lockstep::say_error(fmt::format("lockstep: {}\n", error.what()));
     return 1;
   }
-  return program.exit_code;
 }

@@ -1,6 +1,7 @@
 #include "schedule/proof.h"
 
 #include "algorithms/catalog.h"
+#include "base/standard_streams.h"
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/schedule_argument.h"
@@ -69,7 +70,7 @@ void add_prove(Program& program) {
     const Schedule schedule = options->load();
     const Proof proof = prove(schedule);
     if (proof.proved()) return write_output("", report(schedule, proof, options->hosts(schedule.ranks)));
-    fmt::print(stderr, "lockstep: The schedule '{}' is refused: {}\n", schedule.name, describe(*proof.refusal));
+    say_error(fmt::format("lockstep: The schedule '{}' is refused: {}\n", schedule.name, describe(*proof.refusal)));
     program.exit_code = 1;
   });
 }

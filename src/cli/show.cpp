@@ -1,5 +1,6 @@
 #include "base/nearest.h"
 #include "base/refuse.h"
+#include "base/standard_streams.h"
 #include "cli/command.h"
 #include "cli/schedule_argument.h"
 #include "schedule/drawing.h"
@@ -60,7 +61,7 @@ void add_show(Program& program) {
     write_output(options->output, drawn(schedule, options->format));
     // A schedule that would not run is drawn all the same, so that one sees why.
     if (const Proof proof = prove(schedule); !proof.proved()) {
-      fmt::print(stderr, "lockstep: The schedule '{}' is refused: {}\n", schedule.name, describe(*proof.refusal));
+      say_error(fmt::format("lockstep: The schedule '{}' is refused: {}\n", schedule.name, describe(*proof.refusal)));
       program.exit_code = 1;
     }
   });

@@ -1,5 +1,6 @@
 #include "cli/command.h"
 #include "cli/numbers.h"
+#include "cli/schedule_argument.h"
 #include "cli/training_program.h"
 #include "launch/launcher.h"
 
@@ -33,7 +34,7 @@ void check_arguments(const std::vector<std::string>& arguments) {
 int show_help(LaunchOptions launch_options) {
   launch_options.ranks = 1;
   const int code = launch(launch_options);
-  fmt::print("\n`lockstep train` itself takes -n N: how many processes train together (default: 1).\n");
+  write_output("", "\n`lockstep train` itself takes -n N: how many processes train together (default: 1).\n");
   return code;
 }
 
@@ -55,7 +56,7 @@ void add_train(Program& program) {
   command->callback([&program, command, ranks] {
     const std::vector<std::string> arguments = command->remaining();
     if (!arguments.empty() && asks_for_help(arguments.front())) {
-      fmt::print("{}", command->help());
+      write_output("", command->help());
       return;
     }
     check_arguments(arguments);

@@ -1,5 +1,6 @@
 // lockstep-train: the ready-made trainings. `lockstep train` starts it, once for each rank.
 
+#include "base/standard_streams.h"
 #include "lab/digits/options.h"
 #include "lab/digits/run.h"
 #include "lab/sst2/options.h"
@@ -16,7 +17,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <functional>
 #include <new>
 #include <string>
@@ -45,7 +45,7 @@ std::string sentence_of(const std::exception& error) {
 /// One sentence on stderr, whatever was thrown; the exit code.
 int report(const std::exception& error) {
   if (dynamic_cast<const lab::FailedElsewhere*>(&error) == nullptr) {
-    fmt::print(stderr, "lockstep-train: {}\n", sentence_of(error));
+    say_error(fmt::format("lockstep-train: {}\n", sentence_of(error)));
   }
   return lab::exit_code_of(error);
 }
@@ -91,6 +91,7 @@ const std::array<Training, 3> kTrainings = {{
 }  // namespace
 
 int main(int argc, char** argv) {
+  ensure_standard_descriptors();
   keep_freed_memory();
   CLI::App app("Ready-made trainings in lockstep; started by `lockstep train`", "lockstep-train");
   for (const Training& training : kTrainings) {

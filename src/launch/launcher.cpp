@@ -10,7 +10,6 @@
 #include "launch/supervisor.h"
 #include "topology/cpus.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <lockstep/error.h>
 #include <sys/resource.h>
@@ -22,15 +21,6 @@
 namespace lockstep {
 
 namespace {
-
-/// Opens what is missing of descriptors 0, 1 and 2, so that none of our pipes gets such a number.
-void ensure_standard_descriptors() {
-  int descriptor = 0;
-  do {
-    descriptor = ::open("/dev/null", O_RDWR);
-  } while (descriptor >= 0 && descriptor <= STDERR_FILENO);
-  if (descriptor >= 0) ::close(descriptor);
-}
 
 /// Two pipes a rank and its log must fit, which is better known before a thousand processes run.
 void check_descriptor_limit(int ranks, bool has_logs) {
@@ -104,7 +94,6 @@ int launch(const LaunchOptions& options) {
   if (options.ranks < 1) {
     throw Error(ErrorCode::kInvalidArgument, fmt::format("A job has at least 1 rank, not {}.", options.ranks));
   }
-  ensure_standard_descriptors();
   check_descriptor_limit(options.ranks, options.log_dir.has_value());
   check_process_count(options.ranks);
   const std::string path = find_program(options.command.front());

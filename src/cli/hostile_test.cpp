@@ -1,0 +1,62 @@
+// `lockstep` where its streams, its files and its system are not as a program expects them.
+#include "cli/program_for_tests.h"
+
+namespace lockstep {
+
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing_support::Result;
+using testing_support::run_command;
+
+/// `lockstep` with these words of a shell, redirections among them.
+Result lockstep_in_shell(const std::string& words) {
+  return run_command({"sh", "-c", "exec " LOCKSTEP_PROGRAM " " + words});
+}
+
+}  // namespace
+
+class CliHostile : public testing_support::TemporaryFolder {};
+
+TEST(CliStreams, ResultsThatNobodyTakesAreAnError) {
+  const auto expect_error = [](const std::string& words, const std::string& why) {
+    SCOPED_TRACE(words);
+    const Result result = lockstep_in_shell(words);
+    EXPECT_EQ(result.code, 1);
+    EXPECT_THAT(result.errors, HasSubstr("lockstep: The output could not be written: " + why + ".\n"));
+  };
+  for (const std::string words : {"show ring -n 4", "--help", "--version", "train --help"}) {
+    expect_error(words + " >&-", "Bad file descriptor");
+    expect_error(words + " <&- >&-", "Bad file descriptor");
+    expect_error(words + " >/dev/full", "No space left on device");
+  }
+  for (const char* ranks : {"1", "2"}) {
+    expect_error(std::string("bench all_reduce --max-bytes 16 --min-time 5ms -n ") + ranks + " >&-",
+                 "Bad file descriptor");
+  }
+}
+
+TEST_F(CliHostile, AnErrorThatNobodyCanReadIsItsExitCode) {
+  const std::string refused = write("refused.txt",
+                                    "lockstep-schedule 1\nname twice\ncollective all_reduce\nranks 2\nchunks 1\n"
+                                    "root 0\nstep\nreduce 0 from 1 to 0\nstep\nreduce 0 from 1 to 0\nend\n",
+                                    kPlainFile);
+  for (const std::string where : {" 2>&-", " 2>/dev/full", " <&- 2>&-"}) {
+    const auto code_of = [&](const std::string& words) {
+      SCOPED_TRACE(words + where);
+      const Result result = lockstep_in_shell(words + where);
+      EXPECT_THAT(result.output, IsEmpty());
+      return result.code;
+    };
+    EXPECT_EQ(code_of(""), 2);
+    EXPECT_EQ(code_of("--bogus"), 2);
+    EXPECT_EQ(code_of("show rring -n 4"), 2);
+    EXPECT_EQ(code_of("bench all_reduce -n 0"), 2);
+    EXPECT_EQ(code_of("run /no/such/program"), 2);
+    EXPECT_EQ(code_of("run -n 2 false"), 1);
+    EXPECT_EQ(code_of("prove " + refused), 1);
+    EXPECT_EQ(code_of("show " + refused + " --format schedule -o " + (folder_ / "shown").string()), 1);
+  }
+}
+}  // namespace lockstep
