@@ -15,6 +15,12 @@ std::error_code obstacle_at(const fs::path& there, int access) {
   return ::access(there.c_str(), access) == 0 ? std::error_code() : std::error_code(errno, std::generic_category());
 }
 
+/// The same for a folder that is not there yet, and however it is written; empty for none.
+fs::path one_name_of(const fs::path& folder) {
+  std::error_code error;
+  return fs::weakly_canonical(fs::absolute(folder, error) / "", error);
+}
+
 }  // namespace
 
 std::error_code obstacle_of_folder(const fs::path& folder) {
@@ -30,7 +36,7 @@ std::error_code obstacle_of_file(const fs::path& file, const fs::path& made) {
   if (fs::is_directory(file, error)) return std::make_error_code(std::errc::is_a_directory);
   if (fs::exists(file, error)) return obstacle_at(file, W_OK);
   const fs::path folder = fs::absolute(file, error).parent_path();
-  const bool is_made = fs::weakly_canonical(folder, error) == fs::weakly_canonical(made, error);
+  const bool is_made = one_name_of(folder) == one_name_of(made);
   if (!is_made && !fs::exists(folder, error)) return std::make_error_code(std::errc::no_such_file_or_directory);
   return obstacle_of_folder(folder);
 }

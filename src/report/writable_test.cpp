@@ -25,4 +25,16 @@ TEST(Writable, SaysWhatIsInTheWayAndMakesNothing) {
   EXPECT_EQ(obstacle_of_folder(folder / "file" / "runs"), std::errc::not_a_directory);
 }
 
+TEST(Writable, AFolderThatWillBeMadeIsTheSameHoweverItIsWritten) {
+  for (const char* made : {"no-such-runs", "no-such-runs/", "./no-such-runs", "no-such/../no-such-runs"}) {
+    EXPECT_FALSE(obstacle_of_file("no-such-runs/page.html", made)) << made;
+    EXPECT_FALSE(obstacle_of_file(fs::absolute("no-such-runs/page.html"), made)) << made;
+    EXPECT_FALSE(obstacle_of_file(fs::path(made) / "page.html", fs::absolute("no-such-runs"))) << made;
+  }
+  for (const char* made : {"", "no-such", "no-such-runs/b"}) {
+    EXPECT_EQ(obstacle_of_file("no-such-runs/page.html", made), std::errc::no_such_file_or_directory) << made;
+  }
+  EXPECT_FALSE(obstacle_of_file("page.html", "")) << "in the working folder";
+}
+
 }  // namespace lockstep
