@@ -5,10 +5,14 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <lockstep/error.h>
+#include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <climits>
 #include <string>
 #include <system_error>
 
@@ -23,8 +27,9 @@ namespace fs = std::filesystem;
               fmt::format("{} {} failed: {}.", doing, path.string(), std::generic_category().message(error)));
 }
 
+/// To a file that is there.
 void write_all(const fs::path& path, const std::vector<std::string_view>& parts) {
-  const FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  const FileDescriptor file(::open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
   if (!file) throw_io("Writing", path, errno);
   for (std::string_view part : parts) {
     while (!part.empty()) {
@@ -34,6 +39,47 @@ void write_all(const fs::path& path, const std::vector<std::string_view>& parts)
       part.remove_prefix(static_cast<std::size_t>(written));
     }
   }
+}
+
+/// A name beside `path` that nobody else can know before, no longer than names may be.
+fs::path unknown_name_beside(const fs::path& path) {
+  constexpr std::string_view kDigits = "0123456789abcdefghijklmnopqrstuvwxyz";
+  std::array<unsigned char, 10> random{};
+  if (::getrandom(random.data(), random.size(), 0) != std::ssize(random)) throw_io("Writing", path, errno);
+  std::string ending = ".";
+  for (const unsigned char byte : random) ending += kDigits[byte % kDigits.size()];
+  ending += ".partial";
+  return path.parent_path() / (path.filename().string().substr(0, NAME_MAX - ending.size()) + ending);
+}
+
+/// Makes what stands in for `path` until it is whole: a new file, never what another has put there, and only for us
+/// where it replaces one that may be.
+fs::path make_temporary(const fs::path& path, bool replaces) {
+  while (true) {
+    fs::path temporary = unknown_name_beside(path);
+    const FileDescriptor file(
+        ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, replaces ? 0600 : 0644));
+    if (file) return temporary;
+    if (errno != EEXIST) throw_io("Writing", temporary, errno);
+  }
+}
+
+/// Who owns the file that was there, and who may do what with it, as far as this process may say so.
+void take_over(const struct stat& replaced, const FileDescriptor& file) {
+  const int given = ::fchown(file.get(), replaced.st_uid, replaced.st_gid);
+  [[maybe_unused]] const int shared = given == 0 ? 0 : ::fchown(file.get(), static_cast<uid_t>(-1), replaced.st_gid);
+  ::fchmod(file.get(), replaced.st_mode & (S_IRWXU | S_IRWXG | S_IRWXO));
+}
+
+/// What is whole takes the place of `path`, and of what that was.
+void replace(const fs::path& path, const fs::path& temporary, const struct stat* replaced) {
+  {
+    const FileDescriptor file(::open(temporary.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+    if (!file) throw_io("Writing", temporary, errno);
+    if (replaced != nullptr) take_over(*replaced, file);
+    if (::fsync(file.get()) != 0) throw_io("Writing", temporary, errno);
+  }
+  if (::rename(temporary.c_str(), path.c_str()) != 0) throw_io("Renaming to", path, errno);
 }
 
 }  // namespace
@@ -49,11 +95,12 @@ void write_file_atomically(const fs::path& link, const std::function<void(const 
   // Renamed over, a device or a pipe would be gone, and there is nothing in it to keep whole.
   if (fs::exists(there) && !fs::is_regular_file(there) && !fs::is_directory(there)) return write(link);
   const fs::path path = fs::is_regular_file(there) && fs::is_symlink(link) ? fs::canonical(link) : link;
-  const fs::path temporary = path.string() + fmt::format(".{}.partial", ::getpid());
+  struct stat status {};
+  const bool replaces = fs::is_regular_file(there) && ::stat(path.c_str(), &status) == 0;
+  const fs::path temporary = make_temporary(path, replaces);
   try {
     write(temporary);
-    make_durable(temporary);
-    if (::rename(temporary.c_str(), path.c_str()) != 0) throw_io("Renaming to", path, errno);
+    replace(path, temporary, replaces ? &status : nullptr);
   } catch (...) {
     ::unlink(temporary.c_str());
     throw;

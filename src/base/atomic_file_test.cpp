@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <climits>
+#include <set>
 #include <string>
 
 namespace lockstep {
@@ -54,6 +56,63 @@ TEST_F(AtomicFile, WritesTheFileThatALinkLeadsTo) {
   EXPECT_TRUE(fs::is_symlink(folder_ / "link"));
   EXPECT_EQ(read_file(folder_ / "a"), "new");
   EXPECT_EQ(files(), 2);
+}
+
+TEST_F(AtomicFile, TheTemporaryIsNewAndNobodyCanGuessItsName) {
+  std::set<fs::path> names;
+  for (int i = 0; i < 4; ++i) {
+    write_file_atomically(folder_ / "a", [&](const fs::path& temporary) {
+      EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(temporary))) << "it is made before it is written";
+      EXPECT_TRUE(fs::is_empty(temporary));
+      names.insert(temporary);
+    });
+  }
+  EXPECT_EQ(names.size(), 4U);
+  for (const fs::path& name : names) {
+    EXPECT_EQ(name.parent_path(), folder_);
+    EXPECT_THAT(name.filename().string(), testing::MatchesRegex("a\\.[0-9a-z]+\\.partial"));
+  }
+}
+
+TEST_F(AtomicFile, AFileThatIsReplacedKeepsItsModeAndItsOwner) {
+  const fs::path path = folder_ / "a";
+  const auto status_of_it = [&] {
+    struct stat status {};
+    EXPECT_EQ(::stat(path.c_str(), &status), 0);
+    return status;
+  };
+  const mode_t mask = ::umask(022);
+  write_file_atomically(path, "new");
+  EXPECT_EQ(status_of_it().st_mode & 07777, 0644U);
+  for (const mode_t mode : {0600U, 0666U, 0755U}) {
+    ASSERT_EQ(::chmod(path.c_str(), mode), 0);
+    write_file_atomically(path, "again");
+    EXPECT_EQ(status_of_it().st_mode & 07777, mode);
+  }
+  ::umask(mask);
+  constexpr uid_t kAnother = 12345;
+  if (::chown(path.c_str(), kAnother, kAnother) != 0) GTEST_SKIP() << "only root may give files away";
+  write_file_atomically(path, "more");
+  EXPECT_EQ(status_of_it().st_uid, kAnother);
+  EXPECT_EQ(status_of_it().st_gid, kAnother);
+}
+
+/// As of a file with secrets in it.
+TEST_F(AtomicFile, WhatIsHalfWrittenNobodyElseReads) {
+  write_file_atomically(folder_ / "a", "secret");
+  fs::permissions(folder_ / "a", fs::perms::owner_read | fs::perms::owner_write);
+  write_file_atomically(folder_ / "a", [&](const fs::path& temporary) {
+    EXPECT_EQ(fs::status(temporary).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+  });
+}
+
+TEST_F(AtomicFile, AnyNameThatTheSystemTakesWorks) {
+  for (const std::size_t length : {std::size_t{1}, std::size_t{245}, std::size_t{NAME_MAX}}) {
+    const fs::path path = folder_ / std::string(length, 'n');
+    write_file_atomically(path, "x");
+    EXPECT_EQ(read_file(path), "x") << length;
+  }
+  EXPECT_EQ(files(), 3);
 }
 
 TEST_F(AtomicFile, APipeIsWrittenToAndStaysOne) {
