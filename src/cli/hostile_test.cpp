@@ -1,12 +1,16 @@
 // `lockstep` where its streams, its files and its system are not as a program expects them.
 #include "cli/program_for_tests.h"
 
+#include <signal.h>
+
 namespace lockstep {
 
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::StartsWith;
 using testing_support::Result;
 using testing_support::run_command;
 
@@ -58,5 +62,23 @@ TEST_F(CliHostile, AnErrorThatNobodyCanReadIsItsExitCode) {
     EXPECT_EQ(code_of("prove " + refused), 1);
     EXPECT_EQ(code_of("show " + refused + " --format schedule -o " + (folder_ / "shown").string()), 1);
   }
+}
+
+TEST_F(CliHostile, AFileBeyondTheLimitIsAnErrorAndLeavesNothing) {
+  const std::string file = folder_ / "ring.txt";
+  const Result result =
+      run_command({"sh", "-c", "ulimit -f 2; exec " LOCKSTEP_PROGRAM " show ring -n 64 -o \"$0\"", file});
+  EXPECT_EQ(result.code, 1);
+  EXPECT_THAT(result.errors, AllOf(StartsWith("lockstep: Writing "), HasSubstr(" failed: File too large.\n")));
+  EXPECT_TRUE(std::filesystem::is_empty(folder_));
+}
+
+TEST_F(CliHostile, TheLimitOfFilesIsToRanksWhatItIsToAnyProgram) {
+  const Result result = run_command({"sh", "-c",
+                                     "ulimit -f 16; exec " LOCKSTEP_PROGRAM
+                                     " run -n 1 sh -c 'exec head -c 100000 /dev/zero > \"$0\"' \"$0\"",
+                                     folder_ / "zeros"});
+  EXPECT_EQ(result.code, 128 + SIGXFSZ);
+  EXPECT_THAT(result.errors, HasSubstr("It wrote a file larger than allowed (see `ulimit -f`)."));
 }
 }  // namespace lockstep

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <lockstep/error.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <exception>
@@ -111,6 +112,7 @@ int run(Program& program) {
 
 int main(int argc, char** argv) {
   lockstep::ensure_standard_descriptors();
+  ::signal(SIGXFSZ, SIG_IGN);  // a file larger than allowed is an error to be said, not our end
   Program program;
   program.words.assign(argv + 1, argv + std::max(argc, 1));
   program.app.require_subcommand(1);

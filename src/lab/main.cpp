@@ -14,6 +14,7 @@
 #include <lockstep/error.h>
 #include <lockstep/world.h>
 #include <malloc.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <array>
@@ -92,6 +93,7 @@ const std::array<Training, 3> kTrainings = {{
 
 int main(int argc, char** argv) {
   ensure_standard_descriptors();
+  ::signal(SIGXFSZ, SIG_IGN);  // a file larger than allowed is an error to be said, not our end
   keep_freed_memory();
   CLI::App app("Ready-made trainings in lockstep; started by `lockstep train`", "lockstep-train");
   for (const Training& training : kTrainings) {

@@ -82,6 +82,7 @@ struct Child {
     ::sched_setaffinity(0, child.cpu_mask.size() * sizeof(unsigned long),
                         reinterpret_cast<const cpu_set_t*>(child.cpu_mask.data()));
   }
+  ::signal(SIGXFSZ, SIG_DFL);  // we ignore it (see main), and what is ignored stays so
   ::sigprocmask(SIG_SETMASK, &child.signal_mask, nullptr);
   ::execve(child.path, child.arguments, child.environment);
   const int error = errno;
