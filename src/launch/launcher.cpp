@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 #include <lockstep/error.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -81,6 +82,12 @@ void start_ranks(const LaunchOptions& options, const std::string& path, const Si
   }
 }
 
+/// As any program ends when nobody reads on (`| head`): no failure to speak of.
+bool ended_unread(const JobOutcome& job, int pass_through_rank) {
+  const auto first = first_failure(job);
+  return first && *first == pass_through_rank && job.ranks[static_cast<std::size_t>(*first)].signal == SIGPIPE;
+}
+
 }  // namespace
 
 int most_ranks_on(int cores) {
@@ -104,7 +111,9 @@ int launch(const LaunchOptions& options) {
   const JobOutcome job = supervisor.run();
   output.clear_bar();
   const int code = exit_code(job);
-  if (code == 0 || code != options.quiet_exit_code) {
+  const bool nobody_reads = ended_unread(job, options.pass_through_rank);
+  if (!nobody_reads) output.show_held_back();
+  if (!nobody_reads && (code == 0 || code != options.quiet_exit_code)) {
     output.tell(describe_failure(job, {.command = options.command,
                                        .grace = options.grace,
                                        .log_dir = options.log_dir,
@@ -113,7 +122,7 @@ int launch(const LaunchOptions& options) {
   if (const std::string killed = describe_interruption(job); !killed.empty()) output.say(killed);
   (void)signals.take();
   if (job.interrupted_by == 0) output.drain();
-  return code;
+  return code == 0 && output.lost() ? 1 : code;
 }
 
 }  // namespace lockstep

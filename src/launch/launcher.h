@@ -23,7 +23,8 @@ struct LaunchOptions {
 };
 
 /// Runs a job of processes on this host and returns when all have ended: 0, or the exit code of the rank that failed
-/// first, or 128 + the number of the signal that ended it (or us).
+/// first, or 128 + the number of the signal that ended it (or us); 1 where none did and what they printed was lost (a
+/// full disk).
 ///
 /// Each rank gets torchrun's variables, its share of the cores, and a process group of its own. What it prints comes
 /// out on our stdout and stderr line by line, with the rank before each line. When one fails, the others are stopped

@@ -13,12 +13,14 @@
 #include <climits>
 #include <cstdlib>
 #include <system_error>
+#include <utility>
 
 namespace lockstep {
 
 namespace {
 
 constexpr std::size_t kLongestLastLine = 400;
+constexpr std::size_t kMostUnshown = std::size_t{16} << 20;
 constexpr std::chrono::seconds kUpdateInterval{1};
 // No red: that is for failures.
 constexpr std::array<int, 10> kColours{36, 33, 32, 35, 34, 96, 93, 92, 95, 94};
@@ -41,6 +43,12 @@ bool write_all(int descriptor, std::string_view bytes) {
     }
   }
   return true;
+}
+
+/// Whether it is a pipe or a socket whose other end is closed.
+bool is_unread(int descriptor) {
+  pollfd other_end{descriptor, 0, 0};
+  return ::poll(&other_end, 1, 0) > 0 && (other_end.revents & (POLLERR | POLLHUP)) != 0;
 }
 
 FileDescriptor make_log(const std::filesystem::path& folder, int rank) {
@@ -76,14 +84,23 @@ void Output::add(int rank, Stream stream, std::string_view bytes) {
   write_log(rank, bytes);
   std::string text;
   ranks_[static_cast<std::size_t>(rank)].splitters[index(stream)].feed(bytes, sink(rank, stream, text));
-  show(stream, text);
+  show_of(rank, stream, text);
 }
 
 void Output::finish(int rank, Stream stream) {
   std::string text;
   ranks_[static_cast<std::size_t>(rank)].splitters[index(stream)].finish(sink(rank, stream, text));
-  show(stream, text);
+  show_of(rank, stream, text);
 }
+
+/// Once nobody reads what the bare rank writes by itself, it is about to end of that, and the others to speak of it.
+void Output::show_of(int rank, Stream stream, std::string_view text) {
+  const bool may_speak_of_it = options_.bare_rank >= 0 && rank != options_.bare_rank && stream == Stream::kErrors;
+  if (!may_speak_of_it || !is_unread(options_.descriptors[index(Stream::kOutput)])) return show(stream, text);
+  if (held_back_.size() + text.size() <= kMostUnshown) held_back_ += text;
+}
+
+void Output::show_held_back() { show(Stream::kErrors, std::exchange(held_back_, {})); }
 
 void Output::say(std::string_view line) {
   show(Stream::kErrors, fmt::format("{}lockstep: {}\n", erasure(Stream::kErrors), line));
@@ -110,7 +127,7 @@ void Output::drain() {
 }
 
 void Output::show(Stream stream, std::string_view text) {
-  constexpr std::size_t kMostUnshown = std::size_t{16} << 20;
+  if (stream == Stream::kOutput && lost_) return;
   std::string& unshown = unshown_[index(stream)];
   if (unshown.size() + text.size() <= kMostUnshown) unshown += text;  // what is more only logs keep
   flush(stream);
@@ -127,10 +144,18 @@ void Output::flush(Stream stream) {
     if (written >= 0) {
       shown += static_cast<std::size_t>(written);
     } else if (errno != EAGAIN && errno != EINTR) {
+      give_up(stream, errno);
       shown = unshown.size();  // nobody will ever read it
     }
   }
   unshown.erase(0, shown);
+}
+
+void Output::give_up(Stream stream, int error) {
+  if (error == EPIPE) has_no_reader_ = true;
+  if (error == EPIPE || stream == Stream::kErrors || lost_) return;  // where errors are lost nobody can be told
+  lost_ = true;
+  say(fmt::format("output is shown no further: {}.", message(error)));
 }
 
 /// Waits for it; false if there is none, and something else to do.

@@ -58,6 +58,14 @@ class Output {
   /// At the end, when nothing else is to be done: waits for the reader of what was kept until the next signal.
   void drain();
 
+  /// Some of what the ranks wrote to stdout could not be shown (a full disk, a stdout that is closed), which was said.
+  bool lost() const { return lost_; }
+  /// A write found that nobody reads what is shown (`| head`). Where SIGPIPE is ignored nothing else tells.
+  bool has_no_reader() const { return has_no_reader_; }
+  /// The errors of others than the bare rank from when nobody read its stdout any more: words on its end, or on what
+  /// kept it from coming to that.
+  void show_held_back();
+
   /// Erases what is left of a bar whose rank could not do it any more.
   void clear_bar();
 
@@ -77,13 +85,18 @@ class Output {
   std::array<std::string, 2> unshown_;
   bool hurried_ = false;
   bool stuck_ = false;  ///< the second has passed
+  bool lost_ = false;
+  bool has_no_reader_ = false;
+  std::string held_back_;
 
   LineSplitter::Sink sink(int rank, Stream stream, std::string& text);
   std::string_view erasure(Stream stream) const;
   std::string decorated(int rank, Stream stream, std::string_view line) const;
   void write_log(int rank, std::string_view bytes);
+  void show_of(int rank, Stream stream, std::string_view text);
   void show(Stream stream, std::string_view text);
   void flush(Stream stream);
+  void give_up(Stream stream, int error);
   bool has_room(int descriptor);
 };
 

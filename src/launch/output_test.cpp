@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <lockstep/error.h>
+#include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -127,6 +128,31 @@ TEST(Output, ALogOnAFullDiskIsGivenUpWithASentence) {
   EXPECT_EQ(err.text(), "lockstep: rank 0's log file is written no further: No space left on device.\n");
 }
 
+TEST(Output, WhatCannotBeShownIsSaidOnceAndRemembered) {
+  const FileDescriptor full(::open("/dev/full", O_WRONLY | O_CLOEXEC));
+  if (!full) GTEST_SKIP() << "/dev/full is not there";
+  const Screen err;
+  Output output({.ranks = 1, .descriptors = {full.get(), err.descriptor()}});
+  EXPECT_FALSE(output.lost());
+  output.add(0, Stream::kOutput, "first\n");
+  output.add(0, Stream::kOutput, "second\n");
+  output.add(0, Stream::kErrors, "problem\n");
+  EXPECT_TRUE(output.lost());
+  EXPECT_FALSE(output.has_no_reader());
+  EXPECT_EQ(err.text(), "lockstep: output is shown no further: No space left on device.\n[rank 0] problem\n");
+}
+
+TEST(Output, WhereErrorsCannotBeShownNothingIsLost) {
+  const FileDescriptor full(::open("/dev/full", O_WRONLY | O_CLOEXEC));
+  if (!full) GTEST_SKIP() << "/dev/full is not there";
+  const Screen out;
+  Output output({.ranks = 1, .descriptors = {out.descriptor(), full.get()}});
+  output.say("unheard");
+  output.add(0, Stream::kOutput, "first\n");
+  EXPECT_EQ(out.text(), "[rank 0] first\n");
+  EXPECT_FALSE(output.lost());
+}
+
 /// A pipe that nobody reads until the test does.
 struct UnreadPipe {
   UnreadPipe() {
@@ -147,6 +173,37 @@ struct UnreadPipe {
   FileDescriptor reader;
   FileDescriptor writer;
 };
+
+/// Where SIGPIPE is ignored nothing else tells.
+TEST(Output, NoticesThatItsReaderIsGone) {
+  UnreadPipe out;
+  const Screen err;
+  Output output({.ranks = 1, .descriptors = {out.writer.get(), err.descriptor()}});
+  output.add(0, Stream::kOutput, "read\n");
+  EXPECT_FALSE(output.has_no_reader());
+  out.reader.reset();
+  const auto before = ::signal(SIGPIPE, SIG_IGN);
+  output.add(0, Stream::kOutput, "unread\n");
+  ::signal(SIGPIPE, before);
+  EXPECT_TRUE(output.has_no_reader());
+  EXPECT_FALSE(output.lost());
+  EXPECT_EQ(err.text(), "");
+}
+
+/// Rank 0, whose stdout is ours, is about to end of that; the others speak of its death.
+TEST(Output, OnceNobodyReadsTheRankThatIsShownAsItIsTheOthersErrorsAreHeldBack) {
+  UnreadPipe out;
+  const Screen err;
+  Output output({.ranks = 2, .descriptors = {out.writer.get(), err.descriptor()}, .bare_rank = 0});
+  output.add(1, Stream::kErrors, "before\n");
+  out.reader.reset();
+  output.add(1, Stream::kErrors, "rank 0 died\n");
+  output.add(0, Stream::kErrors, "its own\n");
+  EXPECT_EQ(err.text(), "[rank 1] before\nits own\n");
+  output.show_held_back();
+  EXPECT_EQ(err.text(), "[rank 1] before\nits own\n[rank 1] rank 0 died\n");
+  EXPECT_THAT(output.last_lines(1), ElementsAre("before", "rank 0 died"));
+}
 
 TEST(Output, WaitsForItsReaderButNotBeyondASignal) {
   const UnreadPipe out;

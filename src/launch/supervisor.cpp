@@ -50,6 +50,7 @@ JobOutcome Supervisor::run() {
   while (!done()) {
     wait_for_something();
     for (const int signal : signals_.take()) answer(signal);
+    if (output_.has_no_reader()) answer(SIGPIPE);
     note_ends();
     advance();
   }

@@ -164,6 +164,39 @@ TEST(RunEnds, QuietlyWhenNobodyReadsItsOutput) {
   EXPECT_EQ(command.errors(), "code 141\n");
 }
 
+/// Where a parent ignores SIGPIPE, as Python does, a failing write alone tells.
+TEST(RunEnds, QuietlyWhenNobodyReadsItsOutputThoughSigpipeIsIgnored) {
+  Command command(
+      {"sh", "-c",
+       std::string("trap '' PIPE; { ") + LOCKSTEP_PROGRAM + " run -n 2 yes; echo code $? >&2; } | head -n 1"});
+  EXPECT_EQ(command.wait(), 0);
+  EXPECT_EQ(command.errors(), "code 141\n");
+}
+
+TEST(RunEnds, With1WhenItsOutputWasLost) {
+  const auto ended = [](const std::string& words) {
+    return testing_support::run_command({"sh", "-c", "exec " LOCKSTEP_PROGRAM " run -n 2 " + words});
+  };
+  const testing_support::Result full = ended("echo hi >/dev/full");
+  EXPECT_EQ(full.code, 1);
+  EXPECT_EQ(full.errors, "lockstep: output is shown no further: No space left on device.\n");
+  const testing_support::Result closed = ended("echo hi >&-");
+  EXPECT_EQ(closed.code, 1);
+  EXPECT_EQ(closed.errors, "lockstep: output is shown no further: Bad file descriptor.\n");
+  EXPECT_EQ(ended("sh -c 'echo hi; exit 7' >/dev/full").code, 7) << "the job's own code comes first";
+  EXPECT_EQ(ended("true >/dev/full").code, 0) << "there was nothing to show";
+  EXPECT_EQ(ended("sh -c 'echo hi >&2' 2>/dev/full").code, 0) << "nobody could be told";
+}
+
+TEST(RunEnds, ABenchmarkWhoseReaderLeavesEndsWithoutAWord) {
+  Command command({"sh", "-c",
+                   "{ " LOCKSTEP_PROGRAM
+                   " bench all_reduce -n 2 --max-bytes 16 --min-time 5ms; echo code $? >&2; } | true"});
+  EXPECT_EQ(command.wait(), 0);
+  EXPECT_THAT(command.errors(), AllOf(testing::EndsWith("code 141\n"), Not(HasSubstr("rank 0"))))
+      << "nor an echo of it";
+}
+
 TEST(RunEnds, UserSignalsReachTheRanks) {
   Command command(shell({"-n", "2"}, "trap 'echo got it; exit 0' USR1; echo pid $$; while :; do sleep 0.1; done"));
   ASSERT_TRUE(printed_pids(command, 2));
