@@ -25,4 +25,8 @@ void add_calibrate(Program& program);
 void add_info(Program& program);
 void add_bench(Program& program);
 
+/// The words without the "--" that may stand before the program of `lockstep run`: CLI11 takes it for that command's
+/// end.
+std::vector<std::string> without_separator(const CLI::App& app, std::vector<std::string> words);
+
 }  // namespace lockstep::cli

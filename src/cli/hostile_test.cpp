@@ -81,4 +81,10 @@ TEST_F(CliHostile, TheLimitOfFilesIsToRanksWhatItIsToAnyProgram) {
   EXPECT_EQ(result.code, 128 + SIGXFSZ);
   EXPECT_THAT(result.errors, HasSubstr("It wrote a file larger than allowed (see `ulimit -f`)."));
 }
+
+TEST(CliUsage, WordsBehindTwoDashesAreNoOptions) {
+  expect_usage_error({"show", "--", "ring", "-n", "4"}, "The following arguments were not expected: ");
+  expect_usage_error({"show", "--formt", "--", "ring"}, "no option --formt. Did you mean '--format'?");
+  expect_usage_error({"show", "--"}, "as in: lockstep show ring -n 4");
+}
 }  // namespace lockstep

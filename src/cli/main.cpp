@@ -59,6 +59,7 @@ std::string explain(const Program& program, const CLI::ParseError& error, const 
   if (!missing.empty()) return missing;
   const std::vector<std::string> names = option_names(*command);
   for (const std::string& word : words) {
+    if (word == "--") break;  // what follows are no options
     const std::string name = word.substr(0, word.find('='));
     const bool is_known = std::find(names.begin(), names.end(), name) != names.end();
     const bool may_be_unknown = depth == 0 || dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
@@ -94,7 +95,7 @@ void refuse_empty_values(CLI::App& app) {
 /// Does what was typed; the exit code.
 int run(Program& program) {
   try {
-    std::vector<std::string> words = program.words;
+    std::vector<std::string> words = lockstep::cli::without_separator(program.app, program.words);
     std::reverse(words.begin(), words.end());  // as CLI11 takes them
     program.app.parse(std::move(words));
     return program.exit_code;

@@ -1,4 +1,5 @@
 #include "base/nearest.h"
+#include "base/refuse.h"
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/numbers.h"
@@ -8,7 +9,10 @@
 #include <fmt/format.h>
 #include <lockstep/error.h>
 
+#include <cstddef>
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace lockstep::cli {
 
@@ -37,6 +41,23 @@ std::vector<std::string> program_of(const CLI::App& command) {
 
 }  // namespace
 
+std::vector<std::string> without_separator(const CLI::App& app, std::vector<std::string> words) {
+  if (words.empty() || words.front() != "run") return words;
+  const CLI::App* command = app.get_subcommand("run");
+  for (std::size_t i = 1; i < words.size() && words[i].starts_with('-'); ++i) {
+    if (words[i] == "--") {
+      if (i + 1 < words.size() && words[i + 1].starts_with('-')) {
+        refuse(fmt::format("`lockstep run` needs a program behind --, and '{}' is none.", words[i + 1]));
+      }
+      words.erase(words.begin() + static_cast<std::ptrdiff_t>(i));
+      return words;
+    }
+    const CLI::Option* option = command->get_option_no_throw(words[i]);
+    if (option != nullptr && option->get_items_expected_min() > 0) ++i;  // the next word is its value
+  }
+  return words;
+}
+
 void add_run(Program& program) {
   CLI::App* command = program.app.add_subcommand("run", "Run a program as the ranks of a job on this host");
   auto options = std::make_shared<RunOptions>();
@@ -50,7 +71,7 @@ void add_run(Program& program) {
       ->type_name("TIME");
   command->add_flag("--no-pin", options->no_pin, "Do not bind each rank to its share of the cores");
   command->footer(
-      "lockstep run [OPTIONS] PROGRAM ARGS...\n\n"
+      "lockstep run [OPTIONS] [--] PROGRAM ARGS...\n\n"
       "Every rank gets torchrun's variables (RANK, WORLD_SIZE, LOCAL_RANK, ...). The exit code is that of the rank "
       "that\n"
       "failed first, or 128 + its signal. Options stand before PROGRAM; all after it is the program's own.");

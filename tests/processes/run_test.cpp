@@ -78,6 +78,17 @@ TEST(Run, OptionsAfterTheProgramAreTheProgramsOwn) {
   EXPECT_EQ(result.output, "[rank 0] 7 --help run [a,b] -- --log-dir=x\n");
 }
 
+TEST(Run, TwoDashesMayStandBeforeTheProgram) {
+  for (const std::vector<std::string>& options :
+       {std::vector<std::string>{}, {"-n", "1"}, {"-n1"}, {"--ranks=1", "--no-pin"}, {"--grace", "1s", "-n", "1"}}) {
+    std::vector<std::string> arguments = options;
+    arguments.insert(arguments.end(), {"--", "sh", "-c", "printf '<%s>' \"$0\" \"$@\"", "-n", "--", "7"});
+    const Result result = run(arguments);
+    EXPECT_EQ(result.code, 0) << result.errors;
+    EXPECT_THAT(result.output, HasSubstr("[rank 0] <-n><--><7>\n"));
+  }
+}
+
 TEST(Run, TheDefaultIsOneRankForEachCore) {
   const Result result = run({"sh", "-c", "echo $WORLD_SIZE"});
   EXPECT_EQ(result.code, 0);
@@ -173,9 +184,19 @@ TEST(Run, BadUsageIsOneSentenceAndExitCode2) {
   }
   EXPECT_THAT(refusal({"-n", "1000000", "true"}), HasSubstr("ulimit -n"));
   EXPECT_THAT(refusal({}), HasSubstr("needs a program"));
+  EXPECT_THAT(refusal({"--"}), HasSubstr("needs a program"));
+  EXPECT_THAT(refusal({"--", "-n", "2", "true"}), HasSubstr("needs a program behind --, and '-n' is none"));
+  EXPECT_THAT(refusal({"--log-dri", "x", "--", "true"}), HasSubstr("Did you mean '--log-dir'?"));
   EXPECT_THAT(refusal({"--log-dri", "x", "true"}), HasSubstr("Did you mean '--log-dir'?"));
   EXPECT_THAT(refusal({"--grace", "soon", "true"}), HasSubstr("'soon' is not a time"));
   refusal({"-n"});
+}
+
+TEST(Run, RanksForWhichThereAreTooFewDescriptorsAreNotStarted) {
+  const Result result = run_command({"sh", "-c", "ulimit -n 70; exec " LOCKSTEP_PROGRAM " run -n 8 true"});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_THAT(result.errors, HasSubstr("8 ranks need 80 open files and this shell allows 70: start fewer, or raise it "
+                                       "(ulimit -n 80)."));
 }
 
 }  // namespace lockstep
