@@ -13,6 +13,7 @@
 #include <lockstep/error.h>
 
 #include <algorithm>
+#include <exception>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -56,13 +57,13 @@ std::string describe_link(std::string_view transport, const FlatCost& link) {
       transport, 1e6 * link.alpha_s, 1e-9 / link.beta_s, 1e9 * link.gamma_s);
 }
 
-std::string describe_auto(int ranks, Medium medium) {
-  const SelectionInForce used = selection_in_force(ranks, medium);
+std::string describe_auto(int ranks, Medium medium, const JobCalibration& followed) {
+  const SelectionInForce used = selection_in_force(ranks, medium, {}, followed);
   return fmt::format("auto on {} ranks over {}: {}\n({})\n", ranks, to_string(medium), used.selection.to_text(),
                      used.source);
 }
 
-void report(const bench::Calibrated& calibrated, const std::filesystem::path& file, int ranks) {
+std::string describe_all(const bench::Calibrated& calibrated, int ranks) {
   const auto& [calibration, no_tcp] = calibrated;
   const Machine& machine = calibration.machine;
   std::string text = fmt::format("{}, {}: copies move {:.1f} GB/s of memory traffic\n", machine.processor,
@@ -73,10 +74,21 @@ void report(const bench::Calibrated& calibrated, const std::filesystem::path& fi
   text += describe_errors("shm", calibration.samples, calibration.held_back);
   text += no_tcp.empty() ? describe_errors("tcp", calibration.tcp.samples, calibration.tcp.held_back)
                          : fmt::format("tcp was not measured: {}\n", no_tcp);
-  text += describe_auto(ranks, Medium::kSharedMemory);
-  text += describe_auto(std::min(ranks, bench::kMostRanksOverTcp), Medium::kTcp);
-  text += fmt::format("Stored in {}\n", file.string());
-  write_output("", text);
+  const JobCalibration followed{.calibration = std::make_shared<const Calibration>(calibration)};
+  text += describe_auto(ranks, Medium::kSharedMemory, followed);
+  return text + describe_auto(std::min(ranks, bench::kMostRanksOverTcp), Medium::kTcp, followed);
+}
+
+/// Stores what was measured and says what it is: each though the other fails, since it took minutes.
+void store_and_report(const bench::Calibrated& calibrated, const std::filesystem::path& file, int ranks) {
+  std::exception_ptr not_stored;
+  try {
+    write_file_atomically(file, to_json(calibrated.calibration));
+  } catch (const Error&) {
+    not_stored = std::current_exception();
+  }
+  write_output("", describe_all(calibrated, ranks) + (not_stored ? "" : fmt::format("Stored in {}\n", file.string())));
+  if (not_stored) std::rethrow_exception(not_stored);
 }
 
 /// What is measured is stored as the machine's.
@@ -90,7 +102,8 @@ void require_all_cores() {
                           mine, all));
 }
 
-void run(const CalibrateOptions& options) {
+/// Where it will be stored, which is better known to be possible before minutes of measuring.
+std::filesystem::path place_to_store() {
   const auto file = calibration_file();
   if (!file) {
     throw Error(ErrorCode::kInvalidArgument,
@@ -104,13 +117,21 @@ void run(const CalibrateOptions& options) {
                 fmt::format("The folder {} for the calibration cannot be made or written to: {}; set XDG_CACHE_HOME.",
                             file->parent_path().string(), error.message()));
   }
+  const std::filesystem::file_status there = std::filesystem::status(*file, error);
+  if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there)) {
+    throw Error(ErrorCode::kIo, fmt::format("The calibration would be stored in {}, which is there and not a file; "
+                                            "remove it, or set XDG_CACHE_HOME.",
+                                            file->string()));
+  }
+  return *file;
+}
+
+void run(const CalibrateOptions& options) {
+  const std::filesystem::path file = place_to_store();
   require_all_cores();
   const bench::Calibrated calibrated = bench::calibrate(plan_of(options));
-  const Calibration& calibration = calibrated.calibration;
-  write_file_atomically(*file, to_json(calibration));
-  report(
-      calibrated, *file,
-      options.ranks.empty() ? std::min(calibration.machine.cores, kMostCalibratedRanks) : parse_ranks(options.ranks));
+  const int cores = std::min(calibrated.calibration.machine.cores, kMostCalibratedRanks);
+  store_and_report(calibrated, file, options.ranks.empty() ? cores : parse_ranks(options.ranks));
 }
 
 }  // namespace

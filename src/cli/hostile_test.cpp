@@ -87,4 +87,13 @@ TEST(CliUsage, WordsBehindTwoDashesAreNoOptions) {
   expect_usage_error({"show", "--formt", "--", "ring"}, "no option --formt. Did you mean '--format'?");
   expect_usage_error({"show", "--"}, "as in: lockstep show ring -n 4");
 }
+
+TEST_F(CliHostile, ACalibrationThatCannotBeStoredIsNotMeasured) {
+  std::filesystem::create_directories(folder_ / "lockstep" / "calibration.json");
+  const Result result = lockstep_with({"calibrate", "--fast", "-n", "2"}, {"XDG_CACHE_HOME=" + folder_.string()});
+  EXPECT_EQ(result.code, 1);
+  EXPECT_EQ(result.errors, "lockstep: The calibration would be stored in " +
+                               (folder_ / "lockstep" / "calibration.json").string() +
+                               ", which is there and not a file; remove it, or set XDG_CACHE_HOME.\n");
+}
 }  // namespace lockstep
