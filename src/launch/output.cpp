@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <lockstep/error.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -53,11 +54,17 @@ bool is_unread(int descriptor) {
 
 FileDescriptor make_log(const std::filesystem::path& folder, int rank) {
   const std::filesystem::path path = folder / fmt::format("rank{}.log", rank);
-  FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644));
-  if (!file) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("Cannot write the log file {}: {}.", path.string(), message(errno)));
-  }
+  const auto refuse_it = [&](const std::string& why) {
+    throw Error(ErrorCode::kInvalidArgument, fmt::format("Cannot write the log file {}: {}.", path.string(), why));
+  };
+  // A pipe without a reader would keep us waiting here, and with a slow one later.
+  FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0644));
+  const int error = errno;
+  struct stat status {};
+  const bool is_open = file && ::fstat(file.get(), &status) == 0;
+  const bool takes_all = is_open && (S_ISREG(status.st_mode) || S_ISCHR(status.st_mode));
+  if (is_open ? !takes_all : error == ENXIO) refuse_it("it is there and not a file; remove it");
+  if (!is_open) refuse_it(message(error));
   return file;
 }
 

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -263,6 +264,21 @@ TEST(Output, ALogThatCannotBeWrittenIsAnError) {
               testing_support::refuses(
                   ErrorCode::kInvalidArgument,
                   "Cannot write the log file " + (folder.path() / "rank1.log").string() + ": Is a directory."));
+}
+
+TEST(Output, ALogThatIsAPipeIsAnErrorAndNotAWait) {
+  const ScratchFolder folder;
+  const std::string pipe = folder.path() / "rank0.log";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const auto expect_refusal = [&] {
+    EXPECT_THAT([&] { const Output output({.ranks = 1, .log_dir = folder.path()}); },
+                testing_support::refuses(ErrorCode::kInvalidArgument, "Cannot write the log file " + pipe +
+                                                                          ": it is there and not a file; remove it."));
+  };
+  expect_refusal();
+  const FileDescriptor reader(::open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  ASSERT_TRUE(reader);
+  expect_refusal();
 }
 
 }  // namespace lockstep
