@@ -10,6 +10,7 @@
 #include "cli/numbers.h"
 #include "cli/schedule_argument.h"
 #include "launch/launcher.h"
+#include "launch/program.h"
 #include "schedule/promise.h"
 #include "schedule/proof.h"
 #include "schedule/ranges.h"
@@ -187,7 +188,7 @@ Wanted parse(const BenchOptions& typed) {
 int launch_ranks(const Program& program, int ranks) {
   LaunchOptions launch_options;
   launch_options.ranks = ranks;
-  launch_options.command = {std::filesystem::read_symlink("/proc/self/exe").string()};
+  launch_options.command = {this_program()};
   launch_options.command.insert(launch_options.command.end(), program.words.begin(), program.words.end());
   launch_options.pass_through_rank = 0;
   launch_options.quiet_exit_code = 1;  // wrong results, and errors that their rank has printed

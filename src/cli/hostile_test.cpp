@@ -1,5 +1,6 @@
 // `lockstep` where its streams, its files and its system are not as a program expects them.
 #include "cli/program_for_tests.h"
+#include "tests/processes/small_disk.h"
 
 #include <signal.h>
 
@@ -11,6 +12,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
+using testing_support::on_a_small_disk;
 using testing_support::Result;
 using testing_support::run_command;
 
@@ -96,4 +98,21 @@ TEST_F(CliHostile, ACalibrationThatCannotBeStoredIsNotMeasured) {
                                (folder_ / "lockstep" / "calibration.json").string() +
                                ", which is there and not a file; remove it, or set XDG_CACHE_HOME.\n");
 }
+
+TEST(CliSystem, WithoutProcWhatStartsThisProgramAgainSaysSo) {
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"bench", "all_reduce", "-n", "2"}, {"lab", "buckets"}, {"train", "text"}}) {
+    std::vector<std::string> command = words;
+    command.insert(command.begin(), LOCKSTEP_PROGRAM);
+    const Result result = run_command(on_a_small_disk("/proc", "1m", "exec \"$@\"", command));
+    if (result.code == testing_support::kNoSmallDisk) GTEST_SKIP() << testing_support::kWhyNoSmallDisk;
+    EXPECT_EQ(result.code, 1);
+    EXPECT_EQ(
+        result.errors,
+        "lockstep: Which program this is, to start it again, is not to be seen: reading /proc/self/exe failed: No "
+        "such file or directory. Mount /proc, as in: mount -t proc proc /proc\n")
+        << words.front();
+  }
+}
+
 }  // namespace lockstep

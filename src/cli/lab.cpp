@@ -6,6 +6,7 @@
 #include "cli/numbers.h"
 #include "cli/schedule_argument.h"
 #include "cli/training_program.h"
+#include "launch/program.h"
 #include "report/writable.h"
 #include "study/measure.h"
 #include "topology/cpus.h"
@@ -106,8 +107,7 @@ void show(const LabPage& page, const study::StudyOptions& options) {
 /// Measures with `measure` and writes what page_of says of it.
 template <class Measure>
 int run(const study::StudyOptions& options, const Measure& measure) {
-  const study::Programs programs{.lockstep = fs::read_symlink("/proc/self/exe").string(),
-                                 .training = find_training_program()};
+  const study::Programs programs{.lockstep = this_program(), .training = find_training_program()};
   try {
     study::Workbench workbench(programs, [](const std::string& line) { say_error(line + "\n"); });
     study::check_input(workbench, options);

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <system_error>
 
 namespace lockstep::cli {
 
@@ -28,8 +27,7 @@ void check_training(const std::string& name) {
 }
 
 std::string find_training_program() {
-  std::error_code error;
-  const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
+  const fs::path folder = fs::path(this_program()).parent_path();
   for (const fs::path& candidate : {folder / kProgram, folder / ".." / "libexec" / "lockstep" / kProgram}) {
     if (::access(candidate.c_str(), X_OK) == 0) return candidate.lexically_normal().string();
   }

@@ -1,11 +1,13 @@
 #include "launch/program.h"
 
 #include <fmt/format.h>
+#include <lockstep/error.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 #include <sstream>
 #include <system_error>
 
@@ -45,6 +47,17 @@ std::optional<std::string> find_in_path(const std::string& name) {
     if (is_program(candidate)) return candidate;
   }
   return std::nullopt;
+}
+
+std::string this_program() {
+  constexpr const char* kLink = "/proc/self/exe";
+  std::error_code error;
+  const std::filesystem::path path = std::filesystem::read_symlink(kLink, error);
+  if (!error) return path.string();
+  throw Error(ErrorCode::kUnsupported,
+              fmt::format("Which program this is, to start it again, is not to be seen: reading {} failed: {}. Mount "
+                          "/proc, as in: mount -t proc proc /proc",
+                          kLink, error.message()));
 }
 
 std::string find_program(const std::string& name) {

@@ -10,6 +10,9 @@ namespace lockstep {
 /// do.
 std::string find_program(const std::string& name);
 
+/// The program that runs. Throws Error (kUnsupported) where the system does not tell.
+std::string this_program();
+
 /// The first executable file of that name along PATH.
 std::optional<std::string> find_in_path(const std::string& name);
 
