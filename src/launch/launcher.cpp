@@ -101,8 +101,8 @@ int launch(const LaunchOptions& options) {
   if (options.ranks < 1) {
     throw Error(ErrorCode::kInvalidArgument, fmt::format("A job has at least 1 rank, not {}.", options.ranks));
   }
-  check_descriptor_limit(options.ranks, options.log_dir.has_value());
   check_process_count(options.ranks);
+  check_descriptor_limit(options.ranks, options.log_dir.has_value());
   const std::string path = find_program(options.command.front());
   Signals signals;
   Output output(output_options(options, signals));
