@@ -298,7 +298,6 @@ constexpr std::string_view kJain = "Jain, Sabharwal, ICS 2010, on one port";
 constexpr std::string_view kPipelined = "Patarasuk, Faraj, Yuan, JPDC 68(6), 2008";
 constexpr std::string_view kPatarasuk = "Patarasuk, Yuan, JPDC 69(2), 2009";
 constexpr std::string_view kSanders = "Sanders, Speck, Traeff, Parallel Computing 35(12), 2009, in one segment";
-constexpr std::string_view kCho = "Cho et al., BlueConnect, SysML 2019";
 constexpr std::string_view kBruck = "Bruck et al., IEEE TPDS 8(11), 1997";
 constexpr std::string_view kHensgen = "Hensgen, Finkel, Manber, IJPP 17(1), 1988";
 
@@ -363,8 +362,7 @@ std::vector<ClosedForm> of_buffers() {
        kSanders, double_tree_broadcast},
       {"double_tree", Collective::kReduce,
        "(2H-2+w) alpha + H n (beta + gamma), w = min(2, p-1), H = floor(log2 p); unless p = 2^H, up to 2 alpha + n "
-       "beta "
-       "+ n gamma more",
+       "beta + n gamma more",
        kSanders, double_tree_reduce},
       {"circulant", Collective::kAllReduce, "2h alpha + 2(p-1)/p n beta + (p-1)/p n gamma", kTraeff, log_both},
       {"circulant", Collective::kReduceScatter, "h alpha + (p-1)/p n (beta + gamma)", kTraeff, log_reduce_scatter},
@@ -428,7 +426,7 @@ std::optional<ClosedForm> hierarchical_closed_form(std::string_view local, std::
   return ClosedForm{"hierarchical",
                     Collective::kAllReduce,
                     "LOCAL's reduce_scatter and all_gather of n on L ranks + GLOBAL's all_reduce of n/L on p/L",
-                    kCho,
+                    "Cho et al., BlueConnect, SysML 2019",
                     [=](double p, double n, const FlatCost& cost) {
                       const double hosts = p / l;
                       Estimate within = twice(first->evaluate(l, n, cost), last->evaluate(l, n, cost));

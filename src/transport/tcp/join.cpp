@@ -13,6 +13,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -112,7 +114,9 @@ class Joiner {
 
   FileDescriptor connect(int peer, const Address& address) {
     FileDescriptor socket = connect_to(address, deadline_, company_.look);
-    if (!socket) throw_waited(peer, fmt::format("to appear at {}", address.to_string()));
+    if (!socket) {
+      throw_waited(peer, fmt::format("to appear at {} (the last try: {})", address.to_string(), std::strerror(errno)));
+    }
     return socket;
   }
 
@@ -349,8 +353,11 @@ void require_secret(int rank, const Address& address, bool has_secret) {
       {.rank = rank});
 }
 
-Host join_by(Deadline deadline, const JoinRequest& request, const Address& meeting, FileDescriptor listener) {
+void require_room(const JoinRequest& request) {
   require_room_for(request.size, {.rank = request.company.name(request.rank), .a_peer = kChannels});
+}
+
+Host join_by(Deadline deadline, const JoinRequest& request, const Address& meeting, FileDescriptor listener) {
   Joiner joiner(request, deadline);
   return request.rank == 0 ? joiner.lead(std::move(listener)) : joiner.follow(meeting);
 }
@@ -368,10 +375,12 @@ FileDescriptor open_own_listener(int rank, const std::string& listen_on, const A
 }
 
 Host join_at(const JoinRequest& request, const Address& meeting, FileDescriptor listener) {
+  require_room(request);
   return join_by(steady_clock::now() + request.timeout, request, meeting, std::move(listener));
 }
 
 Host join_processes(const JoinRequest& request) {
+  require_room(request);
   const Deadline deadline = steady_clock::now() + request.timeout;
   const std::string remedy = fmt::format(
       "rank 0 listens at MASTER_ADDR ('{}') and {} ({}): set them, alike for all ranks, to an address of its "

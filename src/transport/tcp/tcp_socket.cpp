@@ -249,9 +249,10 @@ FileDescriptor accept_from(const FileDescriptor& listener) {
 }
 
 FileDescriptor connect_to(const Address& address, Deadline deadline, const Look& look) {
+  int error = 0;
   do {
     FileDescriptor socket = make_socket(address);
-    int error = try_connect(socket, address, deadline, look);
+    error = try_connect(socket, address, deadline, look);
     // Where nobody listens yet, the system may give the socket that very port, and connects it with itself.
     if (error == 0 && Address::of(socket).to_string() == Address::peer_of(socket).to_string()) error = ECONNREFUSED;
     if (error == 0) return socket;
@@ -264,6 +265,7 @@ FileDescriptor connect_to(const Address& address, Deadline deadline, const Look&
     if (look) look();
     std::this_thread::sleep_for(kRetry);
   } while (steady_clock::now() < deadline);
+  errno = error;
   return {};
 }
 

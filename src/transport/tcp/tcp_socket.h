@@ -77,8 +77,8 @@ class Address {
 FileDescriptor listen_on(const Address& address, const std::string& remedy = {});
 /// A waiting connection; empty if none waits.
 FileDescriptor accept_from(const FileDescriptor& listener);
-/// Tries until somebody listens there; empty if nobody did by the deadline. Throws Error (kTransport) if the address
-/// cannot be reached at all.
+/// Tries until somebody listens there; empty if nobody did by the deadline, with what the last try met in errno. Throws
+/// Error (kTransport) if the address cannot be reached at all.
 FileDescriptor connect_to(const Address& address, Deadline deadline, const Look& look = {});
 
 /// Whether this error of a call that moves data tells of the other end, or of the way there. Any other is this rank's
