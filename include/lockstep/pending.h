@@ -40,7 +40,8 @@ class Operation : public detail::Awaited {
 };
 
 /// An operation under way. The buffer it was given must stay alive and untouched until `wait()` returns or
-/// `done()` says true. A default Pending is complete.
+/// `done()` says true. A default Pending is complete. What `wait()` has thrown is how the operation ended: it is not
+/// asked again, and whatever else is asked of its Pending throws the same.
 ///
 /// Destroying a Pending that was not waited for waits. What a group's operation fails with there is not lost: the next
 /// operation of the group fails with the same error. What an Operation of your own throws there is, whatever it is,
@@ -63,6 +64,7 @@ class [[nodiscard]] Pending {
       awaited_ = std::move(other.awaited_);
       ticket_ = other.ticket_;
       exceptions_ = other.exceptions_;
+      failure_ = std::move(other.failure_);
     }
     return *this;
   }
@@ -72,11 +74,20 @@ class [[nodiscard]] Pending {
 
   /// Completes the operation. Throws lockstep::Error. Returns at once if complete.
   void wait() {
-    if (const auto awaited = std::move(awaited_)) awaited->wait_until(ticket_);
+    throw_if_failed();
+    const auto awaited = std::move(awaited_);
+    if (!awaited) return;
+    try {
+      awaited->wait_until(ticket_);
+    } catch (...) {
+      failure_ = std::current_exception();
+      throw;
+    }
   }
 
   /// Does what can be done without waiting; true once complete. Throws lockstep::Error.
   bool done() {
+    throw_if_failed();
     if (!awaited_) return true;
     if (!awaited_->advance_to(ticket_)) return false;
     awaited_.reset();
@@ -90,6 +101,9 @@ class [[nodiscard]] Pending {
   }
 
  private:
+  void throw_if_failed() const {
+    if (failure_) std::rethrow_exception(failure_);
+  }
   void settle() noexcept {
     if (!awaited_) return;
     try {
@@ -103,7 +117,8 @@ class [[nodiscard]] Pending {
 
   std::shared_ptr<detail::Awaited> awaited_;
   std::uint64_t ticket_ = 0;
-  int exceptions_ = 0;  ///< in flight when it was made
+  int exceptions_ = 0;          ///< in flight when it was made
+  std::exception_ptr failure_;  ///< what wait() threw
 };
 
 }  // namespace lockstep

@@ -263,4 +263,31 @@ TEST(Pending, WhateverAnOperationOfTheCallersOwnThrowsIsLostWithIt) {
   EXPECT_THROW(kept.wait(), int);
 }
 
+TEST(Pending, WhatWaitHasThrownIsThrownByAllThatFollows) {
+  struct ThrowsAtTheEnd : Noted {
+    using Noted::Noted;
+    void wait() override {
+      Noted::wait();
+      throw std::runtime_error("no end");
+    }
+  };
+  const auto says_how_it_failed =
+      testing::Throws<std::runtime_error>(testing::Property("what", &std::exception::what, testing::StrEq("no end")));
+  std::vector<std::string> calls;
+  {
+    Pending failed(std::make_shared<ThrowsAtTheEnd>(calls));
+    EXPECT_FALSE(failed.done());
+    EXPECT_THAT([&] { failed.wait(); }, says_how_it_failed);
+    EXPECT_THAT([&] { (void)failed.done(); }, says_how_it_failed);
+    Pending moved(std::move(failed));
+    EXPECT_THAT([&] { moved.wait(); }, says_how_it_failed);
+    EXPECT_THAT([&] { moved.abandon(); }, says_how_it_failed);
+    failed = std::move(moved);
+    EXPECT_THAT([&] { (void)failed.done(); }, says_how_it_failed);
+    failed = Pending();
+    EXPECT_TRUE(failed.done()) << "it is another now";
+  }
+  EXPECT_THAT(calls, testing::ElementsAre("advance", "wait")) << "what was told is not asked for again";
+}
+
 }  // namespace lockstep
