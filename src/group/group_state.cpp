@@ -52,10 +52,6 @@ std::string without_full_stop(std::string text) {
   if (text.ends_with('.')) text.pop_back();
   return text;
 }
-std::string with_full_stop(std::string text) {
-  if (!text.ends_with('.') && !text.ends_with('?')) text += '.';
-  return text;
-}
 
 }  // namespace
 

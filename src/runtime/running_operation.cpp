@@ -38,6 +38,11 @@ void RunningOperation::throw_late(int rank, const std::vector<int>& awaited, con
       {.rank = rank, .peer = awaited.empty() ? -1 : awaited.front()});
 }
 
+std::string with_full_stop(std::string text) {
+  if (!text.ends_with('.') && !text.ends_with('?')) text += '.';
+  return text;
+}
+
 ErrorScene scene_of(const RunningOperation& operation, int rank, std::string group) {
   const Announcement& what = operation.announcement();
   return {.rank = rank,
@@ -50,9 +55,9 @@ ErrorScene scene_of(const RunningOperation& operation, int rank, std::string gro
 
 Error explain(const ErrorScene& scene, const Error& error) {
   return {error.code(),
-          fmt::format("Rank {}{}{}: {} #{}{}{}{}: {}.", scene.rank, scene.group.empty() ? "" : " of ", scene.group,
+          fmt::format("Rank {}{}{}: {} #{}{}{}{}: {}", scene.rank, scene.group.empty() ? "" : " of ", scene.group,
                       scene.operation, scene.sequence, scene.detail, scene.purpose.empty() ? "" : ", ", scene.purpose,
-                      error.what()),
+                      with_full_stop(error.what())),
           {.rank = scene.rank,
            .peer = error.peer(),
            .operation = scene.operation,
