@@ -40,7 +40,7 @@ OutgoingStream::OutgoingStream(const MessagePlan& plan, const MessagePlan::Strea
 
 void OutgoingStream::begin(const Announcement& announcement) {
   announcement_ = announcement;
-  announced_ = used_ ? 0 : sizeof announcement_;
+  announced_ = 0;
   at_ = 0;
   wants_room_ = false;
 }
@@ -50,7 +50,7 @@ bool OutgoingStream::flush(MessageTransport& transport, MessageProgress& progres
   if (finished()) return false;
   spans_.clear();
   std::size_t bytes = 0;
-  if (announced_ < sizeof announcement_) {
+  if (!has_announced()) {
     spans_.push_back(rest_of_announcement());
     bytes = spans_.back().iov_len;
   }
@@ -80,15 +80,17 @@ iovec OutgoingStream::rest_of_announcement() const {
 }
 
 void OutgoingStream::announce(MessageTransport& transport) {
-  if (announced_ == sizeof announcement_) return;
+  if (has_announced()) return;
   spans_.assign(1, rest_of_announcement());
   announced_ += transport.send(peer_, spans_);
 }
 
 void OutgoingStream::note_sent(std::size_t bytes, MessageProgress& progress) {
-  const std::size_t of_announcement = std::min(bytes, sizeof announcement_ - announced_);
-  announced_ += of_announcement;
-  bytes -= of_announcement;
+  if (!has_announced()) {
+    const std::size_t of_announcement = std::min(bytes, sizeof announcement_ - announced_);
+    announced_ += of_announcement;
+    bytes -= of_announcement;
+  }
   while (bytes > 0) {
     const auto send = static_cast<std::size_t>(sends_[at_]);
     const std::size_t size = progress.bytes_of(plan_->sends[send].chunk);
@@ -120,7 +122,7 @@ IncomingStream::IncomingStream(const MessagePlan& plan, const MessagePlan::Strea
 
 void IncomingStream::begin(const Announcement& own) {
   own_ = own;
-  announced_ = used_ ? 0 : sizeof theirs_;
+  announced_ = 0;
   at_ = 0;
   received_ = 0;
   oldest_ = 0;
@@ -132,7 +134,7 @@ bool IncomingStream::fill(MessageTransport& transport, ReceiveBuffer& buffer, Me
   if (finished()) return false;
   spans_.clear();
   std::size_t asked = 0;
-  if (announced_ < sizeof theirs_) {
+  if (!entered()) {
     asked = sizeof theirs_ - announced_;
     spans_.push_back(span_of(reinterpret_cast<std::byte*>(&theirs_) + announced_, asked));
   }
@@ -140,9 +142,9 @@ bool IncomingStream::fill(MessageTransport& transport, ReceiveBuffer& buffer, Me
   std::size_t bytes = 0;
   for (std::size_t i = at_; i < arrivals_.size() && spans_.size() < kSpans && bytes < kMessageBytesAtOnce;
        ++i, from = 0) {
-    add_spans_for(arrivals_[i], from, buffer, progress);
-    bytes += covered_;
-    if (from + covered_ < arrivals_[i].bytes) break;
+    const std::size_t covered = add_spans_for(arrivals_[i], from, buffer, progress);
+    bytes += covered;
+    if (from + covered < arrivals_[i].bytes) break;
   }
   if (spans_.empty()) return false;
   wants_bytes_ = true;
@@ -153,23 +155,24 @@ bool IncomingStream::fill(MessageTransport& transport, ReceiveBuffer& buffer, Me
   return came > 0;
 }
 
-void IncomingStream::add_spans_for(const Arrival& arrival, std::size_t from, ReceiveBuffer& buffer,
-                                   const MessageProgress& progress) {
+std::size_t IncomingStream::add_spans_for(const Arrival& arrival, std::size_t from, ReceiveBuffer& buffer,
+                                          const MessageProgress& progress) {
   const MessagePlan::Move& move = plan_->moves[static_cast<std::size_t>(arrival.move)];
   if (!arrival.combined) {
     const std::size_t free = free_to_write(move, progress);
-    covered_ = free > from ? std::min(free - from, kMessageBytesAtOnce) : 0;
-    if (covered_ == 0) return;
-    spans_.push_back(span_of(progress.chunks[static_cast<std::size_t>(move.chunk)].output + from, covered_));
-    return;
+    if (free <= from) return 0;
+    const std::size_t covered = std::min(free - from, kMessageBytesAtOnce);
+    spans_.push_back(span_of(progress.chunks[static_cast<std::size_t>(move.chunk)].output + from, covered));
+    return covered;
   }
   const std::size_t begin = arrival.buffer_begin + from;
-  covered_ = std::min(arrival.bytes - from, buffer_freed(progress) + ReceiveBuffer::kBytes - begin);
-  if (covered_ == 0) return;
+  const std::size_t covered = std::min(arrival.bytes - from, buffer_freed(progress) + ReceiveBuffer::kBytes - begin);
+  if (covered == 0) return 0;
   const std::size_t place = begin % ReceiveBuffer::kBytes;
-  const std::size_t first = std::min(covered_, ReceiveBuffer::kBytes - place);
+  const std::size_t first = std::min(covered, ReceiveBuffer::kBytes - place);
   spans_.push_back(span_of(buffer.data() + place, first));
-  if (covered_ > first) spans_.push_back(span_of(buffer.data(), covered_ - first));
+  if (covered > first) spans_.push_back(span_of(buffer.data(), covered - first));
+  return covered;
 }
 
 /// Up to where, of all that goes through the buffer, everything has been combined.
@@ -189,11 +192,11 @@ std::size_t IncomingStream::buffer_freed(const MessageProgress& progress) {
 }
 
 void IncomingStream::note_received(std::size_t bytes, MessageProgress& progress) {
-  if (announced_ < sizeof theirs_) {
+  if (!entered()) {
     const std::size_t of_announcement = std::min(bytes, sizeof theirs_ - announced_);
     announced_ += of_announcement;
     bytes -= of_announcement;
-    if (announced_ < sizeof theirs_) return;
+    if (!entered()) return;
     theirs_.algorithm.back() = '\0';
     require_agreement({plan_->rank, own_}, {peer_, theirs_});
   }

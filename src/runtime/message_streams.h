@@ -66,18 +66,19 @@ class OutgoingStream {
   bool flush(MessageTransport& transport, MessageProgress& progress);
   /// Sends the announcement at once, which otherwise travels with the first of what it announces.
   void announce(MessageTransport& transport);
-  bool finished() const { return announced_ == sizeof announcement_ && at_ == sends_.size(); }
+  bool finished() const { return has_announced() && at_ == sends_.size(); }
   /// Whether it has something to send that did not go.
   bool wants_room() const { return wants_room_; }
   int peer() const { return peer_; }
 
  private:
+  bool has_announced() const { return !used_ || announced_ == sizeof announcement_; }
   void note_sent(std::size_t bytes, MessageProgress& progress);
   iovec rest_of_announcement() const;
 
   const MessagePlan* plan_;
   int peer_;
-  bool used_;               ///< anything at all is sent, if only an announcement
+  bool used_;               ///< anything at all is sent, if only an announcement; else that is not either
   std::vector<int> sends_;  ///< those that have bytes
   Announcement announcement_;
   std::size_t announced_ = 0;
@@ -98,9 +99,9 @@ class IncomingStream {
   /// Receives what is there; whether anything was. Does not ask again where whole chunks came and no more was there,
   /// nor where nothing was, until look_again(). Throws Error (kMismatch) if the peer announced something else.
   bool fill(MessageTransport& transport, ReceiveBuffer& buffer, MessageProgress& progress);
-  bool finished() const { return announced_ == sizeof theirs_ && at_ == arrivals_.size(); }
+  bool finished() const { return entered() && at_ == arrivals_.size(); }
   bool wants_bytes() const { return wants_bytes_; }
-  bool entered() const { return announced_ == sizeof theirs_; }
+  bool entered() const { return !used_ || announced_ == sizeof theirs_; }
   int peer() const { return peer_; }
 
   /// How many arrivals are there whole, and which move each belongs to.
@@ -119,7 +120,9 @@ class IncomingStream {
     std::size_t buffer_begin;  ///< of all that goes through the buffer in this operation
   };
 
-  void add_spans_for(const Arrival& arrival, std::size_t from, ReceiveBuffer& buffer, const MessageProgress& progress);
+  /// For what may come of the arrival now, from there on; how many bytes that is.
+  std::size_t add_spans_for(const Arrival& arrival, std::size_t from, ReceiveBuffer& buffer,
+                            const MessageProgress& progress);
   std::size_t buffer_freed(const MessageProgress& progress);
   void note_received(std::size_t bytes, MessageProgress& progress);
 
@@ -136,7 +139,6 @@ class IncomingStream {
   std::size_t oldest_ = 0;    ///< arrival whose bytes may still be in the buffer
   bool wants_bytes_ = false;
   bool is_drained_ = false;
-  std::size_t covered_ = 0;  ///< of the arrival whose spans were added last
   std::vector<iovec> spans_;
 };
 
