@@ -11,6 +11,8 @@
 #include <lockstep/error.h>
 
 #include <algorithm>
+#include <new>
+#include <utility>
 
 namespace lockstep::detail {
 
@@ -53,6 +55,10 @@ std::string without_full_stop(std::string text) {
   return text;
 }
 
+Error out_of_memory_on(int rank) {
+  return {ErrorCode::kOutOfMemory, fmt::format("rank {} ran out of memory", rank), {.rank = rank, .peer = rank}};
+}
+
 }  // namespace
 
 GroupState::GroupState(Identity identity, std::unique_ptr<Engine> engine, JobCalibration calibration)
@@ -62,6 +68,7 @@ GroupState::GroupState(Identity identity, std::unique_ptr<Engine> engine, JobCal
       schedules_(identity_, engine_->medium(), calibration_),
       operations_(*engine_, schedules_),
       messages_(engine_->messages(), identity_.rank, identity_.size),
+      out_of_memory_(out_of_memory_on(identity_.rank)),
       default_timeout_(environment_duration(kTimeoutVariable, std::chrono::minutes(10))),
       default_reduction_(reduction_from_environment()),
       exceptions_(std::uncaught_exceptions()) {}
@@ -91,16 +98,17 @@ Pending GroupState::start(const Task& task, const OperationOptions& options) {
   validate(task, identity_, *engine_);
   if (queue_.empty()) operations_.trim();
   PreparedOperation& operation = operations_.find(task, options.algorithm, reduction_of(options));
-  ++totals_.operations;
   if (identity_.size == 1) {
+    ++totals_.operations;
     copy_own_block(own_block(task, 0, 1), task.input_data(), task.buffer.data);
     if (options.record)
       *options.record = {.algorithm = operation.algorithm, .begun_us = now_us(), .completed_us = now_us()};
     return {};
   }
+  push(task, operation, options);
+  ++totals_.operations;
   totals_.steps += static_cast<std::uint64_t>(operation.steps);
   totals_.wire_bytes += operation.wire_bytes;
-  push(task, operation, options);
   move_all();
   if (is_complete(sequence_)) return {};
   options.in_background ? move_in_background() : tell_thread();
@@ -108,16 +116,18 @@ Pending GroupState::start(const Task& task, const OperationOptions& options) {
 }
 
 void GroupState::push(const Task& task, PreparedOperation& operation, const OperationOptions& options) {
-  QueuedOperation& entry = queue_.push();
+  QueuedOperation& entry = queue_.next();
   entry.operation = &operation;
   entry.call.input = task.input_data();
   entry.call.output = task.buffer.data;
   entry.call.purpose = options.purpose;
   entry.call.timeout = timeout_of(options);
   entry.own_block = own_block(task, identity_.rank, identity_.size);
-  entry.sequence = ++sequence_;
+  entry.sequence = sequence_ + 1;
   entry.begun = false;
   entry.record = options.record;
+  queue_.push();
+  ++sequence_;
 }
 
 void GroupState::begin_front() {
@@ -190,16 +200,8 @@ void GroupState::look_for_trouble() {
   const auto now = std::chrono::steady_clock::now();
   if (now < next_look_) return;
   next_look_ = now + kBetweenLooks;
-  try {
-    if (!queue_.empty()) queue_.front().operation->running->wait_for_peer_until(now);
-  } catch (const Error& error) {
-    fail_in_operation(error);
-  }
-  try {
-    if (!messages_.idle()) messages_.look_for_trouble();
-  } catch (const Error& error) {
-    fail_in_message(error);
-  }
+  if (!queue_.empty()) in_operation([&] { queue_.front().operation->running->wait_for_peer_until(now); });
+  if (!messages_.idle()) in_message([&] { messages_.look_for_trouble(); });
 }
 
 void GroupState::move_in_background() {
@@ -207,7 +209,8 @@ void GroupState::move_in_background() {
   if (thread_) thread_->wake();
 }
 
-/// A thread is of use where it can sleep until there is something to do, which takes sockets.
+/// A thread is of use where it can sleep until there is something to do, which takes sockets. Without one the operation
+/// only comes later: it is under way, and whoever asks about it or waits moves it.
 void GroupState::make_thread() {
   add_awaited_sockets(watched_);
   if (watched_.empty()) return;
@@ -217,21 +220,18 @@ void GroupState::make_thread() {
         std::make_unique<ProgressThread>([this](std::vector<pollfd>& awaited) { return background_step(awaited); },
                                          /*most_sockets=*/static_cast<std::size_t>(identity_.size));
   } catch (const Error&) {
-    // The operation is under way, and whoever asks about it or waits moves it: it only comes later without a thread.
+    does_without_thread_ = true;
+  } catch (const std::bad_alloc&) {
     does_without_thread_ = true;
   }
 }
 
 void GroupState::add_awaited_sockets(std::vector<pollfd>& sockets) {
-  try {
-    queue_.front().operation->running->add_awaited_sockets(sockets);
-  } catch (const Error& error) {
-    fail_in_operation(error);
-  }
+  in_operation([&] { queue_.front().operation->running->add_awaited_sockets(sockets); });
 }
 
 void GroupState::tell_thread() {
-  if (!thread_ || queue_.empty()) return;
+  if (!thread_ || queue_.empty() || error_) return;
   awaited_.clear();
   add_awaited_sockets(awaited_);
   const auto is_same = [](const pollfd& a, const pollfd& b) { return a.fd == b.fd && a.events == b.events; };
@@ -248,12 +248,12 @@ std::chrono::microseconds GroupState::background_step(std::vector<pollfd>& socke
     move_all();
     if (queue_.empty()) return {};
     add_awaited_sockets(watched_);
-    sockets.insert(sockets.end(), watched_.begin(), watched_.end());
-    return rest_during(*queue_.front().operation);
+    return in_operation([&] {
+      sockets.insert(sockets.end(), watched_.begin(), watched_.end());
+      return rest_during(*queue_.front().operation);
+    });
   } catch (...) {
-    // Whoever comes into the group next is told.
-    if (!error_) error_ = std::current_exception();
-    return {};
+    return {};  // the peers have been told, and whoever comes into the group next is
   }
 }
 
@@ -264,97 +264,122 @@ bool GroupState::move_all() {
 }
 
 bool GroupState::advance_operations() {
-  try {
+  return in_operation([&] {
     while (!queue_.empty()) {
       if (!queue_.front().begun) begin_front();
       if (!queue_.front().operation->running->advance()) return false;
       complete_front();
     }
-  } catch (const Error& error) {
-    fail_in_operation(error);
-  }
-  return true;
+    return true;
+  });
 }
 
 bool GroupState::advance_messages() {
   if (messages_.idle()) return true;
-  try {
-    messages_.advance();
-  } catch (const Error& error) {
-    fail_in_message(error);
-  }
+  in_message([&] { messages_.advance(); });
   return messages_.idle();
 }
 
 bool GroupState::advance_to(std::uint64_t sequence) {
+  return advance_until([&] { return is_complete(sequence); });
+}
+
+void GroupState::wait_until(std::uint64_t sequence) {
+  const auto wait_once = [&] {
+    queue_.front().operation->running->wait_for_peer_until(messages_.idle() ? Time::max() : soon());
+  };
+  wait_until_complete([&] { return is_complete(sequence); }, [&] { in_operation(wait_once); });
+}
+
+void GroupState::abandon_at(std::uint64_t sequence) {
+  abandon_unless([&] { return is_complete(sequence); });
+}
+
+bool GroupState::AwaitedMessages::advance_to(PointToPoint::Ticket ticket) {
+  return state_.advance_until([&] { return state_.messages_.is_complete(ticket); });
+}
+
+void GroupState::AwaitedMessages::wait_until(PointToPoint::Ticket ticket) {
+  const auto wait_once = [&] { state_.messages_.wait_for(ticket, state_.queue_.empty() ? Time::max() : soon()); };
+  state_.wait_until_complete([&] { return state_.messages_.is_complete(ticket); },
+                             [&] { state_.in_message(wait_once); });
+}
+
+void GroupState::AwaitedMessages::abandon_at(PointToPoint::Ticket ticket) {
+  state_.abandon_unless([&] { return state_.messages_.is_complete(ticket); });
+}
+
+template <class IsComplete>
+bool GroupState::advance_until(const IsComplete& is_complete) {
   const auto lock = alone();
-  if (!is_complete(sequence)) move_all();
+  if (!is_complete()) move_all();
   tell_thread();
-  if (is_complete(sequence)) return true;
+  if (is_complete()) return true;
   look_for_trouble();
   return false;
 }
 
-void GroupState::wait_until(std::uint64_t sequence) {
+template <class IsComplete, class WaitOnce>
+void GroupState::wait_until_complete(const IsComplete& is_complete, const WaitOnce& wait_once) {
   const auto lock = alone();
-  while (!is_complete(sequence)) {
+  while (!is_complete()) {
     move_all();
-    if (is_complete(sequence)) break;
-    try {
-      queue_.front().operation->running->wait_for_peer_until(messages_.idle() ? Time::max() : soon());
-    } catch (const Error& error) {
-      fail_in_operation(error);
-    }
+    if (!is_complete()) wait_once();
   }
   tell_thread();
 }
 
-void GroupState::abandon_at(std::uint64_t sequence) {
+template <class IsComplete>
+void GroupState::abandon_unless(const IsComplete& is_complete) {
   const auto lock = alone();
-  if (!is_complete(sequence)) leave(kThrewMeanwhile);
+  if (!is_complete()) leave(kThrewMeanwhile);
 }
 
-void GroupState::AwaitedMessages::abandon_at(PointToPoint::Ticket ticket) {
-  const auto lock = state_.alone();
-  if (!state_.messages_.is_complete(ticket)) state_.leave(kThrewMeanwhile);
+template <class Work>
+std::invoke_result_t<Work> GroupState::in_operation(const Work& work) {
+  return in_scene(work,
+                  [this] { return scene_of(*queue_.front().operation->running, identity_.rank, name_of(identity_)); });
 }
 
-bool GroupState::AwaitedMessages::advance_to(PointToPoint::Ticket ticket) {
-  const auto lock = state_.alone();
-  if (!state_.messages_.is_complete(ticket)) state_.move_all();
-  state_.tell_thread();
-  if (state_.messages_.is_complete(ticket)) return true;
-  state_.look_for_trouble();
-  return false;
+template <class Work>
+std::invoke_result_t<Work> GroupState::in_message(const Work& work) {
+  return in_scene(work, [this] { return messages_.scene(name_of(identity_)); });
 }
 
-void GroupState::AwaitedMessages::wait_until(PointToPoint::Ticket ticket) {
-  const auto lock = state_.alone();
-  while (!state_.messages_.is_complete(ticket)) {
-    state_.move_all();
-    if (!state_.messages_.is_complete(ticket)) state_.wait_for_message(ticket);
-  }
-  state_.tell_thread();
-}
-
-void GroupState::wait_for_message(PointToPoint::Ticket ticket) {
+template <class Work, class SceneOf>
+std::invoke_result_t<Work> GroupState::in_scene(const Work& work, const SceneOf& scene_of_it) {
   try {
-    messages_.wait_for(ticket, queue_.empty() ? Time::max() : soon());
-  } catch (const Error& error) {
-    fail_in_message(error);
+    return work();
+  } catch (const std::exception& thrown) {
+    fail(thrown, [&](const Error& error) {
+      engine_->fail(error);
+      return explain(scene_of_it(), error);
+    });
+  } catch (...) {
+    leave("it threw something that is no std::exception");
+    throw;
   }
 }
 
-void GroupState::fail_in_operation(const Error& error) {
-  fail(error, scene_of(*queue_.front().operation->running, identity_.rank, name_of(identity_)));
+template <class Tell>
+void GroupState::fail(const std::exception& thrown, const Tell& tell) {
+  error_ = std::current_exception();  // takes no memory: whatever becomes of the rest, nothing goes on
+  try {
+    error_ = std::make_exception_ptr(tell(as_error(thrown)));
+  } catch (const std::bad_alloc&) {
+    engine_->fail(out_of_memory_);
+    const bool is_error = dynamic_cast<const Error*>(&thrown) != nullptr;
+    if (!is_error) error_ = std::make_exception_ptr(out_of_memory_);
+  }
+  std::rethrow_exception(error_);
 }
 
-void GroupState::fail_in_message(const Error& error) { fail(error, messages_.scene(name_of(identity_))); }
-
-void GroupState::fail(const Error& error, const ErrorScene& scene) {
-  engine_->fail(error);
-  error_ = std::make_exception_ptr(explain(scene, error));
-  std::rethrow_exception(error_);
+Error GroupState::as_error(const std::exception& thrown) const {
+  if (const auto* const error = dynamic_cast<const Error*>(&thrown)) return *error;
+  if (dynamic_cast<const std::bad_alloc*>(&thrown) != nullptr) return out_of_memory_;
+  return {ErrorCode::kTransport,
+          fmt::format("rank {} threw: {}", identity_.rank, thrown.what()),
+          {.rank = identity_.rank, .peer = identity_.rank}};
 }
 
 void GroupState::look_around() {
@@ -367,33 +392,40 @@ std::string GroupState::of_which_group() const {
   return name.empty() ? "" : " of " + name;
 }
 
-void GroupState::fail_to_split(const Error& error) {
+void GroupState::fail_to_split(const std::exception& thrown) {
   const auto lock = alone();
-  const Error told = as_told_by(identity_.rank, error);
-  engine_->fail({told.code(), without_full_stop(told.what()), told.context()});
-  error_ = std::make_exception_ptr(Error(
-      error.code(), fmt::format("Rank {}{}: split: {}", identity_.rank, of_which_group(), with_full_stop(error.what())),
-      {.rank = identity_.rank, .peer = error.peer()}));
-  std::rethrow_exception(error_);
+  fail(thrown, [&](const Error& error) {
+    const Error told = as_told_by(identity_.rank, error);
+    engine_->fail({told.code(), without_full_stop(told.what()), told.context()});
+    return Error(error.code(),
+                 fmt::format("Rank {}{}: split: {}", identity_.rank, of_which_group(), with_full_stop(error.what())),
+                 {.rank = identity_.rank, .peer = error.peer()});
+  });
 }
 
 void GroupState::throw_if_failed() const {
   if (error_) std::rethrow_exception(error_);
 }
 
-void GroupState::abandon(const std::string& why) noexcept {
+void GroupState::abandon(const char* why) noexcept {
   if (!process_.is_this()) return;  // the parent goes on
   const auto lock = alone();
   leave(why);
 }
 
-void GroupState::leave(const std::string& why) {
-  const std::string what = fmt::format("rank {} left the group: {}", identity_.rank, why);
-  engine_->fail({ErrorCode::kPeerLeft, what, {.peer = identity_.rank}});
-  if (error_) return;
-  error_ = std::make_exception_ptr(Error(ErrorCode::kPeerLeft,
+void GroupState::leave(const char* why) noexcept {
+  std::exception_ptr left;
+  try {
+    const std::string what = fmt::format("rank {} left the group: {}", identity_.rank, why);
+    engine_->fail({ErrorCode::kPeerLeft, what, {.peer = identity_.rank}});
+    left = std::make_exception_ptr(Error(ErrorCode::kPeerLeft,
                                          fmt::format("Rank {}{}: {}.", identity_.rank, of_which_group(), what),
                                          {.rank = identity_.rank, .peer = identity_.rank}));
+  } catch (const std::bad_alloc&) {
+    engine_->fail(out_of_memory_);
+    left = std::make_exception_ptr(out_of_memory_);
+  }
+  if (!error_) error_ = std::move(left);
 }
 
 RegisteredMemory GroupState::allocate(std::size_t bytes) {

@@ -19,6 +19,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <type_traits>
 #include <typeindex>
 #include <unordered_map>
 
@@ -51,7 +52,7 @@ class GroupState final : public Awaited, public std::enable_shared_from_this<Gro
   /// Unless it is complete: as abandon().
   void abandon_at(std::uint64_t sequence) override;
   /// Says to the peers that this rank ends, and why, and does no more.
-  void abandon(const std::string& why) noexcept;
+  void abandon(const char* why) noexcept;
 
   RegisteredMemory allocate(std::size_t bytes);
 
@@ -59,9 +60,9 @@ class GroupState final : public Awaited, public std::enable_shared_from_this<Gro
   void look_around();
   /// What is told of this group where it is not the world: " of the group of the world's ranks 1, 3".
   std::string of_which_group() const;
-  /// Where ranks of this group could not become one of their own: tells the peers, and throws that as this group's
-  /// error.
-  [[noreturn]] void fail_to_split(const Error& error);
+  /// While that is caught: ranks of this group could not become one of their own. Tells the peers, and throws it as
+  /// this group's error.
+  [[noreturn]] void fail_to_split(const std::exception& thrown);
 
   void record_transfers(TransferRecorder recorder);
   std::shared_ptr<void>& attribute_slot(std::type_index type) { return attributes_[type]; }
@@ -84,7 +85,7 @@ class GroupState final : public Awaited, public std::enable_shared_from_this<Gro
   void require_own_process() const;
   /// Held by whoever is in the group, once it has a thread of its own. Throws as require_own_process().
   std::unique_lock<std::mutex> alone();
-  void leave(const std::string& why);
+  void leave(const char* why) noexcept;
   bool move_all();
   void move_in_background();
   void make_thread();
@@ -105,10 +106,27 @@ class GroupState final : public Awaited, public std::enable_shared_from_this<Gro
   /// died or a deadline has passed.
   void look_for_trouble();
   bool advance_messages();
-  void wait_for_message(PointToPoint::Ticket ticket);
-  [[noreturn]] void fail(const Error& error, const ErrorScene& scene);
-  [[noreturn]] void fail_in_operation(const Error& error);
-  [[noreturn]] void fail_in_message(const Error& error);
+  /// The same for both kinds of Pending, which say whether theirs is complete, and wait for it once.
+  template <class IsComplete>
+  bool advance_until(const IsComplete& is_complete);
+  template <class IsComplete, class WaitOnce>
+  void wait_until_complete(const IsComplete& is_complete, const WaitOnce& wait_once);
+  template <class IsComplete>
+  void abandon_unless(const IsComplete& is_complete);
+
+  /// Does something for the operation at the front, or for the messages. Whatever it throws ends the group, for the
+  /// caller has its memory back: nothing more is done with that, and the peers are told.
+  template <class Work>
+  std::invoke_result_t<Work> in_operation(const Work& work);
+  template <class Work>
+  std::invoke_result_t<Work> in_message(const Work& work);
+  template <class Work, class SceneOf>
+  std::invoke_result_t<Work> in_scene(const Work& work, const SceneOf& scene_of_it);
+  /// While that is caught: `tell` is given it as an Error, tells the peers, and gives what further calls throw. Throws
+  /// that.
+  template <class Tell>
+  [[noreturn]] void fail(const std::exception& thrown, const Tell& tell);
+  Error as_error(const std::exception& thrown) const;
   void throw_if_failed() const;
 
   OwnProcess process_;
@@ -125,6 +143,7 @@ class GroupState final : public Awaited, public std::enable_shared_from_this<Gro
   OperationTotals totals_;
   std::unordered_map<std::type_index, std::shared_ptr<void>> attributes_;
   std::exception_ptr error_;
+  const Error out_of_memory_;                        ///< made in time, for when nothing can be put into words any more
   std::chrono::steady_clock::time_point next_look_;  ///< for trouble
   std::chrono::milliseconds default_timeout_;
   Reduction default_reduction_;

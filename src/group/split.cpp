@@ -36,7 +36,7 @@ Place open_meeting(Engine& engine) {
   Place place;
   try {
     place.size = engine.open_meeting().copy(place.bytes.data(), place.bytes.size());
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     // The others wait to hear from this rank: they must all be told.
     std::string(error.what()).copy(place.fault.data(), place.fault.size() - 1);
   }
@@ -73,8 +73,8 @@ std::vector<int> members_of(const std::vector<Choice>& choices, std::int64_t col
 std::unique_ptr<Engine> join(GroupState& parent, const Meeting& meeting) {
   try {
     return parent.engine().join(meeting);
-  } catch (const Error& error) {
-    parent.fail_to_split(error);
+  } catch (const std::exception& thrown) {
+    parent.fail_to_split(thrown);
   }
 }
 

@@ -32,12 +32,14 @@ PointToPoint::Header PointToPoint::header_of(const Buffer& buffer) {
 PointToPoint::Ticket PointToPoint::start(const Message& message) {
   const std::size_t index = index_of(message.direction, message.peer);
   Lane& lane = lanes_[index];
-  Queued& queued = lane.queue.push();
+  Queued& queued = lane.queue.next();
   queued.buffer = message.buffer;
-  queued.number = ++lane.started;
+  queued.number = lane.started + 1;
   queued.purpose = message.purpose;
   queued.timeout = message.timeout;
   queued.deadline.start(message.timeout);
+  lane.queue.push();
+  ++lane.started;
   ++under_way_;
   return Ticket{index} << kNumberBits | queued.number;
 }

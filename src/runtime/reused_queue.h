@@ -13,13 +13,14 @@ class ReusedQueue {
   auto begin() { return entries_.begin(); }
   auto end() { return entries_.end(); }
 
-  /// An entry at the end, to be filled in; what it held before is still in it.
-  Entry& push() {
+  /// What push() puts at the end, to be filled in before: that may throw, and then nothing has come into the queue.
+  /// What the entry held before is still in it.
+  Entry& next() {
     if (spare_.empty()) spare_.emplace_front();
-    entries_.splice(entries_.end(), spare_, spare_.begin());
-    return entries_.back();
+    return spare_.front();
   }
-  void pop() { spare_.splice(spare_.begin(), entries_, entries_.begin()); }
+  void push() noexcept { entries_.splice(entries_.end(), spare_, spare_.begin()); }
+  void pop() noexcept { spare_.splice(spare_.begin(), entries_, entries_.begin()); }
 
  private:
   std::list<Entry> entries_;
