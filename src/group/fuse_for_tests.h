@@ -93,6 +93,7 @@ class FusedOperation final : public RunningOperation {
   FusedOperation(std::unique_ptr<RunningOperation> inner, Fuse& fuse)
       : RunningOperation(inner->announcement()), inner_(std::move(inner)), fuse_(fuse) {}
   void wait_for_peer_until(Time at_most) override { fuse_.use(), inner_->wait_for_peer_until(at_most); }
+  std::size_t bytes_kept() const override { return inner_->bytes_kept(); }
 
  private:
   void enter() override { fuse_.use(), inner_->begin(call(), announcement_.sequence); }

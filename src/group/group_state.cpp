@@ -96,8 +96,8 @@ Pending GroupState::start(const Task& task, const OperationOptions& options) {
   const auto lock = alone();
   throw_if_failed();
   validate(task, identity_, *engine_);
-  if (queue_.empty()) operations_.trim();
   PreparedOperation& operation = operations_.find(task, options.algorithm, reduction_of(options));
+  if (queue_.empty()) operations_.trim();
   if (identity_.size == 1) {
     ++totals_.operations;
     copy_own_block(own_block(task, 0, 1), task.input_data(), task.buffer.data);

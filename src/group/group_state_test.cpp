@@ -38,6 +38,7 @@ class GatedOperation final : public RunningOperation {
  public:
   GatedOperation(const Announcement& announcement, Gate& gate) : RunningOperation(announcement), gate_(gate) {}
   void wait_for_peer_until(Time /*at_most*/) override {}
+  std::size_t bytes_kept() const override { return sizeof *this; }
   void add_awaited_sockets(std::vector<pollfd>& sockets) override {
     sockets.push_back({gate_.socket.get(), POLLIN, 0});
     ++gate_.looks;

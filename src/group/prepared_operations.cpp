@@ -62,21 +62,41 @@ PreparedOperation& PreparedOperations::find(const Task& task, std::string_view a
   key_.block_counts.assign(task.counts().begin(), task.counts().end());
   if (last_ == operations_.end() || last_->first != key_) {
     last_ = operations_.find(key_);
-    if (last_ == operations_.end()) last_ = operations_.emplace(key_, prepare(task, key_)).first;
+    if (last_ == operations_.end()) {
+      last_ = operations_.emplace(key_, prepare(task, key_)).first;
+      bytes_kept_ += last_->second.bytes;
+    }
   }
   last_->second.last_use = ++uses_;
   return last_->second;
 }
 
 void PreparedOperations::trim() {
-  if (operations_.size() <= kMostKept) return;
-  std::vector<std::uint64_t> uses;
-  uses.reserve(operations_.size());
-  for (const auto& [key, operation] : operations_) uses.push_back(operation.last_use);
-  const auto middle = uses.begin() + static_cast<std::ptrdiff_t>(uses.size() / 2);
-  std::nth_element(uses.begin(), middle, uses.end());
-  std::erase_if(operations_, [&](const auto& kept) { return kept.second.last_use < *middle; });
+  if (operations_.size() <= kMostKept && bytes_kept_ <= kMostBytesKept) return;
+  const std::uint64_t oldest = oldest_use_to_keep();
   last_ = operations_.end();
+  std::erase_if(operations_, [&](const auto& kept) {
+    const bool goes = kept.second.last_use < oldest;
+    if (goes) bytes_kept_ -= kept.second.bytes;
+    return goes;
+  });
+}
+
+/// Of half as many as may be kept, so that it is not asked for with each new one.
+std::uint64_t PreparedOperations::oldest_use_to_keep() const {
+  struct Use {
+    std::uint64_t number;
+    std::size_t bytes;
+  };
+  std::vector<Use> uses;
+  uses.reserve(operations_.size());
+  for (const auto& [key, operation] : operations_) uses.push_back({operation.last_use, operation.bytes});
+  std::sort(uses.begin(), uses.end(), [](const Use& a, const Use& b) { return a.number > b.number; });
+  std::size_t bytes = uses.front().bytes;
+  std::size_t kept = 1;
+  while (kept < std::min(uses.size(), kMostKept / 2) && bytes + uses[kept].bytes <= kMostBytesKept / 2)
+    bytes += uses[kept++].bytes;
+  return uses[kept - 1].number;
 }
 
 std::string PreparedOperations::algorithm_for(const Task& task, std::string_view asked, Reduction reduction,
@@ -91,6 +111,8 @@ PreparedOperation PreparedOperations::prepare(const Task& task, const Key& key) 
   PreparedOperation operation = name == kVendor ? prepare_vendor(task) : prepare(task, name, key.registered);
   operation.running->record_transfers(&recorder_);
   operation.algorithm = name;
+  operation.bytes =
+      sizeof(Operations::value_type) + operation.running->bytes_kept() + key.block_counts.size() * sizeof(std::size_t);
   return operation;
 }
 

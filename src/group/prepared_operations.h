@@ -23,11 +23,13 @@ struct PreparedOperation {
   int steps = 0;                 ///< of the schedule; a vendor's are its own affair, as are its bytes
   std::uint64_t wire_bytes = 0;  ///< that this rank's transfers carry
   std::uint64_t last_use = 0;    ///< uses are counted
+  std::size_t bytes = 0;         ///< about what it takes of memory as long as it is kept
 };
 
 /// The operations of a group, ready to run: one a shape (collective, type, count, ...), made at first use and kept, so
 /// that the second call with the same shape plans and allocates nothing. Of those who never ask twice for the same
-/// shape (gathers of what is found in a batch) only the last few thousand are kept.
+/// shape (gathers of what is found in a batch) only the last few thousand are kept, and fewer where each takes much
+/// memory, as an all_to_all of unequal blocks does among many ranks.
 class PreparedOperations {
  public:
   PreparedOperations(Engine& engine, Schedules& schedules)
@@ -36,10 +38,13 @@ class PreparedOperations {
   /// The operation for a valid task. Throws Error for an algorithm that is unknown or cannot do it.
   PreparedOperation& find(const Task& task, std::string_view asked, Reduction reduction);
 
-  /// Forgets those used longest ago once there are more than kMostKept. None of them may be under way.
+  /// Forgets those used longest ago once they are more than kMostKept, or take more than kMostBytesKept; never the one
+  /// found last. No other may be under way.
   void trim();
   static constexpr std::size_t kMostKept = 4096;
+  static constexpr std::size_t kMostBytesKept = std::size_t{64} << 20;
   std::size_t kept() const { return operations_.size(); }
+  std::size_t bytes_kept() const { return bytes_kept_; }
 
   /// The algorithm that it runs in such memory. Throws Error (kInvalidArgument).
   std::string algorithm_for(const Task& task, std::string_view asked, Reduction reduction, MemoryKind memory);
@@ -63,6 +68,7 @@ class PreparedOperations {
   using Operations = std::map<Key, PreparedOperation>;
 
   bool is_registered(const Task& task) const;
+  std::uint64_t oldest_use_to_keep() const;
   PreparedOperation prepare(const Task& task, const Key& key);
   PreparedOperation prepare(const Task& task, const std::string& name, bool registered);
   PreparedOperation prepare_vendor(const Task& task);
@@ -72,6 +78,7 @@ class PreparedOperations {
   Canonical canonical_;
   TransferRecorder recorder_;
   Operations operations_;
+  std::size_t bytes_kept_ = 0;  ///< by all of them
   std::uint64_t uses_ = 0;
   Key key_{};                                      ///< of the task at hand; it keeps its memory
   Operations::iterator last_ = operations_.end();  ///< most calls are like the one before

@@ -1,13 +1,20 @@
 #include "group/prepared_operations.h"
 
 #include "algorithms/catalog.h"
+#include "group/engine_for_tests.h"
+#include "transport/shm/thread_host.h"
+#include "transport/tcp/thread_host.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace lockstep::detail {
@@ -35,6 +42,100 @@ TEST(PreparedOperations, ThoseUsedLongestAgoAreForgotten) {
   EXPECT_EQ(operations.kept(), kept);
   find(2);
   EXPECT_EQ(operations.kept(), kept + 1) << "it had been forgotten";
+}
+
+namespace {
+
+/// One of 32 ranks, without the others: operations are made, and none runs.
+class OneOfMany final : public WrappedEngine {
+ public:
+  static constexpr int kRanks = 32;
+  OneOfMany() : WrappedEngine(make_lone_engine()) {}
+  int size() const override { return kRanks; }
+  std::unique_ptr<RunningOperation> prepare(Shape shape) override {
+    ++prepared;
+    return std::make_unique<Idle>(shape.announcement, std::move(shape.layout));
+  }
+  int prepared = 0;
+
+ private:
+  class Idle final : public RunningOperation {
+   public:
+    Idle(const Announcement& announcement, Layout layout)
+        : RunningOperation(announcement), layout_(std::move(layout)) {}
+    void wait_for_peer_until(Time /*at_most*/) override {}
+    std::size_t bytes_kept() const override { return sizeof *this + layout_.bytes_kept(); }
+
+   private:
+    void enter() override {}
+    bool go_on() override { return true; }
+    Layout layout_;
+  };
+};
+
+}  // namespace
+
+/// All of different sizes, as tokens go to experts: each operation keeps where 1,024 blocks come from and go to.
+TEST(PreparedOperations, ThoseThatTakeMuchMemoryAreForgottenEarlier) {
+  constexpr std::size_t kPairs = std::size_t{OneOfMany::kRanks} * OneOfMany::kRanks;
+  constexpr std::size_t kShapes = 4000;
+  OneOfMany engine;
+  Schedules schedules(Identity{.rank = 0, .size = OneOfMany::kRanks}, Medium::kSharedMemory, {});
+  PreparedOperations operations(engine, schedules);
+  std::vector<float> values(2);
+  std::vector<std::size_t> counts(kPairs, 1);
+  const auto find = [&](std::size_t shape) -> PreparedOperation& {
+    counts.front() = shape;
+    return operations.find({.collective = Collective::kAllToAll,
+                            .buffer = buffer_of(values.data(), OneOfMany::kRanks),
+                            .input = values.data() + 1,
+                            .block_counts = counts},
+                           "direct", Reduction::kFast);
+  };
+  std::size_t most_bytes = 0;
+  for (std::size_t shape = 0; shape < kShapes; ++shape) {
+    const std::size_t before = operations.bytes_kept();
+    const PreparedOperation* const operation = &find(shape);
+    EXPECT_GE(operation->bytes, 40 * kPairs) << "two places of 16 bytes and a count for each pair";
+    EXPECT_EQ(operations.bytes_kept(), before + operation->bytes);
+    operations.trim();
+    EXPECT_EQ(&find(shape), operation) << "the last one stays";
+    most_bytes = std::max(most_bytes, operations.bytes_kept());
+  }
+  EXPECT_EQ(engine.prepared, static_cast<int>(kShapes));
+  EXPECT_LE(most_bytes, PreparedOperations::kMostBytesKept);
+  EXPECT_GT(most_bytes, PreparedOperations::kMostBytesKept / 2);
+
+  const std::size_t lately = operations.kept();
+  EXPECT_GT(lately, kShapes / 10);
+  for (std::size_t shape = kShapes - lately; shape < kShapes; ++shape) find(shape);
+  EXPECT_EQ(engine.prepared, static_cast<int>(kShapes)) << "those used lately are kept";
+  find(kShapes - lately - 1);
+  EXPECT_EQ(engine.prepared, static_cast<int>(kShapes) + 1);
+}
+
+/// What an operation says that it takes is no less than what grows with the pairs: places, and counts in its key.
+TEST(PreparedOperations, WhatOneTakesIsCountedOverSharedMemoryAndOverMessages) {
+  constexpr int kRanks = 4;
+  constexpr std::size_t kPairs = std::size_t{kRanks} * kRanks;
+  auto in_memory = shm::thread_hosts(kRanks);
+  auto over_sockets = tcp::thread_hosts(kRanks);
+  const std::array engines{make_engine(shm::create(std::move(in_memory.front()))),
+                           make_engine(tcp::create(std::move(over_sockets.front())))};
+  for (const auto& engine : engines) {
+    Schedules schedules(Identity{.rank = 0, .size = kRanks}, engine->medium(), {});
+    PreparedOperations operations(*engine, schedules);
+    std::vector<float> values(2 * kRanks);
+    const std::vector<std::size_t> counts(kPairs, 1);
+    const Task task{.collective = Collective::kAllToAll,
+                    .buffer = buffer_of(values.data(), kRanks),
+                    .input = values.data() + kRanks,
+                    .block_counts = counts};
+    const std::size_t bytes = operations.find(task, "direct", Reduction::kFast).bytes;
+    EXPECT_GE(bytes, kPairs * (2 * sizeof(Layout::Span) + sizeof(std::size_t)));
+    EXPECT_LE(bytes, std::size_t{16} << 10);
+    EXPECT_EQ(operations.bytes_kept(), bytes);
+  }
 }
 
 /// An announcement has room for the beginning of a long name: by that, ranks that run different ones find out.

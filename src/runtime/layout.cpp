@@ -55,6 +55,7 @@ void Layout::place_in_blocks(const Shape& shape) {
 void Layout::place_all_to_all(const Shape& shape) {
   const std::size_t ranks = at(shape.ranks);
   const std::size_t per_pair = at(shape.chunks) / (ranks * ranks);
+  outputs_.reserve(at(shape.chunks));
   const auto count_of = [&](std::size_t source, std::size_t destination) {
     return shape.block_counts.empty() ? shape.count / ranks : shape.block_counts[source * ranks + destination];
   };

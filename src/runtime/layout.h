@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/index.h"
+#include "runtime/list_bytes.h"
 #include "schedule/schedule.h"
 
 #include <lockstep/types.h>
@@ -40,6 +41,9 @@ class Layout {
   /// Cuts chunks into slices of at most this many bytes (rounded down to whole cache lines, at least one), as few as
   /// will do and of one size: a short one would leave part of the staging area out of its turn (staging_rotations.h).
   void slice(std::size_t slice_bytes);
+
+  /// What its lists take of memory.
+  std::size_t bytes_kept() const { return bytes_of_lists(inputs_, outputs_); }
 
   std::size_t pieces() const { return pieces_; }
   /// Bytes of a slice, a whole number of cache lines: what one chunk takes of a staging area.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "runtime/layout.h"
+#include "runtime/list_bytes.h"
 #include "runtime/move_runner.h"
 #include "runtime/plan.h"
 #include "runtime/running_operation.h"
@@ -54,6 +55,7 @@ class LetterOperation final : public RunningOperation {
   LetterOperation(Transport& transport, Letters& letters, Setup setup);
 
   void wait_for_peer_until(Time at_most) override;
+  std::size_t bytes_kept() const override { return sizeof *this + layout_.bytes_kept() + bytes_of_lists(spans_); }
 
  private:
   void enter() override;

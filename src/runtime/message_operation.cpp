@@ -2,6 +2,7 @@
 
 #include "base/index.h"
 #include "kernels/reduce.h"
+#include "runtime/list_bytes.h"
 
 #include <lockstep/error.h>
 
@@ -63,6 +64,16 @@ MessageOperation::MessageOperation(MessageTransport& transport, ReceiveBuffers& 
 
 void MessageOperation::cut_into_pieces(Layout& layout, int chunks, std::size_t piece_bytes) {
   if (piece_bytes > 0) layout.slice(std::max(kLeastSliceBytes, piece_bytes / at(chunks)));
+}
+
+std::size_t MessageOperation::bytes_kept() const {
+  std::size_t bytes = sizeof *this + layout_.bytes_kept() + bytes_of_lists(token_, needs_) +
+                      bytes_of_lists(progress_.chunks, progress_.moved, progress_.sent) +
+                      bytes_of_lists(outgoing_, incoming_, incoming_from_, reductions_);
+  for (const OutgoingStream& stream : outgoing_) bytes += stream.bytes_kept();
+  for (const IncomingStream& stream : incoming_) bytes += stream.bytes_kept();
+  const bool has_plan_of_its_own = plan_->pieces > 1;
+  return has_plan_of_its_own ? bytes + plan_->bytes_kept() : bytes;
 }
 
 void MessageOperation::measure_chunks() {

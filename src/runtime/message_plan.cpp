@@ -1,5 +1,6 @@
 #include "runtime/message_plan.h"
 
+#include "runtime/list_bytes.h"
 #include "runtime/plan_pieces.h"
 #include "schedule/view.h"
 
@@ -116,6 +117,13 @@ void append_piece(MessagePlan& all, const MessagePlan& one) {
 }  // namespace
 
 MessagePlan make_message_plan(const Schedule& schedule, int rank) { return Planner(schedule, rank).take(); }
+
+std::size_t MessagePlan::bytes_kept() const {
+  std::size_t bytes = bytes_of_lists(moves, sends, streams);
+  for (const Move& move : moves) bytes += bytes_of_lists(move.sources, move.after_sends);
+  for (const Stream& stream : streams) bytes += bytes_of_lists(stream.sends, stream.arrivals);
+  return bytes;
+}
 
 MessagePlan in_pieces(const MessagePlan& one, int pieces) {
   MessagePlan all = one;

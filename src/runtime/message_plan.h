@@ -50,6 +50,9 @@ struct MessagePlan {
   std::vector<Move> moves;      ///< by piece, step, chunk
   std::vector<Send> sends;      ///< by piece, step, chunk
   std::vector<Stream> streams;  ///< one for each peer that anything goes to or comes from, ascending
+
+  /// What its lists take of memory.
+  std::size_t bytes_kept() const;
 };
 
 /// `schedule` may be the whole or `rank`'s view; it must have been proved.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/list_bytes.h"
 #include "runtime/message_plan.h"
 #include "transport/announcement.h"
 #include "transport/message_transport.h"
@@ -70,6 +71,8 @@ class OutgoingStream {
   /// Whether it has something to send that did not go.
   bool wants_room() const { return wants_room_; }
   int peer() const { return peer_; }
+  /// What its lists take of memory.
+  std::size_t bytes_kept() const { return bytes_of_lists(sends_, spans_); }
 
  private:
   bool has_announced() const { return !used_ || announced_ == sizeof announcement_; }
@@ -103,6 +106,8 @@ class IncomingStream {
   bool wants_bytes() const { return wants_bytes_; }
   bool entered() const { return !used_ || announced_ == sizeof theirs_; }
   int peer() const { return peer_; }
+  /// What its lists take of memory.
+  std::size_t bytes_kept() const { return bytes_of_lists(arrivals_, arrival_of_move_, spans_); }
 
   /// How many arrivals are there whole, and which move each belongs to.
   std::size_t arrived() const { return at_; }

@@ -55,6 +55,8 @@ class RunningOperation {
 
   /// How often it goes through its schedule, each time with a piece of the buffers.
   virtual int pieces() const { return 1; }
+  /// About what it takes of memory as long as it is kept, but for what many share.
+  virtual std::size_t bytes_kept() const = 0;
 
   const Announcement& announcement() const { return announcement_; }
   const Call& call() const { return *call_; }

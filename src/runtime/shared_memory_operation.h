@@ -1,6 +1,7 @@
 #pragma once
 
 #include "runtime/layout.h"
+#include "runtime/list_bytes.h"
 #include "runtime/move_runner.h"
 #include "runtime/plan.h"
 #include "runtime/running_operation.h"
@@ -31,6 +32,7 @@ class SharedMemoryOperation final : public RunningOperation {
 
   void wait_for_peer_until(Time at_most) override;
   int pieces() const override { return static_cast<int>(layout_.pieces()); }
+  std::size_t bytes_kept() const override { return sizeof *this + layout_.bytes_kept() + bytes_of_lists(peers_); }
 
  private:
   struct Peer {

@@ -24,6 +24,8 @@ class VendorOperation final : public RunningOperation {
 
   void wait_for_peer_until(Time at_most) override;
   void add_awaited_sockets(std::vector<pollfd>& sockets) override;
+  /// Of what the library keeps nothing is known.
+  std::size_t bytes_kept() const override { return sizeof *this + meeting_->bytes_kept(); }
 
  private:
   void enter() override;
