@@ -265,4 +265,12 @@ Algorithm find_algorithm(std::string_view name) {
               fmt::format("There is no algorithm '{}'. {}", name, suggestion(name, algorithm_names())));
 }
 
+Algorithm find_algorithm(std::string_view name, std::string_view named_by) {
+  try {
+    return find_algorithm(name);
+  } catch (const Error& error) {
+    throw Error(error.code(), fmt::format("{}: {}", named_by, error.what()));
+  }
+}
+
 }  // namespace lockstep

@@ -72,5 +72,7 @@ std::optional<Composition> composition_of(std::string_view name);
 /// The algorithm of that name, "ring" or "hierarchical:direct,ring". Throws Error (kInvalidArgument) naming the nearest
 /// right word, or what a composition takes.
 Algorithm find_algorithm(std::string_view name);
+/// The same; the error begins with who names it, as a variable of the environment.
+Algorithm find_algorithm(std::string_view name, std::string_view named_by);
 
 }  // namespace lockstep

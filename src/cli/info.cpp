@@ -106,7 +106,7 @@ std::string selections(std::optional<int> asked) {
   std::string text;
   const auto out = std::back_inserter(text);
   if (const auto one = environment(kAlgorithmVariable); one && one != "auto") {
-    if (one != kVendor) (void)find_algorithm(*one);
+    if (one != kVendor) (void)find_algorithm(*one, kAlgorithmVariable);
     fmt::format_to(out, "\n{}: '{}' runs in place of what follows, in the collectives that it does\n",
                    kAlgorithmVariable, *one);
   }

@@ -27,7 +27,9 @@ TEST(CliInfo, ListsWhatThereIs) {
               AllOf(HasSubstr("all_reduce: 0-4KiB tree, 4KiB- ring;"), HasSubstr("LOCKSTEP_ALGORITHMS")));
   EXPECT_THAT(result.output, HasSubstr("\nLOCKSTEP_ALGORITHM: 'ring' runs in place of what follows, in the "
                                        "collectives that it does\n"));
-  EXPECT_EQ(lockstep_with({"info"}, {"LOCKSTEP_ALGORITHM=rign"}).code, 2);
+  const Result no_such = lockstep_with({"info"}, {"LOCKSTEP_ALGORITHM=rign"});
+  EXPECT_EQ(no_such.code, 2);
+  EXPECT_THAT(no_such.errors, HasSubstr("LOCKSTEP_ALGORITHM: There is no algorithm 'rign'. Did you mean 'ring'?"));
   const Result wrong = lockstep_with({"info"}, {"LOCKSTEP_ALGORITHMS=all_reduce: rign"});
   EXPECT_EQ(wrong.code, 2);
   EXPECT_THAT(wrong.errors, HasSubstr("LOCKSTEP_ALGORITHMS, at 'rign': There is no algorithm 'rign'."));

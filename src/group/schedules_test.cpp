@@ -74,7 +74,11 @@ TEST(Schedules, WhatTheNamedAlgorithmCannotDoIsSelected) {
     });
   }
   ASSERT_EQ(::setenv("LOCKSTEP_ALGORITHM", "niave", 1), 0);
-  run_threads(2, [](World& world) { EXPECT_THROW(world.barrier().wait(), Error); });
+  run_threads(2, [](World& world) {
+    EXPECT_THAT(
+        [&] { world.barrier().wait(); },
+        testing::ThrowsMessage<Error>(testing::HasSubstr("LOCKSTEP_ALGORITHM: There is no algorithm 'niave'.")));
+  });
   ASSERT_EQ(::unsetenv("LOCKSTEP_ALGORITHM"), 0);
 }
 
