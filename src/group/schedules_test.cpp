@@ -5,6 +5,7 @@
 #include "schedule/text.h"
 #include "transport/shm/letterbox.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <lockstep/comm.h>
 
