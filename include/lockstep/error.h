@@ -13,8 +13,8 @@ enum class ErrorCode : std::uint8_t {
   kPeerDied,         ///< a peer's process ended without leaving the group
   kPeerLeft,         ///< a peer left the group (finished, or threw) while it was waited for
   kTimeout,          ///< a deadline passed
-  kTransport,        ///< the system refused something that moving bytes needs
-  kOutOfMemory,      ///< memory for a buffer could not be had
+  kTransport,        ///< the system refused something that moving bytes needs, or something was thrown amid it
+  kOutOfMemory,      ///< memory could not be had, for a buffer or in the midst of an operation
   kRefused,          ///< a schedule is not valid or could not be proved
   kIo,               ///< a file could not be read or written
   kUnsupported,      ///< asked for something that this build or machine has not

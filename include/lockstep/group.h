@@ -122,7 +122,8 @@ class RegisteredMemory {
 /// is no rank of the group, a count that does not fit, an algorithm that there is not or that cannot do it) and
 /// kUnsupported for what this transport or this many ranks cannot do; nothing was sent then, and the group is as
 /// before. What goes wrong later is thrown by whatever call finds it: an operation, `progress`, `done`, `wait`. That is
-/// kMismatch, kPeerDied, kPeerLeft, kTimeout or kTransport, and ends the group as said.
+/// kMismatch, kPeerDied, kPeerLeft, kTimeout, kTransport (anything else that was thrown in its midst, too) or
+/// kOutOfMemory, and ends the group as said.
 ///
 /// Any memory will do, if it is of one kind on every rank: memory from `allocate` is reduced where it lies, other
 /// memory goes through staging. Ranks that mix the two in one operation get kMismatch.

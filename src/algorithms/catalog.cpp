@@ -108,9 +108,8 @@ std::vector<Algorithm> of_fixed_partners() {
        "two rings, half of each chunk travels each way; 2(p-1) steps",
        {kAllReduce, kReduceScatter, kAllGather, kBarrier},
        along_hosts<algorithm::bidirectional_ring>,
-       "as the ring, where a rank has a link of its own to each of its two neighbours, as in a torus: with one port "
-       "both "
-       "ways share it"},
+       "as the ring, where a rank has a link of its own to each of its two neighbours, as in a torus; one port is "
+       "shared by both ways"},
       {"tree",
        "sums go up a binomial tree and the result comes down; 2 ceil(log2 p) steps",
        {kAllReduce, kReduceScatter, kAllGather, kBroadcast, kReduce, kGather, kScatter, kBarrier},
@@ -121,9 +120,8 @@ std::vector<Algorithm> of_fixed_partners() {
        "two trees for half of the data each, no rank inner in both; 2 floor(log2 p) steps",
        {kAllReduce, kBroadcast, kReduce, kBarrier},
        algorithm::double_tree,
-       "for middle and large buffers on very many ranks, as a pipeline (--segments): few steps, and every rank's link "
-       "is "
-       "busy; in one segment most links wait for the next level"},
+       "for middle and large buffers on very many ranks, as a pipeline (--segments): few steps, and no link waits; "
+       "in one segment most wait for the next level"},
   };
 }
 

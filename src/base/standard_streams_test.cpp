@@ -2,7 +2,9 @@
 
 #include "base/child_for_tests.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <string>

@@ -81,14 +81,20 @@ std::string describe_all(const bench::Calibrated& calibrated, int ranks) {
 
 /// Stores what was measured and says what it is: each though the other fails, since it took minutes.
 void store_and_report(const bench::Calibrated& calibrated, const std::filesystem::path& file, int ranks) {
-  std::exception_ptr not_stored;
+  std::string fault;
   try {
     write_file_atomically(file, to_json(calibrated.calibration));
-  } catch (const Error&) {
-    not_stored = std::current_exception();
+  } catch (const std::exception& error) {
+    fault = error.what();
   }
-  write_output("", describe_all(calibrated, ranks) + (not_stored ? "" : fmt::format("Stored in {}\n", file.string())));
-  if (not_stored) std::rethrow_exception(not_stored);
+  try {
+    write_output("",
+                 describe_all(calibrated, ranks) + (fault.empty() ? fmt::format("Stored in {}\n", file.string()) : ""));
+  } catch (const Error& error) {
+    if (fault.empty()) throw;
+    throw Error(error.code(), fmt::format("{} Nor is it stored: {}", error.what(), fault));
+  }
+  if (!fault.empty()) throw Error(ErrorCode::kIo, fault);
 }
 
 /// What is measured is stored as the machine's.

@@ -351,8 +351,8 @@ std::invoke_result_t<Work> GroupState::in_scene(const Work& work, const SceneOf&
   try {
     return work();
   } catch (const std::exception& thrown) {
-    fail(thrown, [&](const Error& error) {
-      engine_->fail(error);
+    fail(thrown, [&](const Error& error, const auto& tell_peers) {
+      tell_peers(error);
       return explain(scene_of_it(), error);
     });
   } catch (...) {
@@ -364,10 +364,15 @@ std::invoke_result_t<Work> GroupState::in_scene(const Work& work, const SceneOf&
 template <class Tell>
 void GroupState::fail(const std::exception& thrown, const Tell& tell) {
   error_ = std::current_exception();  // takes no memory: whatever becomes of the rest, nothing goes on
+  bool is_told = false;
+  const auto tell_peers = [&](const Error& error) {
+    engine_->fail(error);
+    is_told = true;
+  };
   try {
-    error_ = std::make_exception_ptr(tell(as_error(thrown)));
+    error_ = std::make_exception_ptr(tell(as_error(thrown), tell_peers));
   } catch (const std::bad_alloc&) {
-    engine_->fail(out_of_memory_);
+    if (!is_told) engine_->fail(out_of_memory_);
     const bool is_error = dynamic_cast<const Error*>(&thrown) != nullptr;
     if (!is_error) error_ = std::make_exception_ptr(out_of_memory_);
   }
@@ -394,9 +399,9 @@ std::string GroupState::of_which_group() const {
 
 void GroupState::fail_to_split(const std::exception& thrown) {
   const auto lock = alone();
-  fail(thrown, [&](const Error& error) {
+  fail(thrown, [&](const Error& error, const auto& tell_peers) {
     const Error told = as_told_by(identity_.rank, error);
-    engine_->fail({told.code(), without_full_stop(told.what()), told.context()});
+    tell_peers({told.code(), without_full_stop(told.what()), told.context()});
     return Error(error.code(),
                  fmt::format("Rank {}{}: split: {}", identity_.rank, of_which_group(), with_full_stop(error.what())),
                  {.rank = identity_.rank, .peer = error.peer()});

@@ -39,7 +39,8 @@ class PreparedOperations {
   PreparedOperation& find(const Task& task, std::string_view asked, Reduction reduction);
 
   /// Forgets those used longest ago once they are more than kMostKept, or take more than kMostBytesKept; never the one
-  /// found last. No other may be under way.
+  /// found last. No other may be under way. One that takes more than the bound by itself is the only one then, and two
+  /// that do are made anew in turn.
   void trim();
   static constexpr std::size_t kMostKept = 4096;
   static constexpr std::size_t kMostBytesKept = std::size_t{64} << 20;

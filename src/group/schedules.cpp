@@ -65,7 +65,8 @@ std::string Schedules::resolve(std::string_view asked, Collective collective, st
 std::string Schedules::automatic(Collective collective, std::size_t bytes, MemoryKind memory) const {
   std::string wanted = environment(kAlgorithmVariable).value_or("auto");
   // What one algorithm cannot do, a program does nevertheless: its broadcasts, and what split() gathers.
-  if (wanted == kVendor || (wanted != "auto" && find_algorithm(wanted, kAlgorithmVariable).supports(collective))) return wanted;
+  if (wanted == kVendor || (wanted != "auto" && find_algorithm(wanted, kAlgorithmVariable).supports(collective)))
+    return wanted;
   return select(selection_, collective, bytes, memory);
 }
 

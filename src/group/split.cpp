@@ -69,13 +69,27 @@ std::vector<int> members_of(const std::vector<Choice>& choices, std::int64_t col
   return members;
 }
 
-/// The others would wait for a rank that fails here: they are told by the group that all are of already.
-std::unique_ptr<Engine> join(GroupState& parent, const Meeting& meeting) {
-  try {
-    return parent.engine().join(meeting);
-  } catch (const std::exception& thrown) {
-    parent.fail_to_split(thrown);
-  }
+Identity identity_in(const GroupState& parent, const std::vector<int>& members, int own_rank, std::string job) {
+  Identity identity;
+  identity.rank = static_cast<int>(std::find(members.begin(), members.end(), own_rank) - members.begin());
+  identity.size = static_cast<int>(members.size());
+  identity.job = std::move(job);
+  for (const int member : members) identity.world_ranks.push_back(parent.identity().world_rank(member));
+  identity.hosts = placement_of(parent.identity().hosts, members);
+  identity.cores = cores_of(parent.identity().cores, members);
+  return identity;
+}
+
+/// Those who chose alike meet at the place.
+std::shared_ptr<GroupState> meet(GroupState& parent, const std::vector<int>& members, Identity identity,
+                                 const Place& place) {
+  auto engine = parent.engine().join({.name = identity.job,
+                                      .place = {place.bytes.data(), place.size},
+                                      .rank = identity.rank,
+                                      .size = identity.size,
+                                      .timeout = environment_duration(kJoinTimeoutVariable, std::chrono::seconds(60)),
+                                      .company = {.names = members, .look = [&] { parent.look_around(); }}});
+  return std::make_shared<GroupState>(std::move(identity), std::move(engine), parent.calibration());
 }
 
 }  // namespace
@@ -94,21 +108,15 @@ std::shared_ptr<GroupState> split(const Group& group, GroupState& parent, int co
                 {.rank = group.rank(), .peer = members.front()});
   }
 
-  Identity identity;
-  identity.rank = static_cast<int>(std::find(members.begin(), members.end(), group.rank()) - members.begin());
-  identity.size = static_cast<int>(members.size());
-  identity.job = fmt::format("group-{:016x}-{}", choices.front().nonce, colour);
-  for (const int member : members) identity.world_ranks.push_back(parent.identity().world_rank(member));
-  identity.hosts = placement_of(parent.identity().hosts, members);
-  identity.cores = cores_of(parent.identity().cores, members);
-  if (members.size() == 1) return std::make_shared<GroupState>(std::move(identity), make_lone_engine());
-  auto engine = join(parent, {.name = identity.job,
-                              .place = {place.bytes.data(), place.size},
-                              .rank = identity.rank,
-                              .size = identity.size,
-                              .timeout = environment_duration(kJoinTimeoutVariable, std::chrono::seconds(60)),
-                              .company = {.names = members, .look = [&] { parent.look_around(); }}});
-  return std::make_shared<GroupState>(std::move(identity), std::move(engine), parent.calibration());
+  // The others would wait for a rank that fails here: they are told by the group that all are of already.
+  try {
+    Identity identity =
+        identity_in(parent, members, group.rank(), fmt::format("group-{:016x}-{}", choices.front().nonce, colour));
+    if (members.size() == 1) return std::make_shared<GroupState>(std::move(identity), make_lone_engine());
+    return meet(parent, members, std::move(identity), place);
+  } catch (const std::exception& thrown) {
+    parent.fail_to_split(thrown);
+  }
 }
 
 }  // namespace lockstep::detail

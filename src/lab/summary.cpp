@@ -4,9 +4,12 @@
 #include "report/html.h"
 
 #include <fmt/format.h>
+#include <lockstep/error.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -72,7 +75,10 @@ void print_files(const OutputOptions& options, const Ending& ending, const Train
   fmt::print("\ncheckpoint  {}\n", ending.kept.string());
   fmt::print("report      {}\n", report_path(options).string());
   fmt::print("trace       {} ({}; opens at ui.perfetto.dev)\n", trace_path(options).string(), trace.extent());
-  std::fflush(stdout);
+  // Of a few lines all may still be in a buffer, and the disk full.
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    throw Error(ErrorCode::kIo, fmt::format("The output could not be written: {}.", std::strerror(errno)));
+  }
 }
 
 }  // namespace lockstep::lab

@@ -111,7 +111,7 @@ int launch(const LaunchOptions& options) {
   const JobOutcome job = supervisor.run();
   output.clear_bar();
   const int code = exit_code(job);
-  const bool nobody_reads = ended_unread(job, options.pass_through_rank);
+  const bool nobody_reads = output.is_unread() && ended_unread(job, options.pass_through_rank);
   if (!nobody_reads) output.show_held_back();
   if (!nobody_reads && (code == 0 || code != options.quiet_exit_code)) {
     output.tell(describe_failure(job, {.command = options.command,

@@ -47,7 +47,7 @@ bool write_all(int descriptor, std::string_view bytes) {
 }
 
 /// Whether it is a pipe or a socket whose other end is closed.
-bool is_unread(int descriptor) {
+bool has_lost_its_end(int descriptor) {
   pollfd other_end{descriptor, 0, 0};
   return ::poll(&other_end, 1, 0) > 0 && (other_end.revents & (POLLERR | POLLHUP)) != 0;
 }
@@ -103,8 +103,18 @@ void Output::finish(int rank, Stream stream) {
 /// Once nobody reads what the bare rank writes by itself, it is about to end of that, and the others to speak of it.
 void Output::show_of(int rank, Stream stream, std::string_view text) {
   const bool may_speak_of_it = options_.bare_rank >= 0 && rank != options_.bare_rank && stream == Stream::kErrors;
-  if (!may_speak_of_it || !is_unread(options_.descriptors[index(Stream::kOutput)])) return show(stream, text);
-  if (held_back_.size() + text.size() <= kMostUnshown) held_back_ += text;
+  if (!may_speak_of_it || !is_unread()) return show(stream, text);
+  if (held_back_.empty()) held_since_ = Clock::now();
+  held_back_ += text;
+  show_what_was_held_long();
+}
+
+bool Output::is_unread() const { return has_lost_its_end(options_.descriptors[index(Stream::kOutput)]); }
+
+/// Longer than a job that fails is given to end.
+void Output::show_what_was_held_long() {
+  constexpr std::chrono::seconds kLong{5};
+  if (!held_back_.empty() && Clock::now() - held_since_ > kLong) show_held_back();
 }
 
 void Output::show_held_back() { show(Stream::kErrors, std::exchange(held_back_, {})); }
@@ -124,6 +134,7 @@ void Output::add_awaited(std::vector<pollfd>& polled) const {
 }
 
 void Output::go_on() {
+  show_what_was_held_long();
   flush(Stream::kOutput);
   flush(Stream::kErrors);
 }

@@ -62,8 +62,10 @@ class Output {
   bool lost() const { return lost_; }
   /// A write found that nobody reads what is shown (`| head`). Where SIGPIPE is ignored nothing else tells.
   bool has_no_reader() const { return has_no_reader_; }
+  /// Whether nobody reads our stdout any more.
+  bool is_unread() const;
   /// The errors of others than the bare rank from when nobody read its stdout any more: words on its end, or on what
-  /// kept it from coming to that.
+  /// kept it from coming to that. They are held back for some seconds only.
   void show_held_back();
 
   /// Erases what is left of a bar whose rank could not do it any more.
@@ -88,12 +90,14 @@ class Output {
   bool lost_ = false;
   bool has_no_reader_ = false;
   std::string held_back_;
+  Clock::time_point held_since_;
 
   LineSplitter::Sink sink(int rank, Stream stream, std::string& text);
   std::string_view erasure(Stream stream) const;
   std::string decorated(int rank, Stream stream, std::string_view line) const;
   void write_log(int rank, std::string_view bytes);
   void show_of(int rank, Stream stream, std::string_view text);
+  void show_what_was_held_long();
   void show(Stream stream, std::string_view text);
   void flush(Stream stream);
   void give_up(Stream stream, int error);

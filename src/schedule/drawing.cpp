@@ -44,7 +44,7 @@ class Table {
   std::size_t width() const { return row_width_ + static_cast<std::size_t>(ranks_) * column_width_; }
 
   std::string legend(std::size_t columns) const {
-    const std::string cells = explanation_of_cells(schedule_, {.has_runs = style_ == CellStyle::kShort});
+    const std::string cells = explanation_of_cells(schedule_, {.has_runs = has_runs_});
     return fmt::format("Ranks across, chunks down;{} . is empty.\n{}\n",
                        style_ == CellStyle::kFull ? "" : " * is complete,", folded(cells + '.', columns, ""));
   }
@@ -76,7 +76,9 @@ class Table {
     for (int rank = 0; rank < ranks_; ++rank) {
       column_width_ = std::max(column_width_, head(rank).size() + 2);
       for (int chunk = 0; chunk < chunks_; ++chunk) {
-        column_width_ = std::max(column_width_, cell(board, rank, chunk).size() + 2);
+        const std::string text = cell(board, rank, chunk);
+        column_width_ = std::max(column_width_, text.size() + 2);
+        has_runs_ |= text.find('-') != std::string::npos;
       }
     }
   }
@@ -95,6 +97,7 @@ class Table {
   CellStyle style_;
   std::size_t row_width_;
   std::size_t column_width_ = 0;
+  bool has_runs_ = false;  ///< some cell, of some step
 };
 
 /// "  reduce chunk 0: 1 -> 0, 2 -> 0", folded at `columns`.

@@ -64,12 +64,14 @@ class Reader {
 
   /// A key of some hundred thousand parts would overflow the stack of the library that reads them.
   void check_lengths(std::string_view text) const {
+    if (text.size() > kMostNetworkTextBytes) {
+      const auto lines = std::count(text.begin(), text.end(), '\n');
+      fail(static_cast<std::size_t>(lines),
+           fmt::format("the file is longer than {}", format_bytes(kMostNetworkTextBytes)));
+    }
     std::size_t line = 1;
     for (std::size_t begin = 0; begin < text.size(); ++line) {
       const std::size_t end = std::min(text.find('\n', begin), text.size());
-      if (end > kMostNetworkTextBytes) {
-        fail(line, fmt::format("the file is longer than {}", format_bytes(kMostNetworkTextBytes)));
-      }
       if (end - begin > kMostNetworkLineBytes) {
         fail(line, fmt::format("the line is longer than {}; a list may go over several",
                                format_bytes(kMostNetworkLineBytes)));
@@ -215,8 +217,9 @@ class Reader {
   }
   /// Of the host at this place, which has none: "host" and the place, or the next number that nobody has.
   std::string free_name(std::size_t place) {
-    while (!names_.insert("host" + std::to_string(place)).second) ++place;
-    return "host" + std::to_string(place);
+    next_number_ = std::max(next_number_, place);
+    while (!names_.insert("host" + std::to_string(next_number_)).second) ++next_number_;
+    return "host" + std::to_string(next_number_++);
   }
 
   int rack_of(const toml::table& table) const {
@@ -249,6 +252,7 @@ class Reader {
   NetworkDescription network_;
   std::map<std::string, int> rack_numbers_;
   std::set<std::string> names_;  ///< of hosts
+  std::size_t next_number_ = 0;  ///< of those without one
   int next_rank_ = 0;
   std::vector<const toml::node*> listed_;  ///< the ranks of lists, in the order of their hosts
   std::int64_t links_ = 0;

@@ -79,7 +79,9 @@ TEST(NetworkToml, EachMistakeHasItsLineAndWhatToWrite) {
   std::string deep = "[[host]]\na";
   for (int part = 0; part < 300'000; ++part) deep += ".a";
   expect_refused(deep + " = 1\n", "line 2: the line is longer than 64 KiB; a list may go over several.");
-  expect_refused("[[host]]\n" + std::string(kMostNetworkTextBytes, '\n'), ": the file is longer than 16 MiB.");
+  std::string long_one = "[[host]]\n";
+  long_one.resize(kMostNetworkTextBytes + 1, '\n');
+  expect_refused(long_one, "line 16777209: the file is longer than 16 MiB.");
   expect_refused("[[host]]\nranks = 0\n", "line 2: 'ranks' is a whole number from 1");
   expect_refused("[[host]]\nranks = \"two\"\n", "line 2: 'ranks' is a whole number");
   expect_refused("[[host]]\ncount = 1048576\nranks = 1048576\n", "more than 1048576 ranks");

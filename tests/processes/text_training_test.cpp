@@ -87,6 +87,15 @@ class TextTraining : public testing_support::TemporaryFolder {
   fs::path text_, out_;
 };
 
+TEST_F(TextTraining, WhatNobodyCanReadIsAnErrorAndTheFilesAreThere) {
+  Arguments words = arguments(1, {"--iterations=2"});
+  words.insert(words.begin(), {"sh", "-c", "exec \"$0\" \"$@\" >/dev/full"});
+  const Result result = start(words);
+  EXPECT_EQ(result.code, 1);
+  EXPECT_THAT(result.errors, HasSubstr("No space left on device"));
+  EXPECT_THAT(files(), testing::IsSupersetOf({"checkpoint.pt", "report.html"}));
+}
+
 TEST_F(TextTraining, EndsWithACheckpointAReportATraceAndASample) {
   const Result result =
       train(2, {"--iterations=12", "--eval-every=5", "--sample-length=20", "--prompt=fox", "--every=3"});

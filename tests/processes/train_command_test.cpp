@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 
 namespace lockstep {
 
@@ -49,6 +50,14 @@ TEST_F(TrainCommand, WrongInputIsSaidByTheTrainingAlone) {
   const Result result = train({"text", "-n", "2"});
   EXPECT_EQ(result.code, 2);
   EXPECT_EQ(result.errors, "no such file\n");
+}
+
+/// Which it may be of another pipe than its output.
+TEST_F(TrainCommand, OfAClosedPipeItIsAFailureWhereItsOutputIsRead) {
+  play("test $RANK = 0 && kill -PIPE $$; exec sleep 1000");
+  const Result result = train({"text", "-n", "2"});
+  EXPECT_EQ(result.code, 128 + SIGPIPE);
+  EXPECT_THAT(result.errors, HasSubstr("rank 0 failed first"));
 }
 
 TEST_F(TrainCommand, AFailureHasItsScreen) {

@@ -204,7 +204,9 @@ void add_changes(const Sweep& sweep, std::size_t i, const Sweep::Curve* best, co
     best = next;
     from = share;
   }
-  if (ranges.back().algorithm != last->algorithm) ranges.push_back({sweep.points[i], last->algorithm});
+  if (ranges.back().algorithm == last->algorithm) return;
+  if (ranges.back().from == sweep.points[i]) ranges.pop_back();
+  ranges.push_back({sweep.points[i], last->algorithm});
 }
 
 const Sweep::Curve& curve_of(const Sweep& sweep, const std::string& algorithm) {

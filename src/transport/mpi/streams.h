@@ -32,7 +32,7 @@ class Lane {
   /// How many of the first bytes went. Until they have, each call begins with the same, or the first of them.
   std::size_t send(std::span<const iovec> spans);
   std::size_t receive(std::span<const iovec> spans);
-  /// Whether send, or receive, would say more than 0.
+  /// Whether to call send, or receive, again: it may take something now.
   bool has_room();
   bool has_bytes();
   std::uint64_t bytes_sent() const { return sent_; }

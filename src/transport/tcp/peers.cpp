@@ -135,7 +135,7 @@ void Peers::throw_broken(int peer) {
   throw died(peer);
 }
 
-void Peers::leave(std::vector<pollfd> streams) noexcept {
+void Peers::leave(std::vector<pollfd>& streams) noexcept {
   if (!process_.is_this()) return;
   // Who has failed has given its last word its time, and what it sent before is of no use to anybody.
   const Deadline end = steady_clock::now() + (has_failed_ ? milliseconds(0) : Company::kLastWord);

@@ -45,7 +45,8 @@ class Peers {
 
   /// Says so, and sees to it that what was given before arrives, on the streams' sockets too, which are to be closed
   /// next. Waits no longer for that than a last word is waited for, and not at all in a group that has failed here.
-  void leave(std::vector<pollfd> streams) noexcept;
+  /// `streams` has room for one more of each peer, since who leaves may have no memory.
+  void leave(std::vector<pollfd>& streams) noexcept;
   void say_failed(const Error& error) noexcept;
 
  private:

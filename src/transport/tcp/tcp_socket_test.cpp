@@ -97,13 +97,13 @@ TEST(TcpAddress, ANameThatStandsForNothingYetIsAskedForAgain) {
 
 TEST(TcpAddress, ANameThatNeverStandsForAnythingIsSaidAtTheDeadline) {
   int asked = 0;
-  NamePatience patience{.timeout = std::chrono::milliseconds(150), .lookup = known_after(1'000'000, EAI_AGAIN, asked)};
+  NamePatience patience{.timeout = std::chrono::seconds(1), .lookup = known_after(1'000'000, EAI_AGAIN, asked)};
   EXPECT_THAT([&] { Address::resolve("node7", 80, "set it to another", patience); },
               testing_support::refuses(ErrorCode::kInvalidArgument,
                                        "'node7' is no address that this machine knows (Temporary failure in name "
-                                       "resolution), nor did it become one in 0.15 s; set it to another."));
+                                       "resolution), nor did it become one in 1 s; set it to another."));
   EXPECT_GT(asked, 1);
-  EXPECT_LE(asked, 4) << "not again and again without a rest";
+  EXPECT_LE(asked, 12) << "not again and again without a rest";
 }
 
 TEST(TcpAddress, WhatWaitingDoesNotMendIsSaidAtOnce) {

@@ -1,5 +1,6 @@
 #include "transport/tcp/tcp_transport.h"
 
+#include "transport/tcp/handshake.h"
 #include "transport/tcp/join.h"
 #include "transport/tcp/peers.h"
 #include "transport/tcp/streams.h"
@@ -46,13 +47,14 @@ class TcpTransport final : public MessageTransport {
         secret_(host.secret),
         peers_(host.rank, take(host.links, &Host::Link::control)),
         data_(peers_, take(host.links, &Host::Link::data), host.here),
-        messages_(peers_, take(host.links, &Host::Link::messages), host.here) {}
+        messages_(peers_, take(host.links, &Host::Link::messages), host.here) {
+    last_sockets_.reserve(kChannels * host.links.size());
+  }
 
   ~TcpTransport() override {
-    std::vector<pollfd> sockets;
-    data_.add_all_sockets(sockets);
-    messages_.add_all_sockets(sockets);
-    peers_.leave(std::move(sockets));
+    data_.add_all_sockets(last_sockets_);
+    messages_.add_all_sockets(last_sockets_);
+    peers_.leave(last_sockets_);
   }
 
   int rank() const override { return peers_.rank(); }
@@ -112,6 +114,7 @@ class TcpTransport final : public MessageTransport {
   Peers peers_;
   Streams data_;
   Streams messages_;
+  std::vector<pollfd> last_sockets_;  ///< those of all connections when this ends, with room made before
 };
 
 }  // namespace

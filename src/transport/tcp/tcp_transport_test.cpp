@@ -168,14 +168,16 @@ TEST_F(TcpTransportTest, WhatWasSentArrivesThoughWhoLeavesHasSomethingUnread) {
 /// Who has failed, and whose peers do not read, as those that are stopped.
 TEST_F(TcpTransportTest, WhoHasFailedWaitsForNobodyToTakeWhatItSent) {
   constexpr int kTimes = 20;
-  const auto begin = steady_clock::now();
+  steady_clock::duration taken{};
   for (int time = 0; time < kTimes; ++time) {
     start(2);
     send_some(*ranks_[0], 1, 1 << 20);
+    const auto begin = steady_clock::now();
     ranks_[0]->fail({ErrorCode::kTransport, "rank 0 broke", {.peer = 0}});
     ranks_.clear();
+    taken += steady_clock::now() - begin;
   }
-  EXPECT_LT(steady_clock::now() - begin, kTimes * Company::kLastWord / 2);
+  EXPECT_LT(taken, kTimes * Company::kLastWord / 2);
 }
 
 TEST_F(TcpTransportTest, AllPeersThatDoNotReadAreWaitedForAtOnce) {
