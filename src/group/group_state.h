@@ -122,8 +122,8 @@ class GroupState final : public Awaited, public std::enable_shared_from_this<Gro
   std::invoke_result_t<Work> in_message(const Work& work);
   template <class Work, class SceneOf>
   std::invoke_result_t<Work> in_scene(const Work& work, const SceneOf& scene_of_it);
-  /// While that is caught: `tell` is given it as an Error and how to tell the peers, and gives what further calls throw.
-  /// Throws that.
+  /// While that is caught: `tell` is given it as an Error and how to tell the peers, and gives what further calls
+  /// throw. Throws that.
   template <class Tell>
   [[noreturn]] void fail(const std::exception& thrown, const Tell& tell);
   Error as_error(const std::exception& thrown) const;
