@@ -8,7 +8,6 @@
 #include <cstring>
 #include <limits>
 #include <type_traits>
-#include <vector>
 
 namespace lockstep::kernels {
 
@@ -110,17 +109,15 @@ T finish(T value, int divide_by) {
   return value;
 }
 
-/// Neighbours become one until one is left; the last of an odd number waits for the next round.
-template <class T>
-T combine_tree(ReduceOp op, std::vector<T> values) {
-  while (values.size() > 1) {
-    std::vector<T> pairs;
-    for (std::size_t i = 0; i < values.size(); i += 2) {
-      pairs.push_back(i + 1 < values.size() ? combine(op, values[i], values[i + 1]) : values[i]);
-    }
-    values = pairs;
-  }
-  return values.front();
+/// Neighbours become one until one is left; the last of an odd number waits for the next round. So a whole tree of a
+/// power of two is combined with what is behind it.
+template <class ValueAt>
+auto combine_tree(ReduceOp op, std::size_t first, std::size_t count, const ValueAt& value_at)
+    -> decltype(value_at(first)) {
+  if (count == 1) return value_at(first);
+  const std::size_t whole = std::bit_floor(count - 1);
+  return combine(op, combine_tree(op, first, whole, value_at),
+                 combine_tree(op, first + whole, count - whole, value_at));
 }
 
 void copy_beside(const ReduceArguments& arguments) {
@@ -132,11 +129,11 @@ template <class Element>
 void reduce_elements(const ReduceArguments& arguments) {
   using Stored = typename Element::Stored;
   for (std::size_t i = 0; i < arguments.count; ++i) {
-    std::vector<decltype(Element::widen(Stored{}))> values;
-    for (std::size_t s = 0; s < arguments.operand_count; ++s) {
-      values.push_back(Element::widen(static_cast<const Stored*>(arguments.operands[s])[i]));
-    }
-    const Stored result = Element::narrow(finish(combine_tree(arguments.op, values), arguments.divide_by));
+    const auto value_of = [&](std::size_t operand) {
+      return Element::widen(static_cast<const Stored*>(arguments.operands[operand])[i]);
+    };
+    const auto combined = combine_tree(arguments.op, 0, arguments.operand_count, value_of);
+    const Stored result = Element::narrow(finish(combined, arguments.divide_by));
     for (std::size_t t = 0; t < arguments.target_count; ++t) static_cast<Stored*>(arguments.targets[t])[i] = result;
   }
   copy_beside(arguments);
