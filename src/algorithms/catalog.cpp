@@ -120,8 +120,8 @@ std::vector<Algorithm> of_fixed_partners() {
        "two trees for half of the data each, no rank inner in both; 2 floor(log2 p) steps",
        {kAllReduce, kBroadcast, kReduce, kBarrier},
        algorithm::double_tree,
-       "for middle and large buffers on very many ranks, as a pipeline (--segments): few steps, and no link waits; "
-       "in one segment most wait for the next level"},
+       "for middle and large buffers on very many ranks, as a pipeline (--segments): few steps, and links busy "
+       "both ways; in one segment most wait for the next level"},
   };
 }
 

@@ -1,10 +1,14 @@
 #include "base/standard_streams.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
+#include <lockstep/error.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdio>
+#include <cstring>
 
 namespace lockstep {
 
@@ -14,6 +18,11 @@ void ensure_standard_descriptors() {
     descriptor = ::open("/dev/null", O_RDONLY);  // taking what is written, it would be a lie
   } while (descriptor >= 0 && descriptor <= STDERR_FILENO);
   if (descriptor >= 0) ::close(descriptor);
+}
+
+void write_to_stdout(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return;
+  throw Error(ErrorCode::kIo, fmt::format("The output could not be written: {}.", std::strerror(errno)));
 }
 
 void say_error(std::string_view text) noexcept {

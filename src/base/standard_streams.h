@@ -8,6 +8,10 @@ namespace lockstep {
 /// own gets such a number, and with it what is printed. Such an input is at its end; writing to such an output fails.
 void ensure_standard_descriptors();
 
+/// Text on stdout, as it is, behind what is still in its buffer. Throws Error (kIo) where not all of it could be
+/// written.
+void write_to_stdout(std::string_view text);
+
 /// Text on stderr, as it is. Where that cannot be written there is nobody to say so to: the exit code tells.
 void say_error(std::string_view text) noexcept;
 

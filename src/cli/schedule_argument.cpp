@@ -4,6 +4,7 @@
 #include "base/atomic_file.h"
 #include "base/nearest.h"
 #include "base/refuse.h"
+#include "base/standard_streams.h"
 #include "cli/numbers.h"
 #include "planner/pricing/price.h"
 #include "report/writable.h"
@@ -17,9 +18,6 @@
 #include <lockstep/error.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <limits>
 #include <optional>
@@ -199,9 +197,7 @@ void require_writable(const std::string& file) {
 
 void write_output(const std::string& file, const std::string& content) {
   if (!file.empty()) return write_file_atomically(file, content);
-  if (std::fwrite(content.data(), 1, content.size(), stdout) != content.size() || std::fflush(stdout) != 0) {
-    throw Error(ErrorCode::kIo, fmt::format("The output could not be written: {}.", std::strerror(errno)));
-  }
+  write_to_stdout(content);
 }
 
 }  // namespace lockstep::cli

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/environment.h"
+#include "base/sentence.h"
 #include "group/canonical.h"
 #include "kernels/copy.h"
 #include "transport/verdict.h"
@@ -50,11 +51,6 @@ std::string name_of(const Identity& identity) {
 constexpr const char* kThrewMeanwhile = "it threw while an operation was under way";
 
 // What a join throws is a whole sentence of its own, and what a peer is told goes into one.
-std::string without_full_stop(std::string text) {
-  if (text.ends_with('.')) text.pop_back();
-  return text;
-}
-
 Error out_of_memory_on(int rank) {
   return {ErrorCode::kOutOfMemory, fmt::format("rank {} ran out of memory", rank), {.rank = rank, .peer = rank}};
 }
@@ -351,26 +347,24 @@ std::invoke_result_t<Work> GroupState::in_scene(const Work& work, const SceneOf&
   try {
     return work();
   } catch (const std::exception& thrown) {
-    fail(thrown, [&](const Error& error, const auto& tell_peers) {
-      tell_peers(error);
-      return explain(scene_of_it(), error);
-    });
+    fail(
+        thrown, [](const Error& error) { return error; },
+        [&](const Error& error) { return explain(scene_of_it(), error); });
   } catch (...) {
     leave("it threw something that is no std::exception");
     throw;
   }
 }
 
-template <class Tell>
-void GroupState::fail(const std::exception& thrown, const Tell& tell) {
+template <class ToPeers, class ToCaller>
+void GroupState::fail(const std::exception& thrown, const ToPeers& to_peers, const ToCaller& to_caller) {
   error_ = std::current_exception();  // takes no memory: whatever becomes of the rest, nothing goes on
   bool is_told = false;
-  const auto tell_peers = [&](const Error& error) {
-    engine_->fail(error);
-    is_told = true;
-  };
   try {
-    error_ = std::make_exception_ptr(tell(as_error(thrown), tell_peers));
+    const Error error = as_error(thrown);
+    engine_->fail(to_peers(error));
+    is_told = true;
+    error_ = std::make_exception_ptr(to_caller(error));
   } catch (const std::bad_alloc&) {
     if (!is_told) engine_->fail(out_of_memory_);
     const bool is_error = dynamic_cast<const Error*>(&thrown) != nullptr;
@@ -399,13 +393,17 @@ std::string GroupState::of_which_group() const {
 
 void GroupState::fail_to_split(const std::exception& thrown) {
   const auto lock = alone();
-  fail(thrown, [&](const Error& error, const auto& tell_peers) {
-    const Error told = as_told_by(identity_.rank, error);
-    tell_peers({told.code(), without_full_stop(told.what()), told.context()});
-    return Error(error.code(),
-                 fmt::format("Rank {}{}: split: {}", identity_.rank, of_which_group(), with_full_stop(error.what())),
-                 {.rank = identity_.rank, .peer = error.peer()});
-  });
+  fail(
+      thrown,
+      [&](const Error& error) {
+        const Error told = as_told_by(identity_.rank, error);
+        return Error(told.code(), without_full_stop(told.what()), told.context());
+      },
+      [&](const Error& error) {
+        const std::string what = with_full_stop(error.what());
+        return Error(error.code(), fmt::format("Rank {}{}: split: {}", identity_.rank, of_which_group(), what),
+                     {.rank = identity_.rank, .peer = error.peer()});
+      });
 }
 
 void GroupState::throw_if_failed() const {

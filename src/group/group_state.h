@@ -122,10 +122,10 @@ class GroupState final : public Awaited, public std::enable_shared_from_this<Gro
   std::invoke_result_t<Work> in_message(const Work& work);
   template <class Work, class SceneOf>
   std::invoke_result_t<Work> in_scene(const Work& work, const SceneOf& scene_of_it);
-  /// While that is caught: `tell` is given it as an Error and how to tell the peers, and gives what further calls
-  /// throw. Throws that.
-  template <class Tell>
-  [[noreturn]] void fail(const std::exception& thrown, const Tell& tell);
+  /// While that is caught: tells the peers what `to_peers` makes of it, and throws what `to_caller` does, as further
+  /// calls will.
+  template <class ToPeers, class ToCaller>
+  [[noreturn]] void fail(const std::exception& thrown, const ToPeers& to_peers, const ToCaller& to_caller);
   Error as_error(const std::exception& thrown) const;
   void throw_if_failed() const;
 

@@ -72,7 +72,8 @@ PreparedOperation& PreparedOperations::find(const Task& task, std::string_view a
 }
 
 void PreparedOperations::trim() {
-  if (operations_.size() <= kMostKept && bytes_kept_ <= kMostBytesKept) return;
+  const bool is_too_much = operations_.size() > kMostKept || bytes_kept_ > kMostBytesKept;
+  if (!is_too_much || operations_.size() == 1) return;  // it is the one found last
   const std::uint64_t oldest = oldest_use_to_keep();
   last_ = operations_.end();
   std::erase_if(operations_, [&](const auto& kept) {

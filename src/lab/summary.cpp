@@ -1,15 +1,12 @@
 #include "lab/summary.h"
 
 #include "base/atomic_file.h"
+#include "base/standard_streams.h"
 #include "report/html.h"
 
 #include <fmt/format.h>
-#include <lockstep/error.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -72,13 +69,9 @@ void summarize(const OutputOptions& options, const Ending& ending, Journal& jour
 }
 
 void print_files(const OutputOptions& options, const Ending& ending, const TrainingTrace& trace) {
-  fmt::print("\ncheckpoint  {}\n", ending.kept.string());
-  fmt::print("report      {}\n", report_path(options).string());
-  fmt::print("trace       {} ({}; opens at ui.perfetto.dev)\n", trace_path(options).string(), trace.extent());
-  // Of a few lines all may still be in a buffer, and the disk full.
-  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-    throw Error(ErrorCode::kIo, fmt::format("The output could not be written: {}.", std::strerror(errno)));
-  }
+  write_to_stdout(fmt::format("\ncheckpoint  {}\nreport      {}\ntrace       {} ({}; opens at ui.perfetto.dev)\n",
+                              ending.kept.string(), report_path(options).string(), trace_path(options).string(),
+                              trace.extent()));
 }
 
 }  // namespace lockstep::lab

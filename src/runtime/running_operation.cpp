@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include "base/sentence.h"
 
 #include <utility>
 
@@ -36,11 +37,6 @@ void RunningOperation::throw_late(int rank, const std::vector<int>& awaited, con
       fmt::format("rank {} waited {} s for rank{} {}, {}", rank, static_cast<double>(call_->timeout.count()) / 1000,
                   awaited.size() == 1 ? "" : "s", fmt::join(awaited, ", "), what),
       {.rank = rank, .peer = awaited.empty() ? -1 : awaited.front()});
-}
-
-std::string with_full_stop(std::string text) {
-  if (!text.ends_with('.') && !text.ends_with('?')) text += '.';
-  return text;
 }
 
 ErrorScene scene_of(const RunningOperation& operation, int rank, std::string group) {

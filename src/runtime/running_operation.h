@@ -86,9 +86,6 @@ class RunningOperation {
   bool entered_ = false;
 };
 
-/// Of a text that ends a sentence, if it does not do so itself, as a question does.
-std::string with_full_stop(std::string text);
-
 /// What an error happened in.
 struct ErrorScene {
   int rank;

@@ -1,5 +1,6 @@
 // The text form of a network. Every mistake is answered with its line and with what to write.
 #include "base/nearest.h"
+#include "base/sentence.h"
 #include "base/units.h"
 #include "topology/network.h"
 
@@ -57,9 +58,7 @@ class Reader {
     fail(std::max(1U, where.source().begin.line), what);
   }
   [[noreturn]] void fail(std::size_t line, const std::string& what) const {
-    const bool has_end = what.ends_with('.') || what.ends_with('?');
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{}, line {}: {}{}", source_name_, line, what, has_end ? "" : "."));
+    throw Error(ErrorCode::kInvalidArgument, fmt::format("{}, line {}: {}", source_name_, line, with_full_stop(what)));
   }
 
   /// A key of some hundred thousand parts would overflow the stack of the library that reads them.

@@ -20,7 +20,7 @@ class Wiring {
   struct Resource {
     Kind kind;
     int host;   ///< of a rack: the rack
-    int index;  ///< socket, card or rank; of a socket link: its number (socket_link_number)
+    int index;  ///< socket, card or rank; of a socket link: its number, by from and then to
   };
 
   /// Seconds of the resource that a message takes.
