@@ -6,7 +6,7 @@
 namespace lockstep::bench {
 
 /// How far the cores of two threads are from each other: a cache line goes to and fro between them. On a shared host
-/// that changes within minutes, as virtual cores come to share a cache or to share none (docs/design/tcp.md), and with
+/// that changes within minutes, as virtual cores come to share a cache or to share none (docs/design/tcp_speed.md), and with
 /// it what everything takes that crosses.
 class CrossingProbe {
  public:

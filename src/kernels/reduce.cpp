@@ -133,7 +133,7 @@ class Pass {
   /// As many independent chains of operations, and cache lines of an operand read in a row.
   static constexpr std::size_t kUnroll = 4;
   static constexpr std::size_t kLineBytes = 64;
-  /// How far ahead a target is asked for: 1 and 2 KiB are no better (docs/design/runtime.md).
+  /// How far ahead a target is asked for: 1 and 2 KiB are no better (docs/design/staging.md).
   static constexpr std::size_t kAheadBytes = 512;
   /// Highway's Stream writes 16 bytes where a vector has fewer.
   static constexpr bool kStreams = hn::MaxLanes(StoredTag()) * sizeof(Stored) >= 16;

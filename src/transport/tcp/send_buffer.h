@@ -16,7 +16,7 @@ std::optional<int> send_buffer_bytes(const std::string& wmem_max, const std::str
 
 /// The bytes to ask this system for, whose text is read once. `takes_turns`: ranks that share cores send to each other
 /// over loopback. They work in turns, so that nothing is gained by what is on its way beyond what a core has nearest
-/// (docs/design/tcp.md has what that is worth).
+/// (docs/design/tcp_speed.md has what that is worth).
 std::optional<int> send_buffer_bytes(bool takes_turns);
 
 }  // namespace lockstep::tcp

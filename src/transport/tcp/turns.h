@@ -11,7 +11,7 @@ bool take_turns(int ranks_here, int cores = cpus_within_quota());
 
 /// As MessageTransport::piece_bytes, of ranks that all talk over loopback: what one of them has summed or received is
 /// still in a cache when it sends it on. Ranks with cores of their own take the whole buffer, of which more is then on
-/// its way while they do something else (docs/design/tcp.md).
+/// its way while they do something else (docs/design/tcp_speed.md).
 std::size_t piece_bytes_over_loopback(int ranks, int cores = cpus_within_quota());
 
 }  // namespace lockstep::tcp
