@@ -8,7 +8,6 @@
 #include "transport/verdict.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <lockstep/error.h>
 
 #include <algorithm>
@@ -42,18 +41,7 @@ using Time = std::chrono::steady_clock::time_point;
 /// it is woken for one of the two only, and a peer may need the other to come further.
 Time soon() { return std::chrono::steady_clock::now() + std::chrono::microseconds(200); }
 
-/// "the group of the world's ranks 1, 3"; nothing for the world.
-std::string name_of(const Identity& identity) {
-  if (identity.world_ranks.empty()) return "";
-  return fmt::format("the group of the world's ranks {}", fmt::join(identity.world_ranks, ", "));
-}
-
 constexpr const char* kThrewMeanwhile = "it threw while an operation was under way";
-
-// What a join throws is a whole sentence of its own, and what a peer is told goes into one.
-Error out_of_memory_on(int rank) {
-  return {ErrorCode::kOutOfMemory, fmt::format("rank {} ran out of memory", rank), {.rank = rank, .peer = rank}};
-}
 
 }  // namespace
 
@@ -64,7 +52,7 @@ GroupState::GroupState(Identity identity, std::unique_ptr<Engine> engine, JobCal
       schedules_(identity_, engine_->medium(), calibration_),
       operations_(*engine_, schedules_),
       messages_(engine_->messages(), identity_.rank, identity_.size),
-      out_of_memory_(out_of_memory_on(identity_.rank)),
+      first_error_(identity_, *engine_),
       default_timeout_(environment_duration(kTimeoutVariable, std::chrono::minutes(10))),
       default_reduction_(reduction_from_environment()),
       exceptions_(std::uncaught_exceptions()) {}
@@ -90,7 +78,7 @@ std::unique_lock<std::mutex> GroupState::alone() {
 
 Pending GroupState::start(const Task& task, const OperationOptions& options) {
   const auto lock = alone();
-  throw_if_failed();
+  first_error_.throw_if_there();
   validate(task, identity_, *engine_);
   PreparedOperation& operation = operations_.find(task, options.algorithm, reduction_of(options));
   if (queue_.empty()) operations_.trim();
@@ -149,7 +137,7 @@ void GroupState::complete_front() {
 Pending GroupState::start(PointToPoint::Direction direction, int peer, const Buffer& buffer,
                           const OperationOptions& options) {
   const auto lock = alone();
-  throw_if_failed();
+  first_error_.throw_if_there();
   const PointToPoint::Message message{.direction = direction,
                                       .peer = peer,
                                       .buffer = buffer,
@@ -227,7 +215,7 @@ void GroupState::add_awaited_sockets(std::vector<pollfd>& sockets) {
 }
 
 void GroupState::tell_thread() {
-  if (!thread_ || queue_.empty() || error_) return;
+  if (!thread_ || queue_.empty() || first_error_.is_there()) return;
   awaited_.clear();
   add_awaited_sockets(awaited_);
   const auto is_same = [](const pollfd& a, const pollfd& b) { return a.fd == b.fd && a.events == b.events; };
@@ -239,7 +227,7 @@ void GroupState::tell_thread() {
 std::chrono::microseconds GroupState::background_step(std::vector<pollfd>& sockets) noexcept {
   const std::unique_lock lock(mutex_);
   watched_.clear();
-  if (error_) return {};
+  if (first_error_.is_there()) return {};
   try {
     move_all();
     if (queue_.empty()) return {};
@@ -254,7 +242,7 @@ std::chrono::microseconds GroupState::background_step(std::vector<pollfd>& socke
 }
 
 bool GroupState::move_all() {
-  throw_if_failed();
+  first_error_.throw_if_there();
   const bool operations_are_done = advance_operations();
   return advance_messages() && operations_are_done;
 }
@@ -328,18 +316,18 @@ void GroupState::wait_until_complete(const IsComplete& is_complete, const WaitOn
 template <class IsComplete>
 void GroupState::abandon_unless(const IsComplete& is_complete) {
   const auto lock = alone();
-  if (!is_complete()) leave(kThrewMeanwhile);
+  if (!is_complete()) first_error_.leave(kThrewMeanwhile);
 }
 
 template <class Work>
 std::invoke_result_t<Work> GroupState::in_operation(const Work& work) {
-  return in_scene(work,
-                  [this] { return scene_of(*queue_.front().operation->running, identity_.rank, name_of(identity_)); });
+  return in_scene(
+      work, [this] { return scene_of(*queue_.front().operation->running, identity_.rank, name_of_group(identity_)); });
 }
 
 template <class Work>
 std::invoke_result_t<Work> GroupState::in_message(const Work& work) {
-  return in_scene(work, [this] { return messages_.scene(name_of(identity_)); });
+  return in_scene(work, [this] { return messages_.scene(name_of_group(identity_)); });
 }
 
 template <class Work, class SceneOf>
@@ -347,38 +335,13 @@ std::invoke_result_t<Work> GroupState::in_scene(const Work& work, const SceneOf&
   try {
     return work();
   } catch (const std::exception& thrown) {
-    fail(
+    first_error_.fail(
         thrown, [](const Error& error) { return error; },
         [&](const Error& error) { return explain(scene_of_it(), error); });
   } catch (...) {
-    leave("it threw something that is no std::exception");
+    first_error_.leave("it threw something that is no std::exception");
     throw;
   }
-}
-
-template <class ToPeers, class ToCaller>
-void GroupState::fail(const std::exception& thrown, const ToPeers& to_peers, const ToCaller& to_caller) {
-  error_ = std::current_exception();  // takes no memory: whatever becomes of the rest, nothing goes on
-  bool is_told = false;
-  try {
-    const Error error = as_error(thrown);
-    engine_->fail(to_peers(error));
-    is_told = true;
-    error_ = std::make_exception_ptr(to_caller(error));
-  } catch (const std::bad_alloc&) {
-    if (!is_told) engine_->fail(out_of_memory_);
-    const bool is_error = dynamic_cast<const Error*>(&thrown) != nullptr;
-    if (!is_error) error_ = std::make_exception_ptr(out_of_memory_);
-  }
-  std::rethrow_exception(error_);
-}
-
-Error GroupState::as_error(const std::exception& thrown) const {
-  if (const auto* const error = dynamic_cast<const Error*>(&thrown)) return *error;
-  if (dynamic_cast<const std::bad_alloc*>(&thrown) != nullptr) return out_of_memory_;
-  return {ErrorCode::kTransport,
-          fmt::format("rank {} threw: {}", identity_.rank, thrown.what()),
-          {.rank = identity_.rank, .peer = identity_.rank}};
 }
 
 void GroupState::look_around() {
@@ -386,14 +349,9 @@ void GroupState::look_around() {
   engine_->look_around();
 }
 
-std::string GroupState::of_which_group() const {
-  const std::string name = name_of(identity_);
-  return name.empty() ? "" : " of " + name;
-}
-
 void GroupState::fail_to_split(const std::exception& thrown) {
   const auto lock = alone();
-  fail(
+  first_error_.fail(
       thrown,
       [&](const Error& error) {
         const Error told = as_told_by(identity_.rank, error);
@@ -401,34 +359,15 @@ void GroupState::fail_to_split(const std::exception& thrown) {
       },
       [&](const Error& error) {
         const std::string what = with_full_stop(error.what());
-        return Error(error.code(), fmt::format("Rank {}{}: split: {}", identity_.rank, of_which_group(), what),
+        return Error(error.code(), fmt::format("Rank {}{}: split: {}", identity_.rank, of_which_group(identity_), what),
                      {.rank = identity_.rank, .peer = error.peer()});
       });
-}
-
-void GroupState::throw_if_failed() const {
-  if (error_) std::rethrow_exception(error_);
 }
 
 void GroupState::abandon(const char* why) noexcept {
   if (!process_.is_this()) return;  // the parent goes on
   const auto lock = alone();
-  leave(why);
-}
-
-void GroupState::leave(const char* why) noexcept {
-  std::exception_ptr left;
-  try {
-    const std::string what = fmt::format("rank {} left the group: {}", identity_.rank, why);
-    engine_->fail({ErrorCode::kPeerLeft, what, {.peer = identity_.rank}});
-    left = std::make_exception_ptr(Error(ErrorCode::kPeerLeft,
-                                         fmt::format("Rank {}{}: {}.", identity_.rank, of_which_group(), what),
-                                         {.rank = identity_.rank, .peer = identity_.rank}));
-  } catch (const std::bad_alloc&) {
-    engine_->fail(out_of_memory_);
-    left = std::make_exception_ptr(out_of_memory_);
-  }
-  if (!error_) error_ = std::move(left);
+  first_error_.leave(why);
 }
 
 RegisteredMemory GroupState::allocate(std::size_t bytes) {

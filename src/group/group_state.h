@@ -2,6 +2,7 @@
 
 #include "base/own_process.h"
 #include "group/engine.h"
+#include "group/first_error.h"
 #include "group/identity.h"
 #include "group/operation_queue.h"
 #include "group/prepared_operations.h"
@@ -58,8 +59,6 @@ class GroupState final : public Awaited, public std::enable_shared_from_this<Gro
 
   /// As the transport's.
   void look_around();
-  /// What is told of this group where it is not the world: " of the group of the world's ranks 1, 3".
-  std::string of_which_group() const;
   /// While that is caught: ranks of this group could not become one of their own. Tells the peers, and throws it as
   /// this group's error.
   [[noreturn]] void fail_to_split(const std::exception& thrown);
@@ -85,7 +84,6 @@ class GroupState final : public Awaited, public std::enable_shared_from_this<Gro
   void require_own_process() const;
   /// Held by whoever is in the group, once it has a thread of its own. Throws as require_own_process().
   std::unique_lock<std::mutex> alone();
-  void leave(const char* why) noexcept;
   bool move_all();
   void move_in_background();
   void make_thread();
@@ -122,12 +120,6 @@ class GroupState final : public Awaited, public std::enable_shared_from_this<Gro
   std::invoke_result_t<Work> in_message(const Work& work);
   template <class Work, class SceneOf>
   std::invoke_result_t<Work> in_scene(const Work& work, const SceneOf& scene_of_it);
-  /// While that is caught: tells the peers what `to_peers` makes of it, and throws what `to_caller` does, as further
-  /// calls will.
-  template <class ToPeers, class ToCaller>
-  [[noreturn]] void fail(const std::exception& thrown, const ToPeers& to_peers, const ToCaller& to_caller);
-  Error as_error(const std::exception& thrown) const;
-  void throw_if_failed() const;
 
   OwnProcess process_;
   Identity identity_;
@@ -142,8 +134,7 @@ class GroupState final : public Awaited, public std::enable_shared_from_this<Gro
   std::uint64_t completed_ = 0;  ///< and of the one completed last
   OperationTotals totals_;
   std::unordered_map<std::type_index, std::shared_ptr<void>> attributes_;
-  std::exception_ptr error_;
-  const Error out_of_memory_;                        ///< made in time, for when nothing can be put into words any more
+  FirstError first_error_;
   std::chrono::steady_clock::time_point next_look_;  ///< for trouble
   std::chrono::milliseconds default_timeout_;
   Reduction default_reduction_;

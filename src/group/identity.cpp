@@ -3,6 +3,7 @@
 #include "base/environment.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <lockstep/error.h>
 #include <unistd.h>
 
@@ -188,6 +189,16 @@ Identity identify(const Lookup& lookup, int parent) {
     return identity;
   }
   return {};
+}
+
+std::string name_of_group(const Identity& identity) {
+  if (identity.world_ranks.empty()) return "";
+  return fmt::format("the group of the world's ranks {}", fmt::join(identity.world_ranks, ", "));
+}
+
+std::string of_which_group(const Identity& identity) {
+  const std::string name = name_of_group(identity);
+  return name.empty() ? "" : " of " + name;
 }
 
 Identity identify_from_environment() { return identify(environment, ::getppid()); }

@@ -23,6 +23,11 @@ struct Identity {
   int world_rank(int of) const { return world_ranks.empty() ? of : world_ranks[static_cast<std::size_t>(of)]; }
 };
 
+/// What is told of a group that is not the whole world: "the group of the world's ranks 1, 3"; else nothing.
+std::string name_of_group(const Identity& identity);
+/// The same behind a rank: " of the group of the world's ranks 1, 3".
+std::string of_which_group(const Identity& identity);
+
 /// Looks a variable up: none if unset or empty.
 using Lookup = std::function<std::optional<std::string>(const char* name)>;
 

@@ -39,6 +39,14 @@ TEST(Identity, NoLauncherIsAWorldOfOne) {
   EXPECT_EQ(identity.size, 1);
 }
 
+TEST(Identity, AGroupIsNamedByItsRanksOfTheWorld) {
+  const Identity part{.rank = 1, .size = 2, .world_ranks = {1, 3}};
+  EXPECT_EQ(name_of_group(part), "the group of the world's ranks 1, 3");
+  EXPECT_EQ(of_which_group(part), " of the group of the world's ranks 1, 3");
+  EXPECT_EQ(name_of_group(Identity()), "");
+  EXPECT_EQ(of_which_group(Identity()), "");
+}
+
 TEST(Identity, OurLauncherAndTorchrun) {
   const Variables torchrun{{"RANK", "2"},
                            {"WORLD_SIZE", "4"},

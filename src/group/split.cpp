@@ -104,7 +104,7 @@ std::shared_ptr<GroupState> split(const Group& group, GroupState& parent, int co
   if (place.fault.front() != '\0') {
     throw Error(ErrorCode::kTransport,
                 fmt::format("Rank {}{}: split: rank {} could not open a meeting: {}", group.rank(),
-                            parent.of_which_group(), members.front(), place.fault.data()),
+                            of_which_group(parent.identity()), members.front(), place.fault.data()),
                 {.rank = group.rank(), .peer = members.front()});
   }
 
