@@ -25,6 +25,16 @@ TEST(Catalog, EveryAlgorithmDeliversEveryCollectiveOnAnyNumberOfRanks) {
   });
 }
 
+/// Each rank but the first has another place in the order of the hosts.
+TEST(Catalog, EveryAlgorithmKeepsItsRootWhereRanksOfAHostAreNotNeighbours) {
+  for_each_request_on(5, [](const Algorithm& algorithm, ScheduleRequest request) {
+    request.hosts = {0, 1, 1, 1, 0};
+    const Schedule schedule = algorithm.build(request);
+    EXPECT_EQ(schedule.root, request.root);
+    EXPECT_TRUE(concrete::delivers(schedule));
+  });
+}
+
 TEST(Catalog, EveryAlgorithmSaysWhatItIsAndWhenToUseIt) {
   for (const Algorithm& algorithm : algorithms()) {
     EXPECT_NE(algorithm.description, "") << algorithm.name;

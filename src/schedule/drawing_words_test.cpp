@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 #include <lockstep/error.h>
 
+#include <utility>
+
 namespace lockstep {
 
 TEST(DrawingWords, RanksGoByLettersAsLongAsThereAreSome) {
@@ -46,6 +48,11 @@ TEST(DrawingWords, SummariesNameTheRootWhereThereIsOne) {
       summary_of(
           {.collective = Collective::kBroadcast, .ranks = 2, .root = 1, .steps = {{{TransferKind::kCopy, 0, 1, 0}}}}),
       "broadcast on 2 ranks from 1, 1 chunk, 1 step, 1 transfer");
+  for (const auto& [collective, root] : {std::pair(Collective::kScatter, "scatter on 2 ranks from 1,"),
+                                         std::pair(Collective::kGather, "gather on 2 ranks to 1,"),
+                                         std::pair(Collective::kReduce, "reduce on 2 ranks to 1,")}) {
+    EXPECT_TRUE(summary_of({.collective = collective, .ranks = 2, .root = 1}).starts_with(root)) << root;
+  }
 }
 
 TEST(DrawingWords, WhatIsOutOfRangeIsRefused) {

@@ -12,6 +12,8 @@
 #include <fstream>
 #include <new>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace lockstep {
 
@@ -114,6 +116,9 @@ TEST(Proof, SaysWhereSixteenBitsAreRoundedOnce) {
       prove(one_chunk(4, {{reduce(1, 0), reduce(3, 2)}, {reduce(2, 0)}, {copy(0, 1), copy(0, 2), copy(0, 3)}}));
   EXPECT_TRUE(pairs.canonical);
   EXPECT_FALSE(pairs.canonical_in_16_bits) << "2+3 is rounded, then added";
+  const Proof one_by_one = prove(one_chunk(3, {{reduce(1, 0)}, {reduce(2, 0)}, {copy(0, 1), copy(0, 2)}}));
+  EXPECT_TRUE(one_by_one.canonical);
+  EXPECT_FALSE(one_by_one.canonical_in_16_bits) << "0+1 is rounded, then added to";
   EXPECT_FALSE(prove(one_chunk(3, {{reduce(2, 1)}})).canonical_in_16_bits) << "refused";
 }
 
@@ -129,6 +134,10 @@ TEST(Proof, ABarrierSumsNothing) {
   expect_refused(one_chunk(3, {next, {copy(0, 1)}}, Collective::kBarrier), 0, 1, "copy of a partial sum (0+2)");
   expect_refused(one_chunk(2, {{reduce(0, 1), reduce(1, 0), reduce(0, 1)}}, Collective::kBarrier), 1, 0,
                  "rank 1 is told twice by rank 0 in one step");
+  for (const int first : {0, 1}) {
+    const std::vector<Step> answered{{reduce(first, 1 - first)}, {reduce(1 - first, first)}};
+    EXPECT_TRUE(prove(one_chunk(2, answered, Collective::kBarrier)).proved()) << "all that one knows, and more";
+  }
   EXPECT_TRUE(prove(one_chunk(2, std::vector<Step>(200, {reduce(0, 1), reduce(1, 0)}), Collective::kBarrier)).proved());
 }
 
@@ -158,6 +167,19 @@ TEST(Proof, RefusesTransfersOfAStepThatDependOnEachOther) {
                  "in which it takes a copy");
   expect_refused(one_chunk(3, {{copy(0, 1), copy(0, 1)}}, Collective::kBroadcast), 1, 0,
                  "takes a copy and something else");
+}
+
+TEST(Proof, WhatDependsIsFoundInWhateverOrderAStepListsIt) {
+  const std::vector<std::pair<Step, std::string>> dependent{
+      {{copy(0, 1), reduce(1, 2)}, "rank 1 sends the chunk in the step in which it takes a copy"},
+      {{copy(0, 1), reduce(2, 1)}, "rank 1 takes a copy and something else besides in one step"}};
+  for (const Collective collective : {Collective::kAllReduce, Collective::kBarrier}) {
+    for (const auto& [step, words] : dependent) {
+      for (const Step& listed : {step, Step{step.rbegin(), step.rend()}}) {
+        expect_refused(one_chunk(3, {{reduce(1, 0), reduce(2, 0)}, listed, {copy(0, 2)}}, collective), 1, 1, words);
+      }
+    }
+  }
 }
 
 TEST(Proof, RefusesWhatDoesNotAddUp) {
@@ -198,6 +220,19 @@ TEST(Proof, MemoryGrowsWithTheTransfersAlone) {
     }
   }
   EXPECT_TRUE(proved_within(96, one_chunk(kRanks, {all_at_once}))) << "a KiB for each pair of ranks would be 156 MiB";
+}
+
+TEST(Proof, ListsOrdersOfSoManyRanksAndNoMore) {
+  for (const int ranks : {kMostRanksInOrders, kMostRanksInOrders + 1}) {
+    Schedule star = one_chunk(ranks, std::vector<Step>(2));
+    for (int rank = 1; rank < ranks; ++rank) {
+      star.steps[0].push_back(reduce(rank, 0));
+      star.steps[1].push_back(copy(0, rank));
+    }
+    const Proof proof = prove(star);
+    EXPECT_TRUE(proof.canonical);
+    EXPECT_EQ(proof.orders.size(), ranks <= kMostRanksInOrders ? 1U : 0U);
+  }
 }
 
 TEST(Proof, AnErrorNamesTheScheduleAndThePlace) {

@@ -61,6 +61,13 @@ TEST(Rendezvous, HalvesOfDifferentTransfersDoNotMeet) {
   EXPECT_THAT(refusal->sentence, HasSubstr("from rank 1 to rank 2"));
 }
 
+TEST(Rendezvous, HalvesOfDifferentStepsDoNotMeet) {
+  const Transfer transfer{TransferKind::kReduce, 0, 0, 1};
+  const auto refusal = check_rendezvous({{{transfer, 0, true}}, {{transfer, 1, false}}});
+  ASSERT_TRUE(refusal.has_value());
+  EXPECT_THAT(refusal->sentence, HasSubstr("a transfer of chunk 0 in step 1 meets one of chunk 0 in step 0"));
+}
+
 TEST(Rendezvous, RanksThatTakeTheirStepsInAnotherOrderAreFound) {
   Posts posts = circle(3);
   std::rotate(posts[1].begin(), posts[1].begin() + 2, posts[1].end());

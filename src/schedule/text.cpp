@@ -118,13 +118,14 @@ class Parser {
   void read_steps(Schedule& schedule) {
     while (next_line()) {
       const auto words = words_of(line_);
-      if (words.size() == 1 && words[0] == "end") return;
-      if (words.size() == 1 && words[0] == "step") {
-        schedule.steps.emplace_back();
-        require_none(check_step_count(schedule));
-      } else {
+      if (words[0] != "step" && words[0] != "end") {
         add_transfer(schedule, words);
+        continue;
       }
+      if (words.size() > 1) refuse(fmt::format("expected '{}' alone, not '{}'", words[0], line_));
+      if (words[0] == "end") return;
+      schedule.steps.emplace_back();
+      require_none(check_step_count(schedule));
     }
     refuse("the text ends without the line 'end': it was cut short");
   }

@@ -83,7 +83,9 @@ TEST(Text, SaysWhichLineIsWrongAndHow) {
   EXPECT_EQ(refusal(with("copy", "coppy")), "mine.txt, line 10: 'coppy' is not known here. Did you mean 'copy'?");
   EXPECT_EQ(refusal(with("all_reduce", "allreduce")),
             "mine.txt, line 3: There is no collective 'allreduce'. Did you mean 'all_reduce'?");
+  EXPECT_EQ(refusal(with("ranks 2", "ranks 2 3")), "mine.txt, line 4: expected 'ranks ...', not 'ranks 2 3'.");
   EXPECT_THAT(refusal(with("ranks 2", "ranks many")), HasSubstr("line 4: 'many' is not a number"));
+  EXPECT_THAT(refusal(with("ranks 2", "ranks 2x")), HasSubstr("line 4: '2x' is not a number"));
   EXPECT_THAT(refusal(with("ranks 2", "ranks 99999999999999999999")), HasSubstr("line 4: '99999999999999999999'"));
   EXPECT_EQ(refusal(with("name pair", "name p{air")),
             "mine.txt, line 2: a name is 1 to 64 letters, digits and '_-.:,'.");
@@ -97,11 +99,25 @@ TEST(Text, SaysWhichLineIsWrongAndHow) {
   EXPECT_EQ(refusal(with("from 1", "from\t1")), "mine.txt, line 8: there is a tab; words are parted by spaces.");
   EXPECT_THAT(refusal(with("root 0", "root 5")), HasSubstr("no rank 5 among 2 to be the root"));
   EXPECT_THAT(refusal(with("from 1 to 0", "1 to 0")), HasSubstr("expected 'reduce CHUNK from RANK to RANK'"));
+  for (const char* unlike : {"from 1 to 0 0", "out 1 to 0", "from 1 into 0"}) {
+    EXPECT_THAT(refusal(with("from 1 to 0", unlike)), HasSubstr("line 8: expected 'reduce CHUNK from RANK to RANK'"));
+  }
   EXPECT_THAT(refusal(with("from 1 to 0", "from 0 to 0")), HasSubstr("line 8: rank 0 sends to itself"));
   EXPECT_THAT(refusal(with("step\n", "")), HasSubstr("line 7: a transfer stands before the first line 'step'"));
+  EXPECT_EQ(refusal(with("step\ncopy", "step 1\ncopy")), "mine.txt, line 9: expected 'step' alone, not 'step 1'.");
+  EXPECT_EQ(refusal(with("end", "end of it")), "mine.txt, line 11: expected 'end' alone, not 'end of it'.");
   EXPECT_THAT(refusal(with("name pair\n", "")), HasSubstr("line 2: expected 'name ...', not 'collective all_reduce'"));
   EXPECT_THAT(refusal(std::string(kPair) + "step\n"), HasSubstr("line 12: nothing may follow 'end'"));
   EXPECT_THAT(refusal(with("schedule 1", "schedule 2")), HasSubstr("begins with the line 'lockstep-schedule 1'"));
+}
+
+TEST(Text, TheLongestNameAndLineAreRead) {
+  EXPECT_EQ(refusal(with("name pair", "name " + std::string(64, 'x'))), "read");
+  const auto of_line = [](std::size_t characters) {
+    return refusal(with("step\n", std::string(characters, '#') + "\nstep\n"));
+  };
+  EXPECT_EQ(of_line(200), "read");
+  EXPECT_EQ(of_line(201), "mine.txt, line 7: the line is longer than 200 characters.");
 }
 
 TEST(Text, HugeCountsAreRefusedBeforeAnythingIsAllocated) {

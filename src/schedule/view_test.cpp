@@ -55,6 +55,9 @@ TEST(View, AChunkIsFinishedByItsLastReduceUnlessSentOnAsAPartialSum) {
   Schedule to_one_rank = chain();
   to_one_rank.steps.pop_back();
   EXPECT_THAT(finishing_steps(view_of(to_one_rank, 1)), ElementsAre(-1)) << "it sends its partial sum on";
+  Schedule in_vain = chain();
+  in_vain.steps[1] = {{TransferKind::kReduce, 0, 1, 0}, {TransferKind::kReduce, 0, 0, 2}};
+  EXPECT_THAT(finishing_steps(view_of(in_vain, 2)), ElementsAre(-1)) << "a copy takes the place of its sum";
 }
 
 }  // namespace lockstep
