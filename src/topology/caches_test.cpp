@@ -36,6 +36,8 @@ TEST_F(Caches, GuessesWhereTheKernelSaysNothing) {
   EXPECT_EQ(last_level_cache_bytes(folder_), 32U << 20);
   add(0, "2", "512K");
   EXPECT_EQ(last_level_cache_bytes(folder_), 512U << 10);
+  add(1, "3", "");
+  EXPECT_EQ(last_level_cache_bytes(folder_), 32U << 20) << "there is a third level, of no size";
 }
 
 }  // namespace lockstep

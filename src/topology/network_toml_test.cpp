@@ -85,6 +85,7 @@ TEST(NetworkToml, EachMistakeHasItsLineAndWhatToWrite) {
   expect_refused("[[host]]\nranks = 0\n", "line 2: 'ranks' is a whole number from 1");
   expect_refused("[[host]]\nranks = \"two\"\n", "line 2: 'ranks' is a whole number");
   expect_refused("[[host]]\ncount = 1048576\nranks = 1048576\n", "more than 1048576 ranks");
+  expect_refused("[[host]]\nranks = 1048576\n[[host]]\n", "line 3: that makes more than 1048576 ranks");
   expect_refused("[[host]]\nsockets = 65536\n", "line 2: 'sockets' is a whole number from 1 to 64");
   expect_refused("[[host]]\ncount = 8192\nsockets = 64\n",
                  "line 1: that makes more than 16777216 links between sockets and through cards");

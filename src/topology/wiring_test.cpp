@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <utility>
 
 namespace lockstep {
 
@@ -51,6 +52,10 @@ nic = { message = "1us", latency = "3us" }
               testing::ElementsAre("rank 2: core", "host0: memory 0", "host0: socket 0 to 1", "host0: memory 1"));
   EXPECT_THAT(way(wiring, 3, 4),
               testing::ElementsAre("host0: memory 1", "host0: out of card 1", "rack left: up", "host1: into card 0"));
+  for (const auto& [rank, card] : {std::pair(0, 0), std::pair(1, 0), std::pair(2, 1), std::pair(3, 1)}) {
+    EXPECT_THAT(way(wiring, rank, 4), testing::Contains(fmt::format("host0: out of card {}", card)));
+    EXPECT_THAT(way(wiring, 4, rank), testing::Contains(fmt::format("host0: into card {}", card)));
+  }
   EXPECT_THAT(way(wiring, 4, 0),
               testing::ElementsAre("host1: out of card 0", "rack left: down", "host0: into card 0", "host0: memory 0"));
   EXPECT_DOUBLE_EQ(wiring.path(0, 1).latency_s, 5e-9);
@@ -58,6 +63,32 @@ nic = { message = "1us", latency = "3us" }
   const Wiring::Path reduction = wiring.path(0, 1);
   EXPECT_DOUBLE_EQ(reduction.uses[1].seconds_per_byte, 2 / 2e9);
   EXPECT_DOUBLE_EQ(reduction.uses[1].seconds_per_byte_reduced, 3 / 2e9);
+  const Wiring::Path across = wiring.path(1, 2);
+  EXPECT_DOUBLE_EQ(across.uses[1].seconds_per_byte_reduced, 1 / 2e9) << "it is read there";
+  EXPECT_DOUBLE_EQ(across.uses[3].seconds_per_byte, 1 / 2e9) << "and written here,";
+  EXPECT_DOUBLE_EQ(across.uses[3].seconds_per_byte_reduced, 2 / 2e9) << "or added to what is read here";
+}
+
+TEST(Wiring, WithinARackNobodyCrossesItsUplink) {
+  const Wiring wiring(parse_network(R"(
+[[rack]]
+name = "left"
+uplink = { bandwidth = "9GB/s" }
+[[rack]]
+name = "right"
+uplink = { bandwidth = "9GB/s" }
+[[host]]
+count = 2
+rack = "left"
+nic = { bandwidth = "1GB/s" }
+[[host]]
+rack = "right"
+nic = { bandwidth = "1GB/s" }
+)",
+                                    "net"));
+  EXPECT_THAT(way(wiring, 0, 1), testing::ElementsAre("host0: out of card 0", "host1: into card 0"));
+  EXPECT_THAT(way(wiring, 1, 2),
+              testing::ElementsAre("host1: out of card 0", "rack left: up", "rack right: down", "host2: into card 0"));
 }
 
 TEST(Wiring, OfOneSocketToAnotherALinkLeadsEachWayAndToItselfNone) {

@@ -111,6 +111,12 @@ TEST(Calibration, WhatCannotHaveBeenMeasuredIsRefused) {
   expect_refused([](Calibration& one) { one.tcp.model.seconds[TcpCost::kVain] = -1; }, "'seconds' has -1");
   expect_refused([](Calibration& one) { one.selections[-4] = Selection::parse("all_reduce: ring", "four"); },
                  "'-4' is no number of ranks");
+  Calibration of_four = calibration_with(1e-6, 1e-10, 1e-10);
+  of_four.selections[4] = Selection::parse("all_reduce: ring", "four");
+  std::string text = to_json(of_four);
+  text.insert(text.find("\"4\":") + 2, "x");
+  EXPECT_THAT([&] { (void)parse_calibration(text, "file.json"); },
+              testing_support::refuses(ErrorCode::kRefused, "'4x' is no number of ranks"));
 }
 
 TEST(Calibration, IsFoundForItsMachineOnly) {

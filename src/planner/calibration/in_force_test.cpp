@@ -122,6 +122,24 @@ TEST_F(InForce, OverTcpWhatWasMeasuredOnThisHostIsUsedOnOneHost) {
   }
 }
 
+TEST_F(InForce, WhatWasMeasuredOnPlainMemoryHoldsThereAndTheRestIsBuiltIn) {
+  Calibration calibration{.machine = this_machine(), .shm = {}, .held_back = {}, .samples = {}};
+  for (const Collective collective : {Collective::kAllReduce, Collective::kBroadcast}) {
+    calibration.samples.push_back(
+        {.collective = collective, .algorithm = "tree", .ranks = 4, .bytes = 4, .seconds = 1, .job = {}});
+  }
+  calibration.samples.push_back(calibration.samples.front());
+  calibration.samples.back().memory = MemoryKind::kPlain;
+  calibration.samples.back().algorithm = "ring";
+  write_file_atomically(file(), to_json(calibration));
+  const Selection found = selection_in_force(4).selection;
+  EXPECT_EQ(select(found, Collective::kAllReduce, 1 << 20), "tree");
+  EXPECT_EQ(select(found, Collective::kAllReduce, 1 << 20, MemoryKind::kPlain), "ring");
+  EXPECT_EQ(select(found, Collective::kBroadcast, 1 << 20), "tree");
+  EXPECT_EQ(select(found, Collective::kBroadcast, 1 << 20, MemoryKind::kPlain),
+            select(built_in_selection(4), Collective::kBroadcast, 1 << 20, MemoryKind::kPlain));
+}
+
 TEST_F(InForce, ACalibrationThatCannotBeReadIsNamedAndNotUsed) {
   write_file_atomically(file(), "{}");
   const SelectionInForce found = selection_in_force(4);

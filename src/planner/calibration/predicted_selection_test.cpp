@@ -3,6 +3,7 @@
 #include "algorithms/catalog.h"
 #include "planner/calibration/calibrated_timing.h"
 #include "planner/calibration/calibration_for_tests.h"
+#include "schedule/promise.h"
 
 #include <gtest/gtest.h>
 
@@ -20,6 +21,13 @@ TEST(PredictedSelection, TheSelectionFollowsThePredictions) {
     for (const std::string_view name : algorithms_for(Collective::kAllReduce)) {
       EXPECT_LE(chosen, seconds(name) / 0.97) << name << " at " << bytes;
     }
+  }
+}
+
+TEST(PredictedSelection, WhereNothingCostsMoreThanAnotherTheSelectionStaysAsBuiltIn) {
+  const Selection free = predicted_selection({.machine = calibration_with(0, 0, 0).machine}, 2);
+  for (const Collective collective : kCollectives) {
+    EXPECT_EQ(select(free, collective, 1 << 20), select(built_in_selection(2), collective, 0)) << to_string(collective);
   }
 }
 

@@ -37,6 +37,16 @@ TEST(ResidualCurve, IsTheErrorWhereItWasMeasuredAndBetweenByLogarithms) {
   EXPECT_DOUBLE_EQ(curve.factor(0), 1);
 }
 
+TEST(ResidualCurve, IsTheSameFromEveryRoot) {
+  Sample sample = ring_sample(3, 1 << 10, 3, 1);
+  sample.collective = Collective::kBroadcast;
+  for (int root = 0; root < 3; ++root) {
+    const Schedule schedule =
+        find_algorithm("ring").build({.collective = Collective::kBroadcast, .ranks = 3, .root = root});
+    EXPECT_DOUBLE_EQ(ResidualCurve({sample}, schedule, Medium::kTcp).factor(1 << 10), 3);
+  }
+}
+
 TEST(ResidualCurve, OfANumberOfRanksBetweenTwoIsWhatBothSay) {
   const ResidualCurve curve(samples(), ring(3), Medium::kTcp);
   EXPECT_DOUBLE_EQ(curve.factor(1 << 10), 1) << "2 ranks say nothing";

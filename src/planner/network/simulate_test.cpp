@@ -64,6 +64,11 @@ TEST(Simulate, PartsOfAMachineAreShared) {
   const Transfer also_across{TransferKind::kCopy, 0, 0, 3};
   const Transfer back_across{TransferKind::kCopy, 0, 3, 0};
   EXPECT_NEAR(seconds(between({in_socket}), 4000), 2e-6, 1e-12) << "a copy crosses the bus twice";
+  const Transfer summed{TransferKind::kReduce, 0, 0, 1};
+  EXPECT_NEAR(seconds(between({summed}), 4000), 3e-6 + 4e-6, 1e-12) << "two are read and one is written";
+  Schedule of_both = between({summed, {TransferKind::kCopy, 1, 0, 1}});
+  of_both.chunks = 2;
+  EXPECT_NEAR(seconds(of_both, 4000), 2.5e-6 + 2e-6, 1e-12) << "of one message half is copied, half is summed";
   EXPECT_NEAR(seconds(between({in_socket, other_socket}), 4000), 2e-6, 1e-12) << "each socket has its bus";
   EXPECT_NEAR(seconds(between({across_sockets}), 4000), 5e-6, 1e-12) << "latency, and the link is slower";
   EXPECT_NEAR(seconds(between({across_sockets, also_across}), 4000), 9e-6, 1e-12) << "one link one way";

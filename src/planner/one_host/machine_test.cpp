@@ -1,4 +1,5 @@
 #include "planner/one_host/machine.h"
+#include "topology/caches.h"
 #include "topology/cpus.h"
 
 #include <gtest/gtest.h>
@@ -12,6 +13,9 @@ TEST(Machine, IsTheSameWheneverAsked) {
   EXPECT_GE(machine.cores, 1);
   EXPECT_GT(machine.memory_bytes, 1 << 20);
   EXPECT_EQ(machine, this_machine());
+  EXPECT_EQ(machine.cache_bytes_first, static_cast<double>(cache_bytes(1)));
+  EXPECT_EQ(machine.cache_bytes_a_core, static_cast<double>(cache_bytes(2)));
+  EXPECT_EQ(machine.cache_bytes_shared, static_cast<double>(cache_bytes(3)));
 }
 
 /// The launcher binds every rank to its share of the cores, and each has to find what was calibrated on all of them.

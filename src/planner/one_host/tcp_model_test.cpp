@@ -67,7 +67,7 @@ TEST(TcpModel, ThreeRanksOnTwoCoresTakeLongerThanOnThree) {
 
 TEST(TcpModel, KnowsTheRanksBetweenThoseMeasured) {
   EXPECT_FALSE(TcpModel().knows(2));
-  const TcpModel found = fit_tcp(samples_of(truth(), {2, 4}, 4), kCores);
+  const TcpModel found = fit_tcp(samples_of(truth(), {4, 2}, 4), kCores);
   EXPECT_FALSE(found.knows(1));
   EXPECT_TRUE(found.knows(2));
   EXPECT_TRUE(found.knows(3));

@@ -94,6 +94,35 @@ TEST(PriceReport, JsonHasTheSameNumbers) {
   EXPECT_FALSE(json["over_ranks"].contains("fastest_at_the_end")) << "4 is a power of two";
 }
 
+/// All send to rank 0, which sums: hardly two numbers are the same.
+TEST(PriceReport, EachNumberStandsInItsPlace) {
+  PriceReport report = report_on({"star"}, 1e6, Collective::kReduce);
+  report.network.flat->gamma_s = 5e-10;
+  const std::string table = price_table(report, false);
+  EXPECT_THAT(table, HasSubstr("1 GB/s a port each way, gamma 0.5 ns/B"));
+  EXPECT_THAT(table, testing::ContainsRegex("star +1 +3 MiB +1 MiB +0: 3 MiB +1 to 0: 1 MiB +out 25/33%, in 25/100%"));
+  const auto row = nlohmann::json::parse(price_json(report))["rows"][0];
+  EXPECT_EQ(row["bytes"], 3 << 20);
+  EXPECT_EQ(row["most_sent_bytes"], 1 << 20);
+  EXPECT_EQ(row["busiest_rank_sent_bytes"], 0);
+  EXPECT_EQ(row["busiest_rank_received_bytes"], 3 << 20);
+  const auto there_and_back = nlohmann::json::parse(price_json(report_on({"star"}, 1e6)))["rows"][0]["by_rank"];
+  const auto of_rank = [](int sent, int received, int reduced) {
+    return nlohmann::json{{"sent_bytes", sent * 1048576.0},
+                          {"received_bytes", received * 1048576.0},
+                          {"reduced_bytes", reduced * 1048576.0}};
+  };
+  EXPECT_EQ(there_and_back, nlohmann::json({of_rank(3, 3, 3), of_rank(1, 1, 0), of_rank(1, 1, 0), of_rank(1, 1, 0)}));
+}
+
+TEST(PriceReport, RanksAreListedAsLongAsTheyAreNotTooMany) {
+  for (const int ranks : {1024, 1025}) {
+    PriceReport report{{.ranks = ranks, .bytes = 4}, {.flat = FlatCost{}, .description = {}}, {}, {}};
+    report.prices.push_back(price_algorithm("star", report.request, report.network));
+    EXPECT_EQ(nlohmann::json::parse(price_json(report))["rows"][0].contains("by_rank"), ranks == 1024);
+  }
+}
+
 TEST(PriceReport, JsonOfAClosedFormLacksWhatOnlyAScheduleHas) {
   nlohmann::json simulated = nlohmann::json::parse(price_json(report_on({"tree"}, 1e6)))["rows"][0];
   nlohmann::json told = nlohmann::json::parse(price_json(report_on({"tree"}, 1)))["rows"][0];

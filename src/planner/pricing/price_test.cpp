@@ -77,7 +77,15 @@ TEST(Price, AClosedFormNamesWhatTheSimulationDoes) {
       EXPECT_EQ(told.links.by_kind[i].busiest, simulated.links.by_kind[i].busiest) << what;
       EXPECT_NEAR(told.links.by_kind[i].mean, simulated.links.by_kind[i].mean, 0.01) << what;
     }
+    if (request.root == 0) {
+      EXPECT_EQ(told.busiest.link.from, simulated.busiest.link.from) << what;
+      EXPECT_EQ(told.busiest.link.to, simulated.busiest.link.to) << what;
+    }
     EXPECT_EQ(told.links.each.size(), simulated.links.each.size()) << what;
+    EXPECT_EQ(told.estimate.steps, simulated.estimate.steps) << what;
+    EXPECT_NEAR(told.estimate.messages, simulated.estimate.messages, 1e-6) << what;
+    EXPECT_NEAR(told.estimate.bytes, simulated.estimate.bytes, 1e-3) << what;
+    EXPECT_NEAR(told.estimate.most_sent_bytes, simulated.estimate.most_sent_bytes, 1e-3) << what;
   };
   for (const ClosedForm& form : closed_forms()) {
     for (const int root : {0, 5}) {
@@ -120,6 +128,16 @@ TEST(Price, WithoutEitherThereIsNoneAndWhy) {
   const Price price = price_algorithm("ring", {.ranks = 100, .bytes = 1, .most_transfers = 100}, described);
   EXPECT_EQ(price.source, Price::Source::kNone);
   EXPECT_THAT(price.note, testing::HasSubstr("no closed form holds on a network that is not flat"));
+  const Price pipeline =
+      price_algorithm("ring", {.ranks = 100, .bytes = 1, .segments = 2, .most_transfers = 100}, kFlat);
+  EXPECT_EQ(pipeline.source, Price::Source::kNone);
+  EXPECT_THAT(pipeline.note, testing::HasSubstr("no closed form holds for a pipeline"));
+  const PricedNetwork by_four{.flat = FlatCost{}, .description = {}, .local_size = 4};
+  for (const auto& [ranks, source] : {std::pair(32, Price::Source::kClosedForm), std::pair(30, Price::Source::kNone)}) {
+    EXPECT_EQ(price_algorithm("hierarchical:ring,ring", {.ranks = ranks, .most_transfers = 100}, by_four).source,
+              source)
+        << "the last host may lack two ranks";
+  }
 }
 
 TEST(Price, LengthsOfCompositionsFollowTheirHosts) {
@@ -130,8 +148,11 @@ TEST(Price, LengthsOfCompositionsFollowTheirHosts) {
           static_cast<double>(transfers_of(schedule_for(name, {.ranks = ranks}, network.hosts_of(ranks))));
       EXPECT_NEAR(estimated_transfers(name, {.ranks = ranks}, network), transfers, 0.01 * transfers)
           << name << " on " << ranks;
+      EXPECT_EQ(estimated_transfers(name, {.ranks = ranks, .segments = 3}, network),
+                3 * estimated_transfers(name, {.ranks = ranks}, network));
     }
   }
+  EXPECT_TRUE(kFlat.hosts_of(4).empty()) << "all alike";
   const PriceRequest many{.ranks = 24576, .bytes = 8 << 20};
   EXPECT_EQ(price_algorithm("hierarchical:ring,ring", many, network).source, Price::Source::kClosedForm);
   EXPECT_EQ(price_algorithm("hierarchical:direct,tree", many, network).source, Price::Source::kSimulated);

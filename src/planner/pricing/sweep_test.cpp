@@ -97,6 +97,21 @@ TEST(Sweep, NamesWhoTakeAsLongAsTheFastest) {
   EXPECT_THAT(ranges[0].alike, testing::IsSupersetOf({"second", "third"}));
   EXPECT_EQ(ranges.back().algorithm, "late");
   EXPECT_THAT(ranges.back().alike, testing::IsEmpty());
+  Sweep of_ranks = same;
+  of_ranks.axis = Sweep::Axis::kRanks;
+  const std::vector<FastestFrom> at_points = fastest(of_ranks);
+  ASSERT_EQ(at_points.size(), 2U);
+  EXPECT_EQ(at_points[1].from, 4);
+  EXPECT_THAT(at_points[0].alike, testing::ElementsAre("second", "third")) << "up to the point before";
+}
+
+TEST(Sweep, WhoHasNoPriceBeforeLeavesNoEmptyRange) {
+  const std::vector<FastestFrom> ranges = fastest({.axis = Sweep::Axis::kRanks,
+                                                   .points = {1, 2},
+                                                   .curves = {{"a", {1.0, 9.0}}, {"b", {2.0, 5.0}}, {"c", {{}, 1.0}}}});
+  ASSERT_EQ(ranges.size(), 2U);
+  EXPECT_EQ(ranges[1].from, 2);
+  EXPECT_EQ(ranges[1].algorithm, "c");
 }
 
 namespace {
@@ -208,6 +223,8 @@ TEST(Sweep, WhatARowPricesIsKnownAtItsPoint) {
   ASSERT_EQ(missing.size(), 2U);
   EXPECT_EQ(missing[0].to, 1 << 19);
   EXPECT_EQ(missing[1].from, 1 << 20);
+  ring.source = Price::Source::kNone;
+  EXPECT_EQ(not_compared(without_rings({ring, tree})).size(), 1U) << "a row without a price knows nothing";
   const std::vector<FastestFrom> ranges = fastest(result);
   ASSERT_EQ(ranges.size(), 3U);
   EXPECT_EQ(ranges[1].algorithm, "ring");

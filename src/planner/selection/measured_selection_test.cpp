@@ -77,6 +77,43 @@ TEST(MeasuredSelection, BothStatesOfAMachineCount) {
   // Where only some were measured in the other one, that would compare one state with the other.
   samples[0].other_state_s = samples[2].other_state_s = 0;
   EXPECT_EQ(measured_selection(samples, 3).to_text(), "all_reduce: 0- direct");
+  samples = with({{1024, 1.1, 1.0}, {4096, 1.1, 1.0}});
+  samples[0].other_state_s = samples[2].other_state_s = 1;
+  EXPECT_EQ(measured_selection(samples, 3).to_text(), "all_reduce: 0- ring");
+}
+
+TEST(MeasuredSelection, InBothStatesAnErrorCountsLessThanInOne) {
+  std::vector<Sample> samples = with({{1024, 1, 2}, {4096, 1.3, 1}});
+  for (Sample& sample : samples) sample.error = 0.2;
+  EXPECT_EQ(measured_selection(samples, 3).to_text(), "all_reduce: 0- direct");
+  for (Sample& sample : samples) {
+    sample.other_state_s = sample.seconds;
+    sample.other_state_error = sample.error;
+  }
+  EXPECT_EQ(measured_selection(samples, 3).to_text(), "all_reduce: 0-2560 direct, 2560- ring")
+      << "26 % and 20 for noise";
+}
+
+TEST(MeasuredSelection, WhatIsBuiltInStaysUnlessAnotherWinsMoreThanAChangeCosts) {
+  const std::string built_in = select(built_in_selection(3), Collective::kAllReduce, 0);
+  const auto picked_over_it = [&](double seconds) {
+    std::vector<Sample> samples = with({{1024, seconds, 1}});
+    samples.front().algorithm = built_in;
+    return select(measured_selection(samples, 3), Collective::kAllReduce, 0);
+  };
+  EXPECT_EQ(picked_over_it(1.02), built_in);
+  EXPECT_EQ(picked_over_it(1.05), "ring");
+}
+
+/// Closer than they are rounded to.
+TEST(MeasuredSelection, RangesOfSizesCloseTogetherAreReadBack) {
+  std::vector<Sample> samples = with({{1024, 1, 9}, {1040, 9, 1}, {1056, 9, 9}});
+  samples.push_back(samples.back());
+  samples.back().algorithm = "tree";
+  samples.back().seconds = 1;
+  const Selection selection = measured_selection(samples, 3);
+  EXPECT_EQ(Selection::parse(selection.to_text(), "its text"), selection);
+  EXPECT_EQ(selection.to_text(), "all_reduce: 0-1KiB direct, 1KiB-1025 ring, 1025- tree");
 }
 
 TEST(MeasuredSelection, SaysNothingOfWhatWasNotMeasured) {
