@@ -6,6 +6,7 @@
 #include "bench/group_subject.h"
 #include "bench/memory.h"
 #include "bench/rounds.h"
+#include "bench/row.h"
 #include "bench/statistics.h"
 #include "group/identity.h"
 #include "group/opened.h"
@@ -43,18 +44,7 @@ struct Candidate {
   std::uint64_t wrong = 0;
 };
 
-/// The largest of the ranks' numbers, place by place.
-std::vector<double> slowest(const World& world, std::vector<double> values) {
-  world.all_reduce(buffer_of(values), ReduceOp::kMax).wait();
-  return values;
-}
-double slowest(const World& world, double value) { return slowest(world, std::vector<double>{value}).front(); }
-
-std::uint64_t sum(const World& world, std::uint64_t value) {
-  auto number = static_cast<std::int64_t>(value);
-  world.all_reduce(buffer_of(&number, 1)).wait();
-  return static_cast<std::uint64_t>(number);
-}
+double slowest_one(const World& world, double value) { return slowest(world, {value}).front(); }
 
 /// Buffers for all sizes, allocated once, so that pages are not faulted in again for each.
 class BufferMemory {
@@ -178,7 +168,7 @@ std::size_t fitting_batch(const World& world, Workload& workload, Candidate& can
   const std::size_t batch = find_batch(workload.layout(), [&](std::size_t operations) {
     seconds.clear();
     run_round(*candidate.subject, workload, {.iterations = kProbes, .batch = operations}, seconds);
-    return slowest(world, median(seconds));
+    return slowest_one(world, median(seconds));
   });
   candidate.wrong += workload.take_wrong();
   return batch;
@@ -198,29 +188,20 @@ void warm_up(const World& world, const Options& options, Workload& workload, std
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
     const double wanted = std::chrono::duration<double>(options.min_time).count() * kProbes / taken.count();
     candidate.iterations =
-        static_cast<std::size_t>(slowest(world, std::clamp(wanted, kFewestIterations, kMostIterations)));
+        static_cast<std::size_t>(slowest_one(world, std::clamp(wanted, kFewestIterations, kMostIterations)));
   }
 }
 
-Row make_row(const World& world, const Options& options, const Shape& shape, const Candidate& candidate) {
-  const std::vector<double> seconds = slowest(world, candidate.seconds);
+Row make_row(const World& world, const Shape& shape, Candidate& candidate) {
   Row row{.bytes = shape.bytes(),
           .count = shape.count,
           .algorithm = candidate.ran,
           .picked = candidate.picked,
           .from_file = candidate.from_file,
           .as_auto = candidate.as_auto,
-          .median_us = median(seconds) * 1e6,
-          .p99_us = percentile(seconds, 0.99) * 1e6,
-          .wrong = sum(world, candidate.wrong),
-          .iterations = seconds.size(),
           .batch = candidate.batch};
-  const auto in_a_round = static_cast<std::ptrdiff_t>(seconds.size() / kRounds);
-  for (auto start = seconds.begin(); start != seconds.end(); start += in_a_round) {
-    row.round_median_us.push_back(median({start, start + in_a_round}) * 1e6);
-  }
-  row.algbw_gb_per_s = static_cast<double>(row.bytes) / row.median_us / 1e3;
-  row.busbw_gb_per_s = row.algbw_gb_per_s * facts_of(options.collective).bus_factor(world.size());
+  const RankTimes times{.seconds = std::move(candidate.seconds), .rounds = kRounds, .wrong = candidate.wrong};
+  sum_up(world, shape.collective, times, row);
   return row;
 }
 
@@ -237,7 +218,7 @@ std::vector<Row> measure_size(const World& world, const Options& options, Worklo
   }
   std::vector<Row> rows;
   rows.reserve(candidates.size());
-  for (const Candidate& candidate : candidates) rows.push_back(make_row(world, options, shape, candidate));
+  for (Candidate& candidate : candidates) rows.push_back(make_row(world, shape, candidate));
   return rows;
 }
 

@@ -63,16 +63,32 @@ TEST(Pattern, ReductionIsWhatIsExpectedWhateverTheOrder) {
   }
 }
 
+/// However many ranks there are: sums stay where the type is exact, and what a mean divides does not wrap around.
+TEST(Pattern, OfManyRanksEachPartialSumIsExact) {
+  Shape shape{Collective::kAllReduce, DataType::kBFloat16, ReduceOp::kSum, 0, 131, 0, 100};
+  std::vector<unsigned char> sum = input(shape);
+  for (shape.rank = 1; shape.rank < shape.ranks; ++shape.rank) sum = combined({sum, input(shape)}, shape);
+  EXPECT_EQ(Pattern(shape).wrong(sum.data(), 1), 0U);
+  shape.dtype = DataType::kUInt8;
+  shape.op = ReduceOp::kMean;
+  for (const int ranks : {63, 64, 127, 128, 200}) {
+    shape.ranks = ranks;
+    EXPECT_EQ(Pattern(shape).wrong(reduced(shape, 0).data(), 1), 0U) << ranks;
+  }
+}
+
 TEST(Pattern, TheSameBufferCanGoInAgain) {
   for (const DataType dtype : kDataTypes) {
     for (const ReduceOp op : kOps) {
-      const Shape shape{Collective::kAllReduce, dtype, op, 1, 3, 0, kCount};
-      const Pattern pattern(shape);
-      ASSERT_GE(pattern.most_uses(), 1);
-      std::vector<unsigned char> buffer = reduced(shape, 0);
-      for (int use = 2; use <= std::min(pattern.most_uses(), 20); ++use) {
-        buffer = combined({buffer, buffer, buffer}, shape);
-        EXPECT_EQ(pattern.wrong(buffer.data(), use), 0U) << to_string(dtype) << to_string(op) << use;
+      for (const std::size_t ranks : {2U, 3U}) {
+        const Shape shape{Collective::kAllReduce, dtype, op, 1, static_cast<int>(ranks), 0, kCount};
+        const Pattern pattern(shape);
+        ASSERT_GE(pattern.most_uses(), 1);
+        std::vector<unsigned char> buffer = reduced(shape, 0);
+        for (int use = 2; use <= std::min(pattern.most_uses(), 20); ++use) {
+          buffer = combined(std::vector(ranks, buffer), shape);
+          EXPECT_EQ(pattern.wrong(buffer.data(), use), 0U) << to_string(dtype) << to_string(op) << ranks << use;
+        }
       }
     }
   }

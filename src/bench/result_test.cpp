@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace lockstep::bench {
@@ -108,6 +109,10 @@ TEST(Result, TableHasAColumnForEachNumberAndSaysWhatIsWrong) {
                                                testing::HasSubstr("29.2 % on average, 33.3 % at worst"),
                                                testing::HasSubstr("auto's took +0.0 % on average, 0.0 % at most"),
                                                testing::Not(testing::HasSubstr("WRONG"))));
+  std::rotate(result.rows.begin(), result.rows.begin() + 3, result.rows.end());
+  EXPECT_THAT(to_table(result), testing::HasSubstr("29.2 % on average, 33.3 % at worst")) << "the worst stands first";
+  result.rows[2].round_median_us = {7.2, 7.2, 7.2, 7.2};
+  EXPECT_THAT(to_table(result), testing::HasSubstr("auto's took -10.0 % on average, 10.0 % at most"));
   result.rows[1].wrong = 3;
   EXPECT_THAT(to_table(result), testing::HasSubstr("# 3 elements were WRONG"));
 }

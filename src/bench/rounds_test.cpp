@@ -1,14 +1,64 @@
 #include "bench/rounds.h"
 
+#include "base/clock.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <map>
+#include <numeric>
 #include <set>
+#include <thread>
+#include <vector>
 
 namespace lockstep::bench {
 
 using testing::ElementsAre;
+
+namespace {
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+/// Its operations take some time, and know how long.
+class Sleeper final : public Subject {
+ public:
+  void barrier() override {}
+  void run(const Buffer&) override {
+    const auto start = Clock::now();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    slept_s.push_back(seconds_since(start));
+  }
+  std::vector<double> slept_s;
+};
+
+class NoOperands final : public Operands {
+ public:
+  void prepare(std::size_t) override {}
+  Buffer next() override { return {}; }
+};
+
+}  // namespace
+
+TEST(Rounds, SecondsAreThoseOfOneOperationAndTheFirstBatchIsNotCounted) {
+  constexpr std::size_t kBatch = 5;
+  Sleeper sleeper;
+  NoOperands operands;
+  std::vector<double> seconds;
+  const auto start = Clock::now();
+  run_round(sleeper, operands, {.iterations = 2, .batch = kBatch}, seconds);
+  const double taken_s = seconds_since(start);
+  ASSERT_EQ(seconds.size(), 2U);
+  ASSERT_EQ(sleeper.slept_s.size(), 3 * kBatch);
+  const double counted_s = std::accumulate(sleeper.slept_s.begin() + kBatch, sleeper.slept_s.end(), 0.0);
+  EXPECT_GE((seconds[0] + seconds[1]) * kBatch, counted_s);
+  EXPECT_LE((seconds[0] + seconds[1]) * kBatch, taken_s);
+  run_round(sleeper, operands, {.iterations = 3, .batch = 1}, seconds);
+  EXPECT_EQ(seconds.size(), 5U);
+  EXPECT_EQ(sleeper.slept_s.size(), 3 * kBatch + 3) << "what is no batch is counted from the first on";
+}
+
+TEST(Rounds, ABatchIsNotLongerThanTheBuffersLast) { EXPECT_EQ(choose_batch(1e-9, {.slots = 2, .uses = 3}), 6U); }
 
 TEST(Rounds, EachBeginsWithAnotherAndEverySecondGoesBackwards) {
   EXPECT_THAT(order_of_round(0, 4), ElementsAre(0, 1, 2, 3));

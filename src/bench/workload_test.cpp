@@ -56,6 +56,28 @@ TEST(Workload, ColdBuffersTakeTurns) {
   EXPECT_EQ(workload.take_wrong(), 0U);
 }
 
+TEST(Workload, OfColdBuffersEachIsCheckedAsOftenAsItWentIn) {
+  constexpr std::size_t kCount = 100;
+  const Pattern pattern = pattern_of(Collective::kAllReduce, kCount);
+  const Layout layout = make_layout(pattern, true, kCache);
+  ASSERT_GT(layout.slots, 2U);
+  std::vector<unsigned char> memory(layout.bytes());
+  std::vector<float> other(kCount);
+  Pattern({Collective::kAllReduce, DataType::kFloat32, ReduceOp::kSum, 1, 2, 0, kCount}).fill(other.data());
+  Workload workload(pattern, layout, memory.data());
+  const auto wrong_without = [&](std::size_t forgotten) {
+    for (std::size_t i = 0; i < layout.slots; ++i) {
+      workload.prepare(1);
+      auto* const sums = static_cast<float*>(workload.next().data);
+      for (std::size_t k = 0; k < kCount && i != forgotten; ++k) sums[k] += other[k];
+    }
+    return workload.take_wrong();
+  };
+  EXPECT_EQ(wrong_without(layout.slots), 0U) << "all were summed";
+  EXPECT_GT(wrong_without(0), kCount / 4);
+  EXPECT_GT(wrong_without(layout.slots - 1), kCount / 4);
+}
+
 TEST(Workload, FindsWhatAnOperationLeftWrong) {
   const Layout layout = make_layout(alone(100), false, kCache);
   std::vector<unsigned char> memory(layout.bytes());
