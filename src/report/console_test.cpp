@@ -143,6 +143,14 @@ TEST_F(ConsoleTest, ATerminalHasABarBelowTheLines) {
   EXPECT_THAT(screen(), ElementsAre("hello", HasSubstr("iteration 49"), HasSubstr("iteration 50"), "saved", bar));
 }
 
+TEST_F(ConsoleTest, TheLastPercentIsSaidWhenAllIsDone) {
+  Console console(run(1000), {.stream = stream_, .terminal = true, .every = 1});
+  console.iteration(record(999));
+  EXPECT_THAT(screen().back(), StartsWith(" 99%"));
+  console.iteration(record(1000));
+  EXPECT_THAT(screen().back(), StartsWith("100%"));
+}
+
 TEST_F(ConsoleTest, TheTerminalIsLeftClean) {
   {
     Console console(run(20), {.stream = stream_, .terminal = true});

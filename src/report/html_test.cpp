@@ -60,6 +60,9 @@ TEST_F(Html, SumsUpInTiles) {
   EXPECT_EQ(tile(data, "Ranks"), "2 (data parallel)");
   EXPECT_EQ(tile(data, "Parameters"), "804,096 (trained values)");
   EXPECT_EQ(tile(data, "Time"), "1m 01s (200 iterations)");
+  ReportPage with_gaps = example_report(200);
+  with_gaps.iterations.erase(with_gaps.iterations.begin() + 1, with_gaps.iterations.end() - 1);
+  EXPECT_EQ(tile(this->data(with_gaps), "Time"), "1m 01s (200 iterations)") << "not every one has a record";
 }
 
 TEST_F(Html, SaysWhereTheValidationLossWasBest) {
@@ -132,15 +135,19 @@ TEST_F(Html, GathersOfForwardAndOfBackwardAreLinesOfTheirOwn) {
 
 TEST_F(Html, TheTimelineCountsFromItsFirstSpan) {
   ReportPage page;
-  page.timeline = {{1, "forward", "compute", 5100, 5300}, {0, "bucket 0", "communication", 5000, 5500}};
-  EXPECT_EQ(data(page)["timeline"],
-            json::parse(R"([[1, "forward", "compute", 100, 300], [0, "bucket 0", "communication", 0, 500]])"));
+  page.timeline = {{1, "forward", "compute", 5100, 5300},
+                   {0, "bucket 0", "communication", 5000, 5500},
+                   {1, "clip", "compute", 5300, 5400}};
+  EXPECT_EQ(data(page)["timeline"], json::parse(R"([[1, "forward", "compute", 100, 300],
+                                                    [0, "bucket 0", "communication", 0, 500],
+                                                    [1, "clip", "compute", 300, 400]])"));
   page.memory = {{"gathered", 10, 12}};
   EXPECT_EQ(data(page)["memory"], json::parse(R"([{"kind": "gathered", "predicted": 10, "measured": 12}])"));
 }
 
 TEST_F(Html, ALongTrainingStaysLight) {
-  const ReportPage page = example_report(100001);
+  ReportPage page = example_report(100001);
+  page.iterations[7].training_accuracy = 0.5;
   const json data = this->data(page);
   const std::size_t points = data["columns"]["loss"].size();
   EXPECT_LE(points, 2000u);
@@ -148,6 +155,8 @@ TEST_F(Html, ALongTrainingStaysLight) {
   EXPECT_EQ(data["each"], 51);
   EXPECT_EQ(data["columns"]["iteration"].back(), 100001);
   EXPECT_EQ(data["columns"]["items_per_second"][0], 10026) << "the mean of iterations 1 to 51";
+  EXPECT_EQ(data["columns"]["accuracy"][0], 50) << "of those that have one";
+  EXPECT_TRUE(data["columns"]["accuracy"][1].is_null());
   EXPECT_LT(fs::file_size(folder_ / "report.html"), 250000u);
 }
 

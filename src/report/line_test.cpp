@@ -79,6 +79,9 @@ TEST(Line, FitsEveryWidthAndKeepsWhatMattersMost) {
     EXPECT_THAT(line, HasSubstr("iteration 123456"));
   }
   EXPECT_EQ(fit(iteration_fields(record), 160), format_iteration(record));
+  const std::size_t whole = format_iteration(record).size();
+  EXPECT_EQ(fit(iteration_fields(record), whole), format_iteration(record));
+  EXPECT_NE(fit(iteration_fields(record), whole - 1), format_iteration(record));
 }
 
 TEST(Line, ATerminalOfEightyColumnsShowsEveryField) {

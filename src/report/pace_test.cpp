@@ -22,6 +22,13 @@ TEST(Pace, CountsFromTheFirstIterationSeen) {
   EXPECT_NEAR(pace.seconds_until(1025), 10, 1e-6);
 }
 
+TEST(Pace, CountsIterationsThatItIsNotToldOf) {
+  Pace pace;
+  Pace::Time now;
+  for (int iteration = 10; iteration <= 50; iteration += 10) pace.reached(iteration, now += milliseconds(500));
+  EXPECT_NEAR(pace.per_second(), 20, 1e-9);
+}
+
 TEST(Pace, OneSlowIterationMovesItLittleAndALastingChangeALot) {
   Pace pace;
   Pace::Time now;

@@ -101,6 +101,15 @@ TEST_F(Trace, SpansOfARankAreNestedAndInOrder) {
   EXPECT_THAT(order, testing::ElementsAre("iteration", "forward", "backward", "iteration", "forward", "backward"));
 }
 
+TEST_F(Trace, WhatEndsBeforeItBeginsLastsNothing) {
+  TraceRecorder recorder(0);
+  recorder.add({"clip", "compute", 5000, 4999, {}});
+  recorder.write(folder_);
+  const std::vector<json> events = merged(1);
+  EXPECT_EQ(events.back()["name"], "clip");
+  EXPECT_EQ(events.back()["dur"], 0);
+}
+
 TEST_F(Trace, OverlappingSpansArePairsWithAnIdOfTheirOwn) {
   record(0, 5000);
   record(1, 5000);
