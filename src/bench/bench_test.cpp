@@ -1,5 +1,6 @@
 #include "bench/bench.h"
 
+#include "base/error_for_tests.h"
 #include "bench/collectives.h"
 
 #include <gmock/gmock.h>
@@ -134,6 +135,13 @@ TEST(Bench, OptionsThatMakeNoSenseAreRefused) {
   options.min_bytes = 64;
   options.max_bytes = 32;
   EXPECT_THAT(refusal(options), testing::HasSubstr("--max-bytes is 32"));
+}
+
+TEST(Bench, ARootThatIsNotThereIsRefusedBeforeAnythingIsMeasured) {
+  Options options = quick(Collective::kBroadcast);
+  options.root = 2;
+  EXPECT_THAT([&] { (void)run_on_threads(2, options); },
+              testing_support::refuses(ErrorCode::kInvalidArgument, "--root says 2, and there are 2 ranks."));
 }
 
 }  // namespace lockstep::bench
