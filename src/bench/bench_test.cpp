@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 #include <lockstep/error.h>
 
+#include <cstdint>
+#include <limits>
 #include <map>
 
 namespace lockstep::bench {
@@ -118,6 +120,10 @@ TEST(Bench, SizesAreWholeElementsAndBlocks) {
   options.max_bytes = 100;
   options.factor = 3;
   EXPECT_THAT(sizes(options, 3), ElementsAre(4, 12, 36));
+  Options to_the_most = options;
+  to_the_most.min_bytes = to_the_most.factor = std::uint64_t{1} << 20;
+  to_the_most.max_bytes = std::numeric_limits<std::uint64_t>::max();
+  EXPECT_THAT(sizes(to_the_most, 3), ElementsAre(1U << 20, std::uint64_t{1} << 40, std::uint64_t{1} << 60));
   options.collective = Collective::kAllGather;
   EXPECT_THAT(sizes(options, 3), ElementsAre(12, 36));
   EXPECT_THAT(sizes(options, 8), ElementsAre(32));
