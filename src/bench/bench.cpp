@@ -183,10 +183,11 @@ void warm_up(const World& world, const Options& options, Workload& workload, std
     candidate.batch = batch;
     std::vector<double> seconds;
     const auto start = std::chrono::steady_clock::now();
-    run_round(*candidate.subject, workload, {.iterations = kProbes, .batch = batch}, seconds);
+    const auto probed =
+        static_cast<double>(run_round(*candidate.subject, workload, {.iterations = kProbes, .batch = batch}, seconds));
     candidate.wrong += workload.take_wrong();
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-    const double wanted = std::chrono::duration<double>(options.min_time).count() * kProbes / taken.count();
+    const double wanted = std::chrono::duration<double>(options.min_time).count() * probed / taken.count();
     candidate.iterations =
         static_cast<std::size_t>(slowest_one(world, std::clamp(wanted, kFewestIterations, kMostIterations)));
   }

@@ -81,7 +81,8 @@ Measured measure_all(const CalibrationPlan& plan, const Sampling& sampling, int 
   return measured;
 }
 
-/// The memory traffic of copies on all cores at once, as `lockstep bench` has it: the best of several rounds.
+/// The memory traffic of the copies that `lockstep bench` makes, on all cores at once. Of several rounds the best: what
+/// the machine can do, where that prints what it did.
 double memory_traffic(int cores) {
   constexpr int kTrafficRounds = 9;
   double best = 0;

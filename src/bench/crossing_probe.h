@@ -6,8 +6,8 @@
 namespace lockstep::bench {
 
 /// How far the cores of two threads are from each other: a cache line goes to and fro between them. On a shared host
-/// that changes within minutes, as virtual cores come to share a cache or to share none (docs/design/tcp_speed.md), and with
-/// it what everything takes that crosses.
+/// that changes within minutes, as virtual cores come to share a cache or to share none (docs/design/tcp_speed.md), and
+/// with it what everything takes that crosses.
 class CrossingProbe {
  public:
   /// Called by both threads, one as the first; takes some tenths of a millisecond. The seconds of a way to and fro, the

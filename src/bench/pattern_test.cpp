@@ -66,9 +66,16 @@ TEST(Pattern, ReductionIsWhatIsExpectedWhateverTheOrder) {
 /// However many ranks there are: sums stay where the type is exact, and what a mean divides does not wrap around.
 TEST(Pattern, OfManyRanksEachPartialSumIsExact) {
   Shape shape{Collective::kAllReduce, DataType::kBFloat16, ReduceOp::kSum, 0, 131, 0, 100};
-  std::vector<unsigned char> sum = input(shape);
-  for (shape.rank = 1; shape.rank < shape.ranks; ++shape.rank) sum = combined({sum, input(shape)}, shape);
-  EXPECT_EQ(Pattern(shape).wrong(sum.data(), 1), 0U);
+  for (const int ranks : {131, 256, 301, 1024}) {
+    shape.ranks = ranks;
+    for (const int stride : {1, 2}) {  // one rank after the other; the even ones, then the odd ones
+      std::vector<unsigned char> sum(shape.count * size_of(shape.dtype));
+      for (int first = 0; first < stride; ++first) {
+        for (shape.rank = first; shape.rank < ranks; shape.rank += stride) sum = combined({sum, input(shape)}, shape);
+      }
+      EXPECT_EQ(Pattern(shape).wrong(sum.data(), 1), 0U) << ranks << " by " << stride;
+    }
+  }
   shape.dtype = DataType::kUInt8;
   shape.op = ReduceOp::kMean;
   for (const int ranks : {63, 64, 127, 128, 200}) {

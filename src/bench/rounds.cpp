@@ -8,7 +8,7 @@
 
 namespace lockstep::bench {
 
-void run_round(Subject& subject, Operands& operands, const Round& round, std::vector<double>& seconds) {
+std::size_t run_round(Subject& subject, Operands& operands, const Round& round, std::vector<double>& seconds) {
   // Ranks that share cores have to fall into step first: an iteration of short operations, not counted.
   const std::size_t uncounted = round.batch > 1 ? 1 : 0;
   for (std::size_t iteration = 0; iteration < round.iterations + uncounted; ++iteration) {
@@ -21,6 +21,7 @@ void run_round(Subject& subject, Operands& operands, const Round& round, std::ve
     subject.barrier();
     if (iteration >= uncounted) seconds.push_back(taken.count() / static_cast<double>(round.batch));
   }
+  return round.iterations + uncounted;
 }
 
 std::size_t choose_batch(double seconds_an_operation, const Layout& layout) {

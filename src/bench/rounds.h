@@ -26,7 +26,8 @@ struct Round {
 
 /// Appends this rank's seconds for an operation, one number an iteration: from after a barrier to after the last
 /// operation of the batch, over the batch. Preparing the operands is not in it. docs/design/bench.md says why so.
-void run_round(Subject& subject, Operands& operands, const Round& round, std::vector<double>& seconds);
+/// Returns how many iterations it ran, those that are not counted too.
+std::size_t run_round(Subject& subject, Operands& operands, const Round& round, std::vector<double>& seconds);
 
 /// Operations an iteration (operations_a_batch()) where each has a buffer of its own: no more than there are.
 std::size_t choose_batch(double seconds_an_operation, const Layout& layout);

@@ -46,14 +46,14 @@ TEST(Rounds, SecondsAreThoseOfOneOperationAndTheFirstBatchIsNotCounted) {
   NoOperands operands;
   std::vector<double> seconds;
   const auto start = Clock::now();
-  run_round(sleeper, operands, {.iterations = 2, .batch = kBatch}, seconds);
+  EXPECT_EQ(run_round(sleeper, operands, {.iterations = 2, .batch = kBatch}, seconds), 3U) << "all that took time";
   const double taken_s = seconds_since(start);
   ASSERT_EQ(seconds.size(), 2U);
   ASSERT_EQ(sleeper.slept_s.size(), 3 * kBatch);
   const double counted_s = std::accumulate(sleeper.slept_s.begin() + kBatch, sleeper.slept_s.end(), 0.0);
   EXPECT_GE((seconds[0] + seconds[1]) * kBatch, counted_s);
   EXPECT_LE((seconds[0] + seconds[1]) * kBatch, taken_s);
-  run_round(sleeper, operands, {.iterations = 3, .batch = 1}, seconds);
+  EXPECT_EQ(run_round(sleeper, operands, {.iterations = 3, .batch = 1}, seconds), 3U);
   EXPECT_EQ(seconds.size(), 5U);
   EXPECT_EQ(sleeper.slept_s.size(), 3 * kBatch + 3) << "what is no batch is counted from the first on";
 }
