@@ -75,8 +75,8 @@ struct OperationOptions {
   std::string purpose;
   /// kFromEnvironment takes LOCKSTEP_REDUCTION: "fast" (the default) or "canonical". The same on every rank.
   Reduction reduction = Reduction::kFromEnvironment;
-  /// How long to wait for peers; zero takes LOCKSTEP_TIMEOUT (default 10 minutes). Of a pause in which the whole job
-  /// was suspended an eighth of it counts at most, or a second.
+  /// How long to wait for peers; zero takes LOCKSTEP_TIMEOUT (default 10 minutes), less is kInvalidArgument. Of a pause
+  /// in which the whole job was suspended an eighth of it counts at most, or a second.
   std::chrono::milliseconds timeout{0};
   /// Filled in, for who wants to know; of one operation each. All of it, once the Pending is complete; not by messages.
   std::shared_ptr<OperationRecord> record = nullptr;
@@ -119,11 +119,11 @@ class RegisteredMemory {
 /// operations of several groups in the same order.
 ///
 /// Errors: an operation throws kInvalidArgument for arguments that cannot be (a null pointer with elements, a root that
-/// is no rank of the group, a count that does not fit, an algorithm that there is not or that cannot do it) and
-/// kUnsupported for what this transport or this many ranks cannot do; nothing was sent then, and the group is as
-/// before. What goes wrong later is thrown by whatever call finds it: an operation, `progress`, `done`, `wait`. That is
-/// kMismatch, kPeerDied, kPeerLeft, kTimeout, kTransport (anything else that was thrown in its midst, too) or
-/// kOutOfMemory, and ends the group as said.
+/// is no rank of the group, a count that does not fit, a number that is no value of its enumeration, an algorithm that
+/// there is not or that cannot do it) and kUnsupported for what this transport or this many ranks cannot do; nothing
+/// was sent then, and the group is as before. What goes wrong later is thrown by whatever call finds it: an operation,
+/// `progress`, `done`, `wait`. That is kMismatch, kPeerDied, kPeerLeft, kTimeout, kTransport (anything else that was
+/// thrown in its midst, too) or kOutOfMemory, and ends the group as said.
 ///
 /// Any memory will do, if it is of one kind on every rank: memory from `allocate` is reduced where it lies, other
 /// memory goes through staging. Ranks that mix the two in one operation get kMismatch.

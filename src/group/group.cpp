@@ -3,6 +3,8 @@
 #include "group/group_state.h"
 #include "group/split.h"
 
+#include <algorithm>
+
 namespace lockstep {
 
 Group::Group(std::shared_ptr<detail::GroupState> state) : state_(std::move(state)) {}
@@ -106,7 +108,7 @@ Pending Group::receive(Buffer buffer, int from, const OperationOptions& options)
 std::string Group::algorithm_for(Collective collective, std::size_t bytes, const OperationOptions& options,
                                  DataType dtype, bool registered) const {
   // A buffer of bytes without elements: only its size and, for canonical sums, its type matter.
-  const Buffer buffer{nullptr, bytes / size_of(dtype), dtype};
+  const Buffer buffer{nullptr, bytes / std::max(size_of(dtype), std::size_t{1}), dtype};  // state_ knows the types
   return state_->algorithm_for({.collective = collective, .buffer = buffer, .block_counts = {}}, options,
                                registered ? MemoryKind::kRegistered : MemoryKind::kPlain);
 }

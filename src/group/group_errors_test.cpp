@@ -1,4 +1,5 @@
 // What the ranks of a group are told when something is wrong.
+#include <lockstep/prediction.h>
 #include <lockstep/world.h>
 
 #include "base/error_for_tests.h"
@@ -387,6 +388,35 @@ TEST(GroupErrors, BadArgumentsAreRefusedBeforeAnythingIsSent) {
   });
   EXPECT_THAT([] { run_threads(0, [](World&) {}); },
               testing_support::refuses(ErrorCode::kInvalidArgument, "A world of 0 threads was asked for; at least 1."));
+}
+
+/// As who reads them from a file may have it: casts, and the rest of a deadline that has passed.
+TEST(GroupErrors, NumbersThatNameNothingAreRefusedBeforeAnythingIsSent) {
+  for (const int ranks : {1, 2}) {
+    run_ranks(ranks, [](World& world) {
+      std::vector<float> values(8, 7.0F);
+      const Buffer buffer = buffer_of(values);
+      const auto refused = [](const char* why) { return testing_support::refuses(ErrorCode::kInvalidArgument, why); };
+      const char* const no_type = "there is no data type of number 77; name one of DataType's.";
+      const auto type = static_cast<DataType>(77);
+      const Buffer untyped{values.data(), values.size(), type};
+      EXPECT_THAT([&] { world.all_reduce(untyped).wait(); }, refused(no_type));
+      EXPECT_THAT([&] { world.all_gather(untyped).wait(); }, refused(no_type));
+      EXPECT_THAT([&] { world.send(untyped, world.size() - 1 - world.rank()).wait(); }, refused(no_type));
+      EXPECT_THAT([&] { world.algorithm_for(Collective::kAllReduce, 8, {}, type); }, refused(no_type));
+      EXPECT_THAT([&] { predicted_ms(world, Collective::kAllReduce, 8, {}, type); }, refused(no_type));
+      EXPECT_THAT([&] { world.algorithm_for(static_cast<Collective>(77), 8); },
+                  refused("there is no collective of number 77; name one of Collective's."));
+      EXPECT_THAT([&] { world.reduce_scatter(buffer, static_cast<ReduceOp>(77)).wait(); },
+                  refused("reduce_scatter: there is no operator of number 77; name one of ReduceOp's."));
+      EXPECT_THAT([&] { world.barrier({.reduction = static_cast<Reduction>(77)}).wait(); },
+                  refused("barrier: there is no reduction of number 77; name one of Reduction's."));
+      EXPECT_THAT([&] { world.barrier({.timeout = std::chrono::milliseconds(-5)}).wait(); },
+                  refused("barrier: the timeout is -5 ms; give it more than 0, or 0 for that of LOCKSTEP_TIMEOUT."));
+      EXPECT_THAT(values, testing::Each(7.0F));
+      world.barrier().wait();  // the group is none the worse for it
+    });
+  }
 }
 
 }  // namespace lockstep

@@ -73,8 +73,18 @@ std::string fault_of_buffers(const Task& task, int rank, int size) {
   return "";
 }
 
+/// Of a number that was cast to an enumeration and is none of its values.
+std::string fault_of_number(std::string_view what, int number, std::string_view enumeration) {
+  return fmt::format("there is no {} of number {}; name one of {}'s.", what, number, enumeration);
+}
+
+std::string fault_of_type(DataType dtype) {
+  return size_of(dtype) != 0 ? "" : fault_of_number("data type", static_cast<int>(dtype), "DataType");
+}
+
 /// What is wrong with any buffer.
 std::string fault_of(const Buffer& buffer, const Engine& engine) {
+  if (std::string fault = fault_of_type(buffer.dtype); !fault.empty()) return fault;
   if (buffer.data == nullptr && buffer.count > 0) return "the buffer is a null pointer.";
   if (buffer.count > most_elements(buffer.dtype)) return fault_of_too_many("a buffer of", buffer.count);
   const bool on_host = buffer.device == Device::kHost;
@@ -114,7 +124,26 @@ OwnBlock own_block(const Task& task, int rank, int size) {
           task.counts()[at(rank * size + rank)] * element};
 }
 
+void validate_names(const Task& task, int rank) {
+  const auto refuse = [&](const std::string& why) { throw_refusal(to_string(task.collective), rank, why); };
+  if (task.collective > Collective::kBarrier)
+    refuse(fault_of_number("collective", static_cast<int>(task.collective), "Collective"));
+  if (const std::string fault = fault_of_type(task.buffer.dtype); !fault.empty()) refuse(fault);
+  if (task.op > ReduceOp::kProduct) refuse(fault_of_number("operator", static_cast<int>(task.op), "ReduceOp"));
+}
+
+void validate(const OperationOptions& options, std::string_view operation, int rank) {
+  const auto refuse = [&](const std::string& why) { throw_refusal(operation, rank, why); };
+  if (options.timeout.count() < 0) {
+    refuse(fmt::format("the timeout is {} ms; give it more than 0, or 0 for that of LOCKSTEP_TIMEOUT.",
+                       options.timeout.count()));
+  }
+  if (options.reduction > Reduction::kCanonical)
+    refuse(fault_of_number("reduction", static_cast<int>(options.reduction), "Reduction"));
+}
+
 void validate(const Task& task, const Identity& identity, const Engine& engine) {
+  validate_names(task, identity.rank);
   const int rank = identity.rank;
   const int size = identity.size;
   const auto refuse = [&](const std::string& why) { throw_refusal(to_string(task.collective), rank, why); };

@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace lockstep::detail {
@@ -44,6 +45,11 @@ struct OwnBlock {
 /// Of no bytes in another collective.
 OwnBlock own_block(const Task& task, int rank, int size);
 
+/// Throws Error (kInvalidArgument) unless the collective, the data type and the operator are among those that there
+/// are.
+void validate_names(const Task& task, int rank);
+/// The same of what an operation of that name is asked with.
+void validate(const OperationOptions& options, std::string_view operation, int rank);
 /// Throws Error (kInvalidArgument) unless this rank's group can do it over that engine.
 void validate(const Task& task, const Identity& identity, const Engine& engine);
 void validate(const PointToPoint::Message& message, const Identity& identity, const Engine& engine);
