@@ -116,7 +116,7 @@ struct DataParallelOptions {
   NonFinite non_finite = NonFinite::kIgnore;
   BufferSync buffers = BufferSync::kOnce;
   /// Empty: all_reduce with mean.
-  CommunicationHook communication_hook;
+  CommunicationHook communication_hook = {};
   /// Takes the first synchronised backward as that of all: what it reached on this rank, and how often, is what every
   /// other one reaches. So a layer may run again several times under activation checkpointing, each time with a
   /// gradient of its own: its bucket leaves after the last of them. And no bucket waits for parameters that this rank
@@ -126,7 +126,7 @@ struct DataParallelOptions {
   bool static_graph = false;
   /// Names of parameters whose gradients are sparse (torch::kSparse). Those of torch::nn::Embedding and EmbeddingBag
   /// with sparse(true) need not be named.
-  std::vector<std::string> sparse_parameters;
+  std::vector<std::string> sparse_parameters = {};
 };
 
 /// A model that is no module: each parameter with the name that messages give it.

@@ -72,7 +72,7 @@ struct OperationOptions {
   /// another group's first one (docs/design/mpi.md).
   std::string algorithm = "auto";
   /// What this is for, in a few words ("gradients of layer3.weight, layer3.bias"): errors and traces repeat it.
-  std::string purpose;
+  std::string purpose = {};
   /// kFromEnvironment takes LOCKSTEP_REDUCTION: "fast" (the default) or "canonical". The same on every rank.
   Reduction reduction = Reduction::kFromEnvironment;
   /// How long to wait for peers; zero takes LOCKSTEP_TIMEOUT (default 10 minutes), less is kInvalidArgument. Of a pause

@@ -12,9 +12,9 @@ namespace lockstep {
 /// which a ring's all-reduce, 2 (p-1) messages of 1/p of the bytes, takes as long as all-reduce does here at 1 KiB and
 /// at 4 MiB.
 struct Link {
-  double alpha_s = 0;  ///< seconds a message
-  double beta_s = 0;   ///< seconds a byte
-  std::string source;  ///< "measured", "calibrated here", a file's name
+  double alpha_s = 0;       ///< seconds a message
+  double beta_s = 0;        ///< seconds a byte
+  std::string source = {};  ///< "measured", "calibrated here", a file's name
 };
 
 /// Measured now, by a few all-reduces: takes some seconds where 4 MiB take one. The same on all ranks. Collective and
