@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <typeindex>
 #include <vector>
 
@@ -35,10 +36,13 @@ struct Buffer {
   std::size_t bytes() const { return count * size_of(dtype); }
 };
 
-/// `count` elements from `data` on, in host memory, which stays the caller's; of a type that data_type_of knows.
+/// `count` elements from `data` on, in host memory, which stays the caller's; of a type that data_type_of knows. Who
+/// sends what is const takes that off with const_cast: a send does not write.
 template <class T>
 Buffer buffer_of(T* data, std::size_t count) {
-  return {data, count, data_type_of<T>()};
+  static_assert(!std::is_const_v<T>, "a Buffer is written to; const_cast what is const and only sent");
+  using Element = std::remove_const_t<T>;
+  return {const_cast<Element*>(data), count, data_type_of<Element>()};
 }
 template <class T>
 Buffer buffer_of(std::vector<T>& values) {

@@ -55,19 +55,22 @@ std::string_view to_string(DataType dtype);
 std::string_view to_string(ReduceOp op);
 std::string_view to_string(Collective collective);
 
-/// The DataType of a C++ type. The 16-bit floats have no C++17 type: name them by their DataType.
+/// The DataType of a C++ type: of float, double, std::uint8_t, and int, long and long long by their size. The 16-bit
+/// floats have no C++17 type: name them by their DataType.
 template <class T>
 constexpr DataType data_type_of() {
+  constexpr bool kIsSigned = std::is_same_v<T, int> || std::is_same_v<T, long> || std::is_same_v<T, long long>;
   if constexpr (std::is_same_v<T, float>) {
     return DataType::kFloat32;
   } else if constexpr (std::is_same_v<T, double>) {
     return DataType::kFloat64;
-  } else if constexpr (std::is_same_v<T, std::int32_t>) {
+  } else if constexpr (kIsSigned && sizeof(T) == size_of(DataType::kInt32)) {
     return DataType::kInt32;
-  } else if constexpr (std::is_same_v<T, std::int64_t>) {
+  } else if constexpr (kIsSigned && sizeof(T) == size_of(DataType::kInt64)) {
     return DataType::kInt64;
   } else {
-    static_assert(std::is_same_v<T, std::uint8_t>, "no collective takes this element type");
+    static_assert(std::is_same_v<T, std::uint8_t>,
+                  "no collective takes this element type: float, double, int32_t, int64_t or uint8_t");
     return DataType::kUInt8;
   }
 }

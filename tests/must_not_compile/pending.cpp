@@ -3,6 +3,9 @@
 
 #include <vector>
 
+static_assert(lockstep::data_type_of<long>() == lockstep::data_type_of<std::int64_t>());
+static_assert(lockstep::data_type_of<long long>() == lockstep::DataType::kInt64);
+
 void misuse(const lockstep::Group& group) {
   std::vector<float> values(8);
   lockstep::Pending pending = group.all_reduce(lockstep::buffer_of(values));
@@ -13,6 +16,9 @@ void misuse(const lockstep::Group& group) {
 #elif CASE == 3
   std::vector<char*> pointers(8);
   pending = group.all_reduce(lockstep::buffer_of(pointers));
+#elif CASE == 4
+  const std::vector<float> constants(8);
+  pending = group.send(lockstep::buffer_of(constants.data(), constants.size()), 1);
 #endif
   pending.wait();
 }
