@@ -109,7 +109,8 @@ class RegisteredMemory {
 /// An ordered set of ranks that communicate. A cheap handle: copies refer to the same group.
 ///
 /// Every rank of the group must call the same operations in the same order, with the same counts, data types and
-/// operators; ranks that disagree get an Error (kMismatch) that says who asked for what. In a group of one every
+/// operators; ranks that disagree get an Error (kMismatch) that says who asked for what: from that operation, or, where
+/// a rank waits for nobody in it (as two roots of one broadcast do), from one of the next. In a group of one every
 /// operation is complete at once. After a reduction every rank holds the same bytes.
 ///
 /// Any number of operations may be under way. They run one after the other, in the order in which they were asked for:
@@ -130,7 +131,8 @@ class RegisteredMemory {
 /// thrown in its midst, too) or kOutOfMemory, and ends the group as said.
 ///
 /// Any memory will do, if it is of one kind on every rank: memory from `allocate` is reduced where it lies, other
-/// memory goes through staging. Ranks that mix the two in one operation get kMismatch.
+/// memory goes through staging. Ranks that mix the two in one operation get kMismatch where that makes a difference:
+/// small operations and some algorithms stage either, and over a network each rank's memory is its own affair.
 class Group {
  public:
   explicit Group(std::shared_ptr<detail::GroupState> state);
