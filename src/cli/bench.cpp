@@ -162,12 +162,12 @@ Wanted parse(const BenchOptions& typed) {
                              {DataType::kFloat32, DataType::kFloat64, DataType::kBFloat16, DataType::kFloat16,
                               DataType::kInt32, DataType::kInt64, DataType::kUInt8});
   options.op = parse_operator(typed, options.collective);
-  options.min_bytes =
-      typed.min_bytes.empty() ? std::max<std::uint64_t>(4, size_of(options.dtype)) : parse_bytes(typed.min_bytes);
-  options.max_bytes = parse_bytes(typed.max_bytes);
+  options.min_bytes = typed.min_bytes.empty() ? std::max<std::uint64_t>(4, size_of(options.dtype))
+                                              : parse_value("--min-bytes", typed.min_bytes, parse_bytes);
+  options.max_bytes = parse_value("--max-bytes", typed.max_bytes, parse_bytes);
   options.factor = parse_factor(typed.factor);
   options.cold = typed.cold;
-  options.min_time = parse_duration(typed.min_time);
+  options.min_time = parse_value("--min-time", typed.min_time, parse_duration);
   options.algorithm = parse_algorithm(typed, options.collective);
   FromFile schedule = read_schedule(typed.schedule, options.collective);
   const int ranks = parse_wanted_ranks(typed, schedule);

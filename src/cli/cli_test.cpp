@@ -61,6 +61,8 @@ TEST(CliUsage, BadInputIsAnsweredInOneSentence) {
     expect_usage_error({command, "ring", "-n", "3", "--collective", "all_to_all"}, "'ring' does no all_to_all");
     expect_usage_error({command, "ring", "-n", "3", "--collective", "broadcast", "--root", "3"},
                        "a rank from 0 to 2; '3' is not one");
+    expect_usage_error({command, "auto", "-n", "4"}, "`lockstep info -n N` says which on N ranks.");
+    expect_usage_error({command, "vendor", "-n", "4"}, "of which no schedule is known; `lockstep bench` runs it.");
     expect_usage_error({command, "no/such/file"}, "no algorithm and no file 'no/such/file'");
     expect_usage_error({command, "/"}, "'/' is not a file with a schedule");
     expect_usage_error({command, "ring", "-n", "4", "--local-size", "5"}, "from 1 to 4; '5' is not one");
@@ -296,7 +298,9 @@ TEST(CliBench, BadInputIsAnsweredInOneSentence) {
   expect_usage_error({"bench", "all_reduce", "--min-bytes", "1KiB", "--max-bytes", "4"}, "less than --min-bytes");
   expect_usage_error({"bench", "all_reduce", "--factor", "2KiB"}, "'2KiB' is not one");
   expect_usage_error({"bench", "broadcast", "--op", "max"}, "--op is for what sums values, which broadcast does not");
-  expect_usage_error({"bench", "all_reduce", "--min-time", "soon"}, "soon");
+  expect_usage_error({"bench", "all_reduce", "--min-time", "soon"}, "--min-time: 'soon' is not a time");
+  expect_usage_error({"bench", "all_reduce", "--min-bytes", "few"}, "--min-bytes: 'few' is not a size");
+  expect_usage_error({"bench", "all_reduce", "--max-bytes", "all"}, "--max-bytes: 'all' is not a size");
   expect_usage_error({"bench", "all_reduce", "-o", "no/such/file"}, "--output no/such/file cannot be written: No such");
   expect_usage_error({"bench", "all_reduce", "--local-size", "0"}, "--local-size takes the number of ranks on a host");
   expect_usage_error({"bench", "all_reduce", "--local-size", "two"}, "'two' is not one");

@@ -44,7 +44,7 @@ struct LabOptions {
 std::vector<std::uint64_t> parse_sizes(const std::vector<std::string>& typed) {
   std::vector<std::uint64_t> sizes;
   for (const std::string& text : typed) {
-    sizes.push_back(parse_bytes(text));
+    sizes.push_back(parse_value("--sizes", text, parse_bytes));
     if (sizes.back() < sizeof(float)) refuse(fmt::format("--sizes are at least 4 bytes; '{}' is not.", text));
   }
   std::sort(sizes.begin(), sizes.end());
@@ -75,16 +75,17 @@ study::StudyOptions parse(const LabOptions& typed, const std::vector<std::string
   if (std::find(flags.begin(), flags.end(), "--check") != flags.end()) {
     refuse("A study checks its training's flags and input by itself; leave out --check.");
   }
-  study::StudyOptions options{.command = fmt::format("lockstep {}", fmt::join(program.words, " ")),
-                              .training = typed.training,
-                              .flags = flags,
-                              .ranks = parse_ranks(typed.ranks),
-                              .iterations = parse_count("--iterations", typed.iterations),
-                              .rounds = parse_count("--rounds", typed.rounds),
-                              .bytes_per_second = typed.no_link ? 0 : parse_bandwidth(typed.rate),
-                              .sizes = parse_sizes(typed.sizes),
-                              .algorithms = typed.algorithms,
-                              .page = typed.page};
+  study::StudyOptions options{
+      .command = fmt::format("lockstep {}", fmt::join(program.words, " ")),
+      .training = typed.training,
+      .flags = flags,
+      .ranks = parse_ranks(typed.ranks),
+      .iterations = parse_count("--iterations", typed.iterations),
+      .rounds = parse_count("--rounds", typed.rounds),
+      .bytes_per_second = typed.no_link ? 0 : parse_value("--rate", typed.rate, parse_bandwidth),
+      .sizes = parse_sizes(typed.sizes),
+      .algorithms = typed.algorithms,
+      .page = typed.page};
   if (options.ranks < 2) refuse("A study of communication takes 2 ranks or more, as in: -n 2");
   for (const std::string& name : options.algorithms) {
     find_algorithm(name).require_support(Collective::kAllReduce);

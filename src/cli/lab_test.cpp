@@ -11,7 +11,8 @@ TEST(CliLab, BadInputIsAnsweredInOneSentence) {
     }
   }
   expect_usage_error({"lab", "buckets", "--sizes", "64KiB,2"}, "--sizes are at least 4 bytes; '2' is not.");
-  expect_usage_error({"lab", "buckets", "--sizes", "99999999999999999999"}, "'99999999999999999999' is not a size");
+  expect_usage_error({"lab", "buckets", "--sizes", "99999999999999999999"},
+                     "--sizes: '99999999999999999999' is not a size");
   expect_usage_error({"lab", "scaling", "--algorithms", "ring,pairwise"},
                      "The algorithm 'pairwise' does no all_reduce, but all_to_all; these do: ");
   expect_usage_error({"lab", "buckets", "--out", "/dev/null/page.html"},

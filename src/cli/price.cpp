@@ -74,9 +74,9 @@ PricedNetwork network_of(const PriceOptions& options) {
   }
   if (options.topology.empty()) {
     FlatCost cost = kUsualCost;
-    if (!options.alpha.empty()) cost.alpha_s = parse_seconds(options.alpha);
-    if (!options.bandwidth.empty()) cost.beta_s = 1 / parse_bandwidth(options.bandwidth);
-    if (!options.gamma.empty()) cost.gamma_s = parse_seconds_per_byte(options.gamma);
+    if (!options.alpha.empty()) cost.alpha_s = parse_value("--alpha", options.alpha, parse_seconds);
+    if (!options.bandwidth.empty()) cost.beta_s = 1 / parse_value("--bandwidth", options.bandwidth, parse_bandwidth);
+    if (!options.gamma.empty()) cost.gamma_s = parse_value("--gamma", options.gamma, parse_seconds_per_byte);
     return {.flat = cost,
             .description = {},
             .local_size =
@@ -109,7 +109,7 @@ PriceRequest request_of(const PriceOptions& options, const PricedNetwork& networ
   PriceRequest request;
   if (!options.collective.empty()) request.collective = parse_collective(options.collective);
   if (!options.bytes.empty()) {
-    request.bytes = static_cast<double>(parse_bytes(options.bytes));
+    request.bytes = static_cast<double>(parse_value("--bytes", options.bytes, parse_bytes));
   } else if (request.collective != Collective::kBarrier) {
     refuse("--bytes says how much is moved, as in: --bytes 8MiB");
   }

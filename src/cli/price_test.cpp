@@ -255,11 +255,14 @@ TEST_F(CliPrice, AnswersBadUsageInOneSentence) {
   expect_usage_error({"price", "ring", "-n", "4"}, "--bytes says how much is moved");
   EXPECT_EQ(lockstep_with({"price", "star", "--collective", "barrier", "-n", "4"}).code, 0) << "moves none";
   expect_usage_error({"price", "ring", "--bytes", "1MiB"}, "needs a number of ranks");
-  expect_usage_error({"price", "ring", "-n", "4", "--bytes", "much"}, "'much' is not a size");
+  expect_usage_error({"price", "ring", "-n", "4", "--bytes", "much"}, "--bytes: 'much' is not a size");
   expect_usage_error({"price", "ring", "-n", "4", "--bytes", "1.5"}, "'1.5' is no whole number of bytes");
   expect_usage_error({"price", "ring", "-n", "9999999", "--bytes", "1"}, "at most 1,048,576 ranks");
-  expect_usage_error({"price", "ring", "-n", "4", "--bytes", "1", "--alpha", "5"}, "'5' is not a time");
-  expect_usage_error({"price", "ring", "-n", "4", "--bytes", "1", "--bandwidth", "0GB/s"}, "above 0");
+  expect_usage_error({"price", "ring", "-n", "4", "--bytes", "1", "--alpha", "5"}, "--alpha: '5' is not a time");
+  expect_usage_error({"price", "ring", "-n", "4", "--bytes", "1", "--bandwidth", "0GB/s"},
+                     "--bandwidth: '0GB/s' is not a bandwidth above 0");
+  expect_usage_error({"price", "ring", "-n", "4", "--bytes", "1", "--gamma", "1us"},
+                     "--gamma: '1us' is not a time a byte");
   expect_usage_error({"price", "ring", "-n", "4", "--bytes", "1", "--format", "tabel"}, "Did you mean 'table'?");
   expect_usage_error({"price", "ring", "-n", "4", "--bytes", "1", "--over", "time"}, "takes bytes or ranks");
   expect_usage_error({"price", "ring", "-n", "4", "--bytes", "1", "--over", "ranks"}, "add --format svg");

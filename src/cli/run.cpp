@@ -81,7 +81,8 @@ void add_run(Program& program) {
     launch_options.command = program_of(*command);
     launch_options.ranks = options->ranks.empty() ? available_cpus().cores : parse_ranks(options->ranks);
     launch_options.pin = !options->no_pin;
-    launch_options.grace = std::chrono::duration_cast<std::chrono::milliseconds>(parse_duration(options->grace));
+    launch_options.grace =
+        std::chrono::duration_cast<std::chrono::milliseconds>(parse_value("--grace", options->grace, parse_duration));
     if (!options->log_dir.empty()) launch_options.log_dir = options->log_dir;
     program.exit_code = launch(launch_options);
   });

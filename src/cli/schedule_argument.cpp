@@ -154,6 +154,10 @@ Schedule load_schedule(const std::string& path) {
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
   if (!std::filesystem::exists(status)) {
+    if (path == "auto")
+      refuse("'auto' is an algorithm for each size, not one; `lockstep info -n N` says which on N ranks.");
+    if (path == kVendor)
+      refuse("'vendor' is the MPI library's own, of which no schedule is known; `lockstep bench` runs it.");
     refuse(fmt::format("There is no algorithm and no file '{}'. {}", path, suggestion(path, algorithm_names())));
   }
   if (!std::filesystem::is_regular_file(status)) refuse(fmt::format("'{}' is not a file with a schedule.", path));

@@ -188,7 +188,7 @@ TEST(Run, BadUsageIsOneSentenceAndExitCode2) {
   EXPECT_THAT(refusal({"--", "-n", "2", "true"}), HasSubstr("needs a program behind --, and '-n' is none"));
   EXPECT_THAT(refusal({"--log-dri", "x", "--", "true"}), HasSubstr("Did you mean '--log-dir'?"));
   EXPECT_THAT(refusal({"--log-dri", "x", "true"}), HasSubstr("Did you mean '--log-dir'?"));
-  EXPECT_THAT(refusal({"--grace", "soon", "true"}), HasSubstr("'soon' is not a time"));
+  EXPECT_THAT(refusal({"--grace", "soon", "true"}), HasSubstr("--grace: 'soon' is not a time"));
   refusal({"-n"});
 }
 
