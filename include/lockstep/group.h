@@ -219,9 +219,10 @@ class Group {
   std::string algorithm_for(Collective collective, std::size_t bytes, const OperationOptions& options = {},
                             DataType dtype = DataType::kFloat32, bool registered = true) const;
 
-  /// Takes in a schedule in its text form (as `lockstep show` and docs/design/schedule.md have it), proves it, and
-  /// returns the name under which OperationOptions::algorithm then runs it. Every rank must load the same text. Local.
-  /// Throws kRefused naming line, or rank, chunk and step; kInvalidArgument if it is for another number of ranks.
+  /// Takes in a schedule in its text form (as `lockstep show --format schedule` writes it), proves it, and returns the
+  /// name under which OperationOptions::algorithm then runs it in this group. Every rank must load the same text.
+  /// Local. Throws kRefused naming line, or rank, chunk and step; kInvalidArgument if it is for another number of
+  /// ranks.
   std::string load_schedule(const std::string& text) const;
 
   /// `bytes` of memory on this host that all its ranks see; 0 is allowed. Local: ranks need not allocate the same.

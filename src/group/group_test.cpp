@@ -136,7 +136,11 @@ TEST(Group, RunsAScheduleFromItsText) {
     EXPECT_EQ(world.algorithm_for(Collective::kAllReduce, 400, {.algorithm = name}), name);
     EXPECT_THAT([&] { world.broadcast(buffer_of(values), 0, {.algorithm = name}).wait(); },
                 testing_support::refuses(ErrorCode::kInvalidArgument,
-                                         "'" + name + "' is for all_reduce at root 0, not for broadcast at root 0."));
+                                         "'" + name + "' is for all_reduce, not for broadcast at root 0."));
+    const Group part = world.split(0);
+    EXPECT_THAT([&] { part.all_reduce(buffer_of(values), ReduceOp::kSum, {.algorithm = name}).wait(); },
+                testing_support::refuses(ErrorCode::kInvalidArgument, "This group has loaded no schedule '" + name +
+                                                                          "'; each group loads its own."));
   });
 }
 

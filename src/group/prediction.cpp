@@ -31,6 +31,7 @@ struct Question {
   std::string algorithm;
   Collective collective;
   double bytes;
+  int root = 0;
 };
 
 /// By the link that was given.
@@ -38,7 +39,8 @@ std::optional<double> seconds_by_link(Predictions& known, detail::GroupState& st
   const std::pair key{asked.algorithm, asked.collective};
   auto found = known.priced.find(key);
   if (found == known.priced.end()) {
-    auto whole = state.schedules().whole_of_at_most(kMostPricedTransfers, asked.algorithm, asked.collective, 0);
+    auto whole =
+        state.schedules().whole_of_at_most(kMostPricedTransfers, asked.algorithm, asked.collective, asked.root);
     found = known.priced.emplace(key, std::move(whole)).first;
   }
   if (!found->second) return std::nullopt;
@@ -60,7 +62,7 @@ std::optional<double> calibrated_seconds(Predictions& known, detail::GroupState&
   const std::pair key{asked.algorithm, asked.collective};
   auto timing = known.timings.find(key);
   if (timing == known.timings.end()) {
-    Schedule schedule = state.schedules().whole(asked.algorithm, asked.collective, 0);
+    Schedule schedule = state.schedules().whole(asked.algorithm, asked.collective, asked.root);
     timing = known.timings.emplace(key, CalibratedTiming(*calibration, medium, std::move(schedule))).first;
   }
   return timing->second.seconds({asked.bytes, known.touched_between});
@@ -70,10 +72,11 @@ std::optional<double> calibrated_seconds(Predictions& known, detail::GroupState&
 
 std::optional<double> predicted_ms(const Group& group, Collective collective, std::size_t bytes,
                                    const OperationOptions& options, DataType dtype) {
-  const Question asked{group.algorithm_for(collective, bytes, options, dtype), collective, static_cast<double>(bytes)};
+  Question asked{group.algorithm_for(collective, bytes, options, dtype), collective, static_cast<double>(bytes)};
   if (group.size() == 1 || asked.algorithm == kVendor) return std::nullopt;
   auto& known = group.attribute<Predictions>();
   auto& state = detail::Opened(group).state();
+  asked.root = state.schedules().root_of(asked.algorithm);
   const auto seconds = known.link ? seconds_by_link(known, state, asked) : calibrated_seconds(known, state, asked);
   return seconds ? std::optional(1000 * *seconds) : std::nullopt;
 }

@@ -107,6 +107,17 @@ TEST(Prediction, FollowsTheLinkThatItIsGiven) {
   }
 }
 
+TEST(Prediction, IsOfALoadedScheduleAtItsOwnRoot) {
+  run_threads(2, [](World& world) {
+    predict_by(world, {.alpha_s = 1e-5, .beta_s = 1e-9});
+    const std::string name = world.load_schedule(
+        "lockstep-schedule 1\nname mine\ncollective broadcast\nranks 2\nchunks 1\nroot 1\n"
+        "step\ncopy 0 from 1 to 0\nend\n");
+    EXPECT_NEAR(predicted_ms(world, Collective::kBroadcast, 1000, {.algorithm = name}).value(), 0.011, 1e-6);
+    EXPECT_THROW(static_cast<void>(predicted_ms(world, Collective::kAllReduce, 1000, {.algorithm = name})), Error);
+  });
+}
+
 TEST(Prediction, RefusesAnUnknownAlgorithm) {
   const World alone = World::alone();
   EXPECT_THROW(static_cast<void>(predicted_ms(alone, Collective::kAllReduce, kBytes, {.algorithm = "rinng"})), Error);

@@ -1,5 +1,6 @@
 #include "group/schedules.h"
 
+#include "base/collective.h"
 #include "base/digest.h"
 #include "base/environment.h"
 #include "planner/pricing/price.h"
@@ -17,6 +18,9 @@ namespace lockstep::detail {
 
 namespace {
 
+/// In the names of loaded schedules, and in no algorithm's.
+constexpr char kBeforeDigest = '#';
+
 /// What "auto" is, the same on all ranks of the group.
 Selection agreed_selection(const Identity& identity, Medium medium, const JobCalibration& calibration) {
   // In a world of one nothing is chosen, so nothing needs to be understood.
@@ -25,6 +29,12 @@ Selection agreed_selection(const Identity& identity, Medium medium, const JobCal
   // A calibration tells of the cores that one of the ranks has, and here others have fewer or more.
   const int least = *std::min_element(identity.cores.begin(), identity.cores.end());
   return selection_in_force(identity.size, medium, identity.hosts, {}, least).selection;
+}
+
+/// "broadcast at root 1", "all_reduce".
+std::string purpose_of_schedule(Collective collective, int root) {
+  const std::string_view name = to_string(collective);
+  return has_root(collective) ? fmt::format("{} at root {}", name, root) : std::string(name);
 }
 
 }  // namespace
@@ -48,7 +58,7 @@ std::string Schedules::load(const std::string& text) {
                                                          schedule.name, schedule.ranks, ranks_));
   }
   // Ranks that loaded different texts must not take them for the same.
-  schedule.name = fmt::format("{}#{:08x}", schedule.name.substr(0, 24), digest_of(text) & 0xffffffffU);
+  schedule.name = fmt::format("{}{}{:08x}", schedule.name.substr(0, 24), kBeforeDigest, digest_of(text) & 0xffffffffU);
   std::string name = schedule.name;
   loaded_.insert_or_assign(name, std::move(schedule));
   return name;
@@ -59,6 +69,10 @@ std::string Schedules::resolve(std::string_view asked, Collective collective, st
   if (loaded_.find(asked) != loaded_.end()) return std::string(asked);
   std::string name = asked == "auto" ? automatic(collective, bytes, memory) : std::string(asked);
   if (name == kVendor && ranks_ == 1) name = select(built_in_selection(ranks_), collective, bytes);
+  if (name.find(kBeforeDigest) != std::string::npos) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("This group has loaded no schedule '{}'; each group loads its own.", name));
+  }
   return name == kVendor ? name : find_algorithm(name).name;
 }
 
@@ -76,8 +90,13 @@ const Schedule* Schedules::find_loaded(const std::string& name, Collective colle
   const Schedule& loaded = found->second;
   if (loaded.collective == collective && loaded.root == root) return &loaded;
   throw Error(ErrorCode::kInvalidArgument,
-              fmt::format("The schedule '{}' is for {} at root {}, not for {} at root {}.", name,
-                          to_string(loaded.collective), loaded.root, to_string(collective), root));
+              fmt::format("The schedule '{}' is for {}, not for {}.", name,
+                          purpose_of_schedule(loaded.collective, loaded.root), purpose_of_schedule(collective, root)));
+}
+
+int Schedules::root_of(std::string_view name) const {
+  const auto found = loaded_.find(name);
+  return found == loaded_.end() ? 0 : found->second.root;
 }
 
 ScheduleRequest Schedules::request_for(Collective collective, int root) const {

@@ -39,6 +39,9 @@ class Schedules {
   /// one. Throws Error (kInvalidArgument).
   std::string resolve(std::string_view asked, Collective collective, std::size_t bytes, MemoryKind memory) const;
 
+  /// At which root a schedule stands for all others: a loaded one is for its own only, of the catalogue's any will do.
+  int root_of(std::string_view name) const;
+
   /// The schedule of a resolved name, as it is kept to be run. Over messages these are this rank's transfers only,
   /// unless it was loaded; in shared memory a plan is made from all of them. Throws Error (kInvalidArgument).
   const Schedule& get(const std::string& name, Collective collective, int root);
