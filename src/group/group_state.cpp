@@ -80,7 +80,7 @@ Pending GroupState::start(const Task& task, const OperationOptions& options) {
   const auto lock = alone();
   first_error_.throw_if_there();
   validate(task, identity_, *engine_);
-  validate(options, to_string(task.collective), identity_.rank);
+  if (!make_sense(options)) refuse_options(options, to_string(task.collective), identity_.rank);
   PreparedOperation& operation = operations_.find(task, options.algorithm, reduction_of(options));
   if (queue_.empty()) operations_.trim();
   if (identity_.size == 1) {
@@ -145,7 +145,7 @@ Pending GroupState::start(PointToPoint::Direction direction, int peer, const Buf
                                       .purpose = options.purpose,
                                       .timeout = timeout_of(options)};
   validate(message, identity_, *engine_);
-  validate(options, to_string(direction), identity_.rank);
+  if (!make_sense(options)) refuse_options(options, to_string(direction), identity_.rank);
   const PointToPoint::Ticket ticket = messages_.start(message);
   move_all();
   tell_thread();
@@ -165,8 +165,8 @@ std::chrono::milliseconds GroupState::timeout_of(const OperationOptions& options
 
 std::string GroupState::algorithm_for(const Task& task, const OperationOptions& options, MemoryKind memory) {
   const auto lock = alone();
-  validate_names(task, identity_.rank);
-  validate(options, to_string(task.collective), identity_.rank);
+  if (!has_names(task)) refuse_names(task, identity_.rank);
+  if (!make_sense(options)) refuse_options(options, to_string(task.collective), identity_.rank);
   return operations_.algorithm_for(task, options.algorithm, reduction_of(options), memory);
 }
 

@@ -78,13 +78,9 @@ std::string fault_of_number(std::string_view what, int number, std::string_view 
   return fmt::format("there is no {} of number {}; name one of {}'s.", what, number, enumeration);
 }
 
-std::string fault_of_type(DataType dtype) {
-  return size_of(dtype) != 0 ? "" : fault_of_number("data type", static_cast<int>(dtype), "DataType");
-}
-
 /// What is wrong with any buffer.
 std::string fault_of(const Buffer& buffer, const Engine& engine) {
-  if (std::string fault = fault_of_type(buffer.dtype); !fault.empty()) return fault;
+  if (size_of(buffer.dtype) == 0) return fault_of_number("data type", static_cast<int>(buffer.dtype), "DataType");
   if (buffer.data == nullptr && buffer.count > 0) return "the buffer is a null pointer.";
   if (buffer.count > most_elements(buffer.dtype)) return fault_of_too_many("a buffer of", buffer.count);
   const bool on_host = buffer.device == Device::kHost;
@@ -124,26 +120,27 @@ OwnBlock own_block(const Task& task, int rank, int size) {
           task.counts()[at(rank * size + rank)] * element};
 }
 
-void validate_names(const Task& task, int rank) {
-  const auto refuse = [&](const std::string& why) { throw_refusal(to_string(task.collective), rank, why); };
-  if (task.collective > Collective::kBarrier)
-    refuse(fault_of_number("collective", static_cast<int>(task.collective), "Collective"));
-  if (const std::string fault = fault_of_type(task.buffer.dtype); !fault.empty()) refuse(fault);
-  if (task.op > ReduceOp::kProduct) refuse(fault_of_number("operator", static_cast<int>(task.op), "ReduceOp"));
+void refuse_names(const Task& task, int rank) {
+  const std::string_view operation = to_string(task.collective);
+  if (task.collective > Collective::kBarrier) {
+    throw_refusal(operation, rank, fault_of_number("collective", static_cast<int>(task.collective), "Collective"));
+  }
+  if (task.op > ReduceOp::kProduct)
+    throw_refusal(operation, rank, fault_of_number("operator", static_cast<int>(task.op), "ReduceOp"));
+  throw_refusal(operation, rank, fault_of_number("data type", static_cast<int>(task.buffer.dtype), "DataType"));
 }
 
-void validate(const OperationOptions& options, std::string_view operation, int rank) {
-  const auto refuse = [&](const std::string& why) { throw_refusal(operation, rank, why); };
+void refuse_options(const OperationOptions& options, std::string_view operation, int rank) {
   if (options.timeout.count() < 0) {
-    refuse(fmt::format("the timeout is {} ms; give it more than 0, or 0 for that of LOCKSTEP_TIMEOUT.",
-                       options.timeout.count()));
+    throw_refusal(operation, rank,
+                  fmt::format("the timeout is {} ms; give it more than 0, or 0 for that of LOCKSTEP_TIMEOUT.",
+                              options.timeout.count()));
   }
-  if (options.reduction > Reduction::kCanonical)
-    refuse(fault_of_number("reduction", static_cast<int>(options.reduction), "Reduction"));
+  throw_refusal(operation, rank, fault_of_number("reduction", static_cast<int>(options.reduction), "Reduction"));
 }
 
 void validate(const Task& task, const Identity& identity, const Engine& engine) {
-  validate_names(task, identity.rank);
+  if (!has_names(task)) refuse_names(task, identity.rank);
   const int rank = identity.rank;
   const int size = identity.size;
   const auto refuse = [&](const std::string& why) { throw_refusal(to_string(task.collective), rank, why); };

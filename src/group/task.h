@@ -45,11 +45,17 @@ struct OwnBlock {
 /// Of no bytes in another collective.
 OwnBlock own_block(const Task& task, int rank, int size);
 
-/// Throws Error (kInvalidArgument) unless the collective, the data type and the operator are among those that there
-/// are.
-void validate_names(const Task& task, int rank);
-/// The same of what an operation of that name is asked with.
-void validate(const OperationOptions& options, std::string_view operation, int rank);
+/// Whether the collective, the data type and the operator are among those that there are.
+inline bool has_names(const Task& task) {
+  return task.collective <= Collective::kBarrier && size_of(task.buffer.dtype) != 0 && task.op <= ReduceOp::kProduct;
+}
+/// Throws Error (kInvalidArgument) that says which of them is not.
+[[noreturn]] void refuse_names(const Task& task, int rank);
+/// The same of the options of an operation.
+inline bool make_sense(const OperationOptions& options) {
+  return options.timeout.count() >= 0 && options.reduction <= Reduction::kCanonical;
+}
+[[noreturn]] void refuse_options(const OperationOptions& options, std::string_view operation, int rank);
 /// Throws Error (kInvalidArgument) unless this rank's group can do it over that engine.
 void validate(const Task& task, const Identity& identity, const Engine& engine);
 void validate(const PointToPoint::Message& message, const Identity& identity, const Engine& engine);
