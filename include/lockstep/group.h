@@ -33,6 +33,11 @@ struct Buffer {
   /// memory, which no stream orders: a group refuses such a buffer with one (kInvalidArgument).
   void* stream = nullptr;
 
+  Buffer() = default;  ///< of no elements
+  /// The type is always said: memory does not tell it, and sums of another one would be wrong without a word.
+  Buffer(void* begin, std::size_t elements, DataType type, Device where = Device::kHost, void* ordered_by = nullptr)
+      : data(begin), count(elements), dtype(type), device(where), stream(ordered_by) {}
+
   std::size_t bytes() const { return count * size_of(dtype); }
 };
 

@@ -19,6 +19,9 @@ void misuse(const lockstep::Group& group) {
 #elif CASE == 4
   const std::vector<float> constants(8);
   pending = group.send(lockstep::buffer_of(constants.data(), constants.size()), 1);
+#elif CASE == 5
+  std::vector<double> doubles(8);
+  pending = group.all_reduce({doubles.data(), doubles.size()});
 #endif
   pending.wait();
 }

@@ -180,8 +180,9 @@ void bring_wrong_memory() {
       fmt::print("refused: {}\n", error.what());
     }
   };
-  tried({.data = values.data(), .count = values.size(), .device = lockstep::Device::kCuda});
-  tried({.data = values.data(), .count = values.size(), .stream = values.data()});
+  const auto type = lockstep::data_type_of<float>();
+  tried({values.data(), values.size(), type, lockstep::Device::kCuda});
+  tried({values.data(), values.size(), type, lockstep::Device::kHost, values.data()});
   for (const std::size_t bytes : {std::size_t{1} << 60, SIZE_MAX}) {
     try {
       (void)world.allocate(bytes);
