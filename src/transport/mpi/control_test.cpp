@@ -15,6 +15,7 @@ namespace {
 /// The word that comes next, into the memory that was given for it.
 struct NextWord {
   static constexpr std::uint32_t kFailed = 2;
+  static constexpr std::uint32_t kTold = 5;
   std::uint32_t kind = kFailed;
   std::uint32_t code = 0;
   std::int64_t about = -1;
@@ -58,6 +59,15 @@ TEST(MpiControl, AFailureThatNamesNobodyIsThePeersAndItsCodeIsOneThatThereIs) {
   ASSERT_EQ(control.state(), Control::State::kFailed);
   EXPECT_EQ(control.failure().peer(), 3) << "its rank in the group, not in the world";
   EXPECT_EQ(control.failure().code(), ErrorCode::kTransport);
+}
+
+TEST(MpiControl, NoMoreIsToldThanThereIsRoomFor) {
+  const Calls calls = calls_that_bring_a_word();
+  const Process process(calls, std::chrono::milliseconds(10));
+  next_word() = {.kind = NextWord::kTold, .code = MessageTransport::kMostToldBytes + 1};
+  Control control(process, 3, 1, 5);
+  control.listen();
+  EXPECT_EQ(control.told().size(), MessageTransport::kMostToldBytes);
 }
 
 TEST(MpiControl, WhatNoRankSaysIsRefused) {

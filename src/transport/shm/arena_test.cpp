@@ -1,5 +1,7 @@
 #include "transport/shm/arena.h"
 
+#include "base/child_for_tests.h"
+
 #include <gtest/gtest.h>
 #include <lockstep/error.h>
 
@@ -70,6 +72,18 @@ TEST(Arena, OutlivesItsHandleWhileMemoryIsHeld) {
   arena.reset();
   std::memset(held.get(), 1, 100);
   EXPECT_EQ(static_cast<char*>(held.get())[99], 1);
+}
+
+TEST(Arena, AForkedChildGivesNothingBackOfItsParents) {
+  const auto arena = Arena::create(kMiB);
+  auto held = arena->allocate(kMiB);
+  std::memset(held.get(), 7, kMiB);
+  const auto said = testing_support::said_in_child([&] {
+    held.reset();
+    return std::string("gone there");
+  });
+  ASSERT_EQ(said, "gone there");
+  EXPECT_EQ(static_cast<char*>(held.get())[100], 7);
 }
 
 TEST(Arena, WhatIsAllocatedForGoodStays) {

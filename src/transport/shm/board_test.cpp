@@ -32,6 +32,30 @@ TEST(RankSlot, AnnouncementsAreSeenOnceTheOperationIsEntered) {
   EXPECT_FALSE(slot.announcement(2));
 }
 
+TEST(RankSlot, AnEntryIsThatOfTheOperationItsRankIsIn) {
+  RankSlot slot;
+  const auto announce = [&](std::uint64_t sequence) {
+    Announcement announcement;
+    announcement.sequence = sequence;
+    announcement.fingerprint = 100 + sequence;
+    announcement.input_offset = 200 + sequence;
+    announcement.output_offset = 300 + sequence;
+    slot.announce(announcement);
+  };
+  announce(1);
+  EXPECT_FALSE(slot.entry(1)) << "not entered yet";
+  slot.signal({.sequence = 1, .steps = 0});
+  announce(2);
+  const auto entry = slot.entry(1);
+  ASSERT_TRUE(entry) << "the next one leaves it readable";
+  EXPECT_EQ(entry->fingerprint, 101U);
+  EXPECT_EQ(entry->input_offset, 201U);
+  EXPECT_EQ(entry->output_offset, 301U);
+  slot.signal({.sequence = 2, .steps = 0});
+  EXPECT_FALSE(slot.entry(1)) << "the one after the next may stand there";
+  EXPECT_EQ(slot.fingerprint(1), 101U) << "which stays for longer";
+}
+
 /// Its owner goes on meanwhile, and writes there what it announces eight operations later.
 TEST(RankSlot, AnAnnouncementIsReadWholeOrNotAtAll) {
   RankSlot slot;
@@ -50,7 +74,9 @@ TEST(RankSlot, AnAnnouncementIsReadWholeOrNotAtAll) {
   for (std::uint64_t sequence = 1; sequence < kLast;) {
     sequence = std::max<std::uint64_t>(slot.progress().sequence, 1);
     // The one of its place that is overwritten next.
-    const auto oldest = slot.announcement(sequence > 7 ? sequence - 7 : sequence);
+    const std::uint64_t next = sequence > 7 ? sequence - 7 : sequence;
+    ASSERT_EQ(slot.fingerprint(next).value_or(next), next);
+    const auto oldest = slot.announcement(next);
     if (!oldest) continue;
     const std::uint64_t number = oldest->sequence;
     ASSERT_EQ(oldest->count, number);
@@ -73,6 +99,23 @@ TEST(RankSlot, ASleeperIsWokenByASignal) {
   slot.signal({.sequence = 1, .steps = 0});
   sleeper.join();
   EXPECT_EQ(slot.progress(), (Progress{1, 0}));
+}
+
+/// What comes between the last look and the sleep counts. It is asked for far longer than the test may take.
+TEST(RankSlot, NobodySleepsForWhatIsThere) {
+  constexpr milliseconds kLong(600'000);
+  RankSlot slot;
+  slot.park(slot.progress(), kLong, [] { return true; });
+  slot.park(slot.progress(), kLong, [&] {
+    slot.signal({.sequence = 1, .steps = 0});
+    return false;
+  });
+  slot.sleep_until_roused(kLong, [] { return true; });
+  slot.sleep_until_roused(kLong, [&] {
+    slot.rouse();
+    return false;
+  });
+  EXPECT_FALSE(slot.is_awaited());
 }
 
 TEST(RankSlot, FailureKeepsItsFirstCause) {

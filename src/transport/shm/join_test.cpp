@@ -246,6 +246,16 @@ TEST_F(Join, ARankOfAnotherVersionIsRefused) {
   expect_refused();
 }
 
+TEST_F(Join, ARankThatThereIsNotIsRefused) {
+  Message changed = greeting();
+  for (const int rank : {-1, 0, 2}) {
+    make_of(changed, rank, 2);
+    const auto thrown = thrown_when_greeted(changed);
+    EXPECT_EQ(thrown.value().code(), ErrorCode::kMismatch);
+    EXPECT_THAT(thrown->what(), testing::HasSubstr(fmt::format("they are rank {}.", rank)));
+  }
+}
+
 TEST_F(Join, ARankOfAnotherMachineIsToldWhatReachesIt) {
   Message changed = greeting();
   const std::string id = boot_id();

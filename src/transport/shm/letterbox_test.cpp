@@ -46,6 +46,19 @@ TEST(Letterbox, TheNextLetterLeavesTheOneBeforeReadable) {
   }
 }
 
+/// As much as is there of one that is being written.
+TEST(Letterbox, ALetterIsReadOnceAllOfItsLinesAreThere) {
+  Letterbox box;
+  std::vector<std::byte> read(Letterbox::kBytes);
+  const auto sent = message(Letterbox::kBytes, 1);
+  for (std::size_t lines = 1; lines < Letterbox::kLines; ++lines) {
+    const std::size_t there = lines * Letterbox::kLinePayload;
+    box.write(1, 1, sent.data(), there);
+    EXPECT_TRUE(box.read(1, 1, read.data(), there)) << lines;
+    EXPECT_FALSE(box.read(1, 1, read.data(), there + 1)) << lines;
+  }
+}
+
 /// What is read is whole, however the two meet.
 TEST(Letterbox, TwoThreadsExchangeLetters) {
   constexpr std::uint64_t kRounds = 2000;

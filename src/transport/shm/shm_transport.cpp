@@ -103,34 +103,27 @@ class ShmTransport final : public Transport {
 
   bool wait_for(int peer, const Letter& letter, std::byte* to, Progress target,
                 steady_clock::time_point deadline) override {
-    return wait_until(peer, target, deadline,
-                      [&] { return read(peer, letter, to) || peers_.slot(peer).progress() >= target; });
+    return wait_until(peer, deadline, [&] { return read(peer, letter, to) || peers_.slot(peer).progress() >= target; });
   }
   bool wait_for(int peer, Progress target, steady_clock::time_point deadline) override {
-    return wait_until(peer, target, deadline, [&] { return peers_.slot(peer).progress() >= target; });
+    return wait_until(peer, deadline, [&] { return peers_.slot(peer).progress() >= target; });
   }
 
  private:
+  /// `there` cannot become true any more once the peer has left.
   template <class There>
-  bool wait_until(int peer, Progress target, steady_clock::time_point deadline, const There& there) {
+  bool wait_until(int peer, steady_clock::time_point deadline, const There& there) {
     RankSlot& awaited = peers_.slot(peer);
     while (true) {
       const Progress seen = awaited.progress();
       if (there()) return true;
-      const auto trouble = trouble_with(peer, target);
+      auto trouble = peers_.trouble();
+      if (!trouble) trouble = peers_.absence_of(peer);
       if (there()) return true;  // what a peer gave before it left, or died, counts
       if (trouble) throw *trouble;
       if (steady_clock::now() >= deadline) return false;
       awaited.park(seen, Peers::slice_before(deadline), std::cref(there));  // by reference: nothing is allocated
     }
-  }
-
-  /// What keeps `peer` from coming that far: any peer has died or failed, or it has left.
-  std::optional<Error> trouble_with(int peer, Progress target) const {
-    // Seen before the progress is: a peer comes no further once it has left.
-    const auto absence = peers_.absence_of(peer);
-    if (auto trouble = peers_.trouble()) return trouble;
-    return peers_.slot(peer).progress() < target ? absence : std::nullopt;
   }
 
   /// What each rank takes from its arena, which is new, first: so it lies alike everywhere.

@@ -23,7 +23,18 @@ using std::chrono::steady_clock;
 class ShmStreamsTest : public testing::Test {
  protected:
   ShmStreamsTest() {
-    for (Host& host : thread_hosts(3)) ranks_.push_back(create(std::move(host)));
+    for (Host& host : thread_hosts(3)) {
+      slots_ = host.slots;
+      ranks_.push_back(create(std::move(host)));
+    }
+  }
+  /// Far longer than the test may take: only what the peer does after the last look ends the sleep.
+  template <class Peer>
+  void sleep_while(int rank, const Peer& peer) {
+    slots_.get()[rank].sleep_until_roused(milliseconds(600'000), [&] {
+      peer();
+      return false;
+    });
   }
   ByteStreams& of(int rank) { return ranks_[static_cast<std::size_t>(rank)]->messages(); }
   void send_byte(int from, int to) {
@@ -45,6 +56,7 @@ class ShmStreamsTest : public testing::Test {
     }
   }
 
+  std::shared_ptr<RankSlot> slots_;
   std::vector<std::unique_ptr<Transport>> ranks_;
 };
 
@@ -61,6 +73,15 @@ TEST_F(ShmStreamsTest, ASleeperIsWokenByWhatItNeedsOnly) {
   EXPECT_TRUE(woken);
 }
 
+TEST_F(ShmStreamsTest, WhoGivesOrTakesRousesItsPeer) {
+  sleep_while(0, [&] { send_byte(1, 0); });
+  sleep_while(1, [&] {
+    char byte = 0;
+    const iovec span{&byte, 1};
+    EXPECT_EQ(of(0).receive(1, std::span(&span, 1)), 1U);
+  });
+}
+
 TEST_F(ShmStreamsTest, ADeadlineEndsTheWait) { EXPECT_FALSE(wait_for_bytes(0, 1, milliseconds(5))); }
 
 TEST_F(ShmStreamsTest, WhoeverWaitsForOneThatLeftIsTold) {
@@ -72,6 +93,15 @@ TEST_F(ShmStreamsTest, WhatWasGivenBeforeLeavingCounts) {
   send_byte(1, 0);
   ranks_[1].reset();
   EXPECT_EQ(told(), "bytes");
+  EXPECT_TRUE(wait_for_bytes(0, 1, milliseconds(0))) << "for who only looks too";
+}
+
+TEST_F(ShmStreamsTest, WhoeverWaitsForSeveralIsToldOfEachThatLeft) {
+  ranks_[1].reset();
+  const std::vector<ByteStreams::Need> needs{{.peer = 2, .room = false, .bytes = true},
+                                             {.peer = 1, .room = false, .bytes = true}};
+  EXPECT_THAT([&] { of(0).wait(needs, steady_clock::now() + milliseconds(60'000)); },
+              testing::ThrowsMessage<Error>(testing::HasSubstr("rank 1 has left the group")));
 }
 
 /// Which told() expects to be rank 1's.

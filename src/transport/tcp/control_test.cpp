@@ -68,7 +68,16 @@ class ControlTest : public testing::Test {
     return ::poll(&polled, 1, static_cast<int>(patience.count())) == 1;
   }
 
+  /// A word as it goes over the wire, of whatever kind and code.
+  void say_word(std::uint32_t kind, std::uint32_t code) {
+    std::array<char, 1024> word{};
+    std::memcpy(word.data(), &kind, sizeof kind);
+    std::memcpy(word.data() + sizeof kind, &code, sizeof code);
+    ASSERT_EQ(::send(speaker_->descriptor(), word.data(), word.size(), 0), static_cast<ssize_t>(word.size()));
+  }
+
   static constexpr int kLast = 5000;
+  static constexpr std::uint32_t kTold = 5;
   std::unique_ptr<Control> speaker_;
   std::unique_ptr<Control> hearer_;
 };
@@ -112,6 +121,18 @@ TEST_F(ControlTest, WhoLeavesSaysSoAfterMuchThatNobodyRead) {
   EXPECT_EQ(hearer_->state(), Control::State::kLeft);
 }
 
+/// However much of the last word there was room for.
+TEST_F(ControlTest, WhoHasNoMoreToSayHasSaidAll) {
+  for (int words = 1;; ++words) {
+    SetUp();
+    for (int which = 1; which <= words; ++which) tell(which);
+    if (speaker_->has_more_to_say()) break;
+    ASSERT_EQ(::shutdown(speaker_->descriptor(), SHUT_WR), 0);
+    ASSERT_TRUE(comes_true([&] { return hearer_->state() == Control::State::kGone; }));
+    EXPECT_EQ(hearer_->told()[0], static_cast<std::byte>(words));
+  }
+}
+
 TEST_F(ControlTest, LastWordsAreNotWaitedForLongerThanAsked) {
   tell_far_too_much();
   speaker_->finish_saying(in(milliseconds(10)));
@@ -130,12 +151,18 @@ TEST_F(ControlTest, AQuestionIsAnsweredByWhoWaits) {
   EXPECT_TRUE(comes_true([&] { return speaker_->says_it_waits(); }));
   hearer_->answer();
   EXPECT_FALSE(has_something(*speaker_, milliseconds(30))) << "once for each question";
+  speaker_->ask();
+  EXPECT_FALSE(speaker_->says_it_waits()) << "until it is answered anew";
+}
+
+TEST_F(ControlTest, NoMoreIsToldThanThereIsRoomFor) {
+  say_word(kTold, MessageTransport::kMostToldBytes + 1);
+  EXPECT_TRUE(comes_true([&] { return !hearer_->told().empty(); }));
+  EXPECT_EQ(hearer_->told().size(), MessageTransport::kMostToldBytes);
 }
 
 TEST_F(ControlTest, WhatNoRankSaysIsRefused) {
-  std::array<char, 1024> word{};
-  word[0] = 99;
-  ASSERT_EQ(::send(speaker_->descriptor(), word.data(), word.size(), 0), static_cast<ssize_t>(word.size()));
+  say_word(99, 0);
   ASSERT_TRUE(has_something(*hearer_, seconds(20)));
   EXPECT_THAT([&] { comes_true([] { return false; }); },
               testing::ThrowsMessage<Error>(testing::HasSubstr("rank 0 said something of kind 99")));

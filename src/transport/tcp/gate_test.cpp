@@ -9,8 +9,10 @@
 #include <gtest/gtest.h>
 #include <lockstep/error.h>
 
+#include <array>
 #include <atomic>
-#include <cstring>
+#include <cstddef>
+#include <span>
 #include <string>
 #include <thread>
 
@@ -97,6 +99,19 @@ TEST_F(GateTest, ProofsOfTheTwoSidesDiffer) {
       << "a proof could be used again";
 }
 
+/// Who stands between two ranks cannot change what one says of itself.
+TEST_F(GateTest, AProofIsOfAllThatTheConnectorSays) {
+  const Challenge challenge = make_challenge();
+  const Hello said{
+      .from = 1, .to = 0, .size = 2, .channel = Channel::kData, .listens_on = {}, .unused = 0, .nonce = {}};
+  const Digest proof = prove(credentials_, Role::kConnector, challenge, said);
+  for (std::size_t byte = 0; byte < sizeof said; ++byte) {
+    Hello changed = said;
+    std::as_writable_bytes(std::span(&changed, 1))[byte] ^= std::byte{1};
+    EXPECT_FALSE(same(prove(credentials_, Role::kConnector, challenge, changed), proof)) << byte;
+  }
+}
+
 TEST_F(GateTest, ARankGetsInPastSilentBabblingAndSlowStrangers) {
   std::vector<FileDescriptor> strangers;
   const std::string garbage(1000, 'x');
@@ -134,14 +149,13 @@ TEST_F(GateTest, HoldsNoMoreStrangersThanItSays) {
     strangers.push_back(connect());
     EXPECT_FALSE(gate_->admit(in(milliseconds(1))));
   }
-  std::size_t open = 0;
-  for (const FileDescriptor& stranger : strangers) {
+  for (std::size_t i = 0; i < strangers.size(); ++i) {
     Challenge challenge;
     char more = 0;
-    ASSERT_EQ(receive_all(stranger, &challenge, sizeof challenge, in(milliseconds(1000))), Moved::kAll);
-    if (receive_all(stranger, &more, 1, steady_clock::now()) == Moved::kTimeout) ++open;
+    ASSERT_EQ(receive_all(strangers[i], &challenge, sizeof challenge, in(milliseconds(1000))), Moved::kAll);
+    const bool is_open = receive_all(strangers[i], &more, 1, steady_clock::now()) == Moved::kTimeout;
+    EXPECT_EQ(is_open, i >= strangers.size() - Gate::kMostStrangers) << "who came first goes first: " << i;
   }
-  EXPECT_EQ(open, Gate::kMostStrangers);
 }
 
 /// While nobody else comes, too: who waits for a rank wakes at the deadline of a stranger.
@@ -187,12 +201,14 @@ TEST_F(GateTest, RefusalsSayNothing) {
 TEST_F(GateTest, ARankRefusesAListenerThatDoesNotKnowTheSecret) {
   const FileDescriptor listener = listen_on(Address::resolve("127.0.0.1", 0));
   address_ = Address::of(listener);
-  for (const bool speaks_our_tongue : {true, false}) {
+  constexpr std::size_t kNothing = sizeof(Challenge);
+  for (const std::size_t wrong :
+       {kNothing, offsetof(Challenge, magic), offsetof(Challenge, protocol), offsetof(Challenge, byte_order)}) {
     std::jthread impostor([&] {
       FileDescriptor socket;
       while (!socket) socket = accept_from(listener);
       Challenge challenge = make_challenge();
-      if (!speaks_our_tongue) std::memset(&challenge, 'H', sizeof challenge);
+      if (wrong != kNothing) std::as_writable_bytes(std::span(&challenge, 1))[wrong] ^= std::byte{1};
       (void)send_all(socket, &challenge, sizeof challenge, in(milliseconds(1000)));
       Claim claim;
       if (receive_all(socket, &claim, sizeof claim, in(milliseconds(1000))) != Moved::kAll) return;
@@ -200,8 +216,26 @@ TEST_F(GateTest, ARankRefusesAListenerThatDoesNotKnowTheSecret) {
       (void)send_all(socket, &yes, sizeof yes, in(milliseconds(1000)));
     });
     EXPECT_THAT(come(credentials_),
-                testing::HasSubstr(speaks_our_tongue ? "do not share a secret" : "is no rank of this version"));
+                testing::HasSubstr(wrong == kNothing ? "do not share a secret" : "is no rank of this version"));
   }
+}
+
+/// Or what took its port could answer with what a rank said to another that came before.
+TEST_F(GateTest, WhoComesAgainSaysSomethingNew) {
+  const FileDescriptor listener = listen_on(Address::resolve("127.0.0.1", 0));
+  address_ = Address::of(listener);
+  const Challenge challenge = make_challenge();
+  std::array<Claim, 2> claims;
+  for (Claim& claim : claims) {
+    std::jthread impostor([&] {
+      FileDescriptor socket;
+      while (!socket) socket = accept_from(listener);
+      EXPECT_EQ(send_all(socket, &challenge, sizeof challenge, in(milliseconds(5000))), Moved::kAll);
+      EXPECT_EQ(receive_all(socket, &claim, sizeof claim, in(milliseconds(5000))), Moved::kAll);
+    });
+    EXPECT_EQ(come(credentials_), "out");
+  }
+  EXPECT_NE(claims[0].hello.nonce, claims[1].hello.nonce);
 }
 
 /// The system takes connections for a listener that never looks.

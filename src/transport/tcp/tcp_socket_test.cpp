@@ -65,6 +65,8 @@ TEST(TcpAddress, ReadsWritesAndTravels) {
                                              {"127.0.1.1", "127.0.1.1:80", true},
                                              {"::1", "[::1]:80", true},
                                              {"10.1.2.3", "10.1.2.3:80", false},
+                                             {"126.0.0.1", "126.0.0.1:80", false},
+                                             {"128.0.0.1", "128.0.0.1:80", false},
                                              {"0.0.0.0", "0.0.0.0:80", false}}) {
     const Address address = Address::resolve(host, 80);
     EXPECT_EQ(address.to_string(), text);
