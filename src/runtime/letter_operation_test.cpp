@@ -182,6 +182,44 @@ TEST(LetterOperation, ADeadlineNamesWhoDidNotCome) {
   });
 }
 
+/// As one that has left its letter and computes.
+TEST(LetterOperation, ADeadlineNamesNobodyWhoseLetterIsThere) {
+  std::atomic<bool> posted = false;
+  std::atomic<bool> given_up = false;
+  on_threads(3, [&](Transport& transport) {
+    LetterSubject subject(transport, 10);
+    const Call call{subject.values.data(), subject.values.data(), "", std::chrono::seconds(20)};
+    if (transport.rank() == 2) {
+      subject.operation->begin(call, 1);
+      EXPECT_FALSE(subject.operation->advance());
+      posted = true;
+    }
+    while (!posted) std::this_thread::yield();
+    if (transport.rank() == 0) {
+      const auto error = error_of([&] { subject.run(1, std::chrono::milliseconds(100)); }, transport);
+      EXPECT_THAT(error, testing::HasSubstr("for rank 1, which did not come to it"));
+      given_up = true;
+    }
+    while (!given_up) std::this_thread::yield();
+  });
+}
+
+/// What comes between its last look and its sleep, for far longer than the test may take.
+TEST(LetterOperation, WhoSleepsIsWokenByALetter) {
+  std::vector<shm::Host> hosts = shm::thread_hosts(2);
+  const auto slots = hosts[1].slots;
+  const auto transport = shm::create(std::move(hosts[1]));
+  LetterSubject subject(*transport, 10);
+  const Call call{subject.values.data(), subject.values.data(), "", std::chrono::seconds(20)};
+  shm::RankSlot& awaited = slots.get()[1];
+  awaited.park(awaited.progress(), std::chrono::minutes(10), [&] {
+    subject.operation->begin(call, 1);
+    EXPECT_FALSE(subject.operation->advance());
+    return false;
+  });
+  EXPECT_EQ(awaited.progress().sequence, 1U);
+}
+
 /// What it left for the others counts, though it never said how far it was.
 TEST(LetterOperation, ALetterOutlivesItsWriter) {
   std::atomic<bool> posted = false;

@@ -352,6 +352,46 @@ TEST(MessageOperation, DisagreementQuotesBothRanks) {
   });
 }
 
+TEST(MessageOperation, OneThatIsAnothersNextIsNotTheSame) {
+  const Schedule schedule = find_algorithm("ring").build({.collective = Collective::kAllReduce, .ranks = 2});
+  tcp::on_transports(2, [&](MessageTransport& transport) {
+    Subject subject(transport, schedule, {Collective::kAllReduce, 10});
+    std::vector<float> values(10);
+    try {
+      subject.run(values.data(), values.data(), 1 + static_cast<std::uint64_t>(transport.rank()));
+      ADD_FAILURE() << "they agreed";
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), testing::AllOf(testing::HasSubstr("its #1; rank 1"), testing::HasSubstr("its #2)")));
+      transport.fail(error);
+    }
+  });
+}
+
+/// Whatever a peer says of it is read to the end of its room.
+TEST(MessageOperation, AnAlgorithmsNameWithoutAnEndIsCut) {
+  const Schedule schedule = find_algorithm("direct").build({.collective = Collective::kBroadcast, .ranks = 2});
+  std::atomic<bool> over = false;
+  tcp::on_transports(2, [&](MessageTransport& transport) {
+    if (transport.rank() == 0) {
+      Announcement said;
+      said.algorithm.fill('x');
+      const iovec span{&said, sizeof said};
+      EXPECT_EQ(transport.send(1, std::span(&span, 1)), sizeof said);
+      while (!over) std::this_thread::yield();
+      return;
+    }
+    Subject subject(transport, schedule, {Collective::kBroadcast, 1});
+    float value = 0;
+    try {
+      subject.run(&value, &value, 1);
+      ADD_FAILURE() << "they agreed";
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), testing::HasSubstr("(" + std::string(sizeof Announcement::algorithm - 1, 'x') + ")"));
+    }
+    over = true;
+  });
+}
+
 TEST(MessageOperation, ADeadlineNamesWhoDidNotCome) {
   const Schedule schedule = find_algorithm("direct").build({.collective = Collective::kAllReduce, .ranks = 3});
   std::atomic<int> given_up = 0;

@@ -156,6 +156,14 @@ TEST_F(PointToPointTest, DifferentCountsAndTypesAreToldToTheReceiver) {
       "say the same.");
 }
 
+TEST_F(PointToPointTest, AsManyOfAnotherTypeAreNotTheSame) {
+  std::vector<float> values{1, 2, 3};
+  send(values);
+  std::vector<std::int32_t> other(3);
+  EXPECT_THAT(error_of_receiving(buffer_of(other)).what(),
+              testing::HasSubstr("rank 1 receives 3 int32 where rank 0 sends 3 float32"));
+}
+
 TEST_F(PointToPointTest, TheDeadlineIsThatOfTheMessageWaitedFor) {
   std::vector<float> values(1);
   receive(values);

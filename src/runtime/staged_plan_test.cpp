@@ -64,6 +64,12 @@ TEST(StagedPlan, WhoGoesOnAroundARingWaitsForItsNeighbourAlone) {
             "2 end after 0>=2 2>=2 3>=2, turning after");
 }
 
+TEST(StagedPlan, BeforeAnotherOneWritesEverywhereAllOfItIsOverEverywhere) {
+  const Schedule ring = find_algorithm("ring").build({.collective = Collective::kAllReduce, .ranks = 4});
+  const Plan plan = make_staged_plan(ring, 1);
+  EXPECT_EQ(plan.after_all, (std::vector<Plan::Wait>{{0, plan.ticks}, {2, plan.ticks}, {3, plan.ticks}}));
+}
+
 TEST(StagedPlan, WhoOnlyTradesWeavesWithAllOthersOrNobodyDoes) {
   const Schedule two_pairs{.name = "two pairs",
                            .collective = Collective::kAllToAll,

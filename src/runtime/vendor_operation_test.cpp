@@ -30,18 +30,19 @@ struct Library {
 
 class SummingCollective final : public VendorCollective {
  public:
-  /// `awaited`: how many must have come before it is complete.
+  /// `awaited`: how many must have come to each call before it is complete.
   SummingCollective(Library& library, int awaited) : library_(library), awaited_(awaited) {}
   void begin(const void* input, void* output) override {
     const std::lock_guard lock(library_.mutex);
     const auto* const values = static_cast<const float*>(input);
     for (std::size_t i = 0; i < kElements; ++i) library_.sum[i] += values[i];
     ++library_.came;
+    until_ += awaited_;
     output_ = static_cast<float*>(output);
   }
   bool test() override {
     const std::lock_guard lock(library_.mutex);
-    if (library_.came < awaited_) return false;
+    if (library_.came < until_) return false;
     std::copy(library_.sum.begin(), library_.sum.end(), output_);
     return true;
   }
@@ -49,6 +50,7 @@ class SummingCollective final : public VendorCollective {
  private:
   Library& library_;
   int awaited_;
+  int until_ = 0;
   float* output_ = nullptr;
 };
 
@@ -77,7 +79,7 @@ class VendorSubject {
 
   void run(std::vector<float>& values, std::chrono::milliseconds timeout = std::chrono::seconds(20)) {
     const Call call{values.data(), values.data(), "", timeout};
-    operation_->begin(call, 1);
+    operation_->begin(call, ++calls_);
     while (!operation_->advance()) operation_->wait_for_peer();
   }
 
@@ -96,16 +98,19 @@ class VendorSubject {
   MessageTransport& transport_;
   MessageOperation::ReceiveBuffers buffers_;
   std::unique_ptr<VendorOperation> operation_;
+  std::uint64_t calls_ = 0;
 };
 
-/// What three ranks have in the end that brought 1, 2 and 3.
+/// What three ranks have in the end that brought 1, 2 and 3, and twice that in the next call: the library sums on.
 void expect_result(ReduceOp op, const std::vector<float>& expected) {
   Library library;
   tcp::on_transports(3, [&](MessageTransport& transport) {
     VendorSubject subject(transport, library, op, kElements, 3);
-    std::vector<float> values(kElements, static_cast<float>(transport.rank() + 1));
-    subject.run(values);
-    EXPECT_EQ(values, expected);
+    for (const float calls : {1.0F, 2.0F}) {
+      std::vector<float> values(kElements, static_cast<float>(transport.rank() + 1));
+      subject.run(values);
+      for (std::size_t i = 0; i < kElements; ++i) EXPECT_EQ(values[i], calls * expected[i]) << i;
+    }
   });
 }
 
