@@ -89,6 +89,16 @@ TEST(GroupErrors, DisagreementSaysWhoAskedForWhat) {
   EXPECT_THAT(operators, testing::Each(testing::AllOf(testing::HasSubstr("(min, "), testing::HasSubstr("(max, "))));
 }
 
+TEST(GroupErrors, RanksThatAgreedOnceAreLookedAtAgain) {
+  const auto errors = errors_on(2, [](World& world) {
+    std::vector<float> values(3000);
+    world.all_reduce(buffer_of(values), ReduceOp::kSum, {.algorithm = "ring"}).wait();
+    world.all_reduce(buffer_of(values), world.rank() == 0 ? ReduceOp::kSum : ReduceOp::kMax, {.algorithm = "ring"})
+        .wait();
+  });
+  EXPECT_THAT(errors, testing::Each(testing::HasSubstr("rank 1: all_reduce of 3000 float32 (max, ring)")));
+}
+
 TEST(GroupErrors, DisagreementIsSeenByARankThatComesLate) {
   // More than a letter holds, so that rank 0 leaves its part in staging memory, and goes on.
   std::atomic<bool> went_on = false;
@@ -369,6 +379,9 @@ TEST(GroupErrors, BadArgumentsAreRefusedBeforeAnythingIsSent) {
     refused([&] { world.all_to_all(values.data(), buffer_of(values.data(), 2)).wait(); }, "overlap");
     refused([&] { world.all_to_all(nullptr, buffer_of(values.data(), 2)).wait(); }, "the input is a null pointer");
     refused([&] { world.broadcast(buffer_of(values), 2).wait(); }, "the root is 2 in a group of 2");
+    refused([&] { world.broadcast(buffer_of(values), -1).wait(); }, "the root is -1 in a group of 2");
+    refused([&] { world.send(buffer_of(values), -1).wait(); }, "there is no rank -1 in a group of 2");
+    refused([&] { world.receive(buffer_of(values), 2).wait(); }, "there is no rank 2 in a group of 2");
     refused([&] { world.all_reduce({nullptr, 3, DataType::kFloat32}).wait(); }, "null pointer");
     refused([&] { world.all_reduce({values.data(), 3, DataType::kFloat32, Device::kCuda}).wait(); }, "device memory");
     refused([&] { world.all_reduce(buffer_of(values), ReduceOp::kSum, {.algorithm = "rnig"}).wait(); }, "'ring'");

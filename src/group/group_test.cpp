@@ -8,6 +8,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <bit>
 #include <chrono>
 #include <string>
@@ -97,6 +99,95 @@ TEST(Group, PlainBuffersOfAnySizePassThroughStaging) {
   }
 }
 
+/// Who comes late finds what the others left for it, though they went on with all that they could do without it, by
+/// whatever algorithm.
+TEST(Group, WhatARankHasNotReadYetIsNotOverwritten) {
+  constexpr int kRanks = 4;
+  constexpr int kOperations = 6;
+  std::atomic<int> ahead = 0;
+  run_ranks(kRanks, [&](World& world) {
+    int rounds = 0;
+    const auto run = [&](int late, std::string_view copies, std::string_view sums) {
+      ++rounds;
+      while (world.rank() == late && ahead < rounds * (kRanks - 1)) std::this_thread::yield();
+      std::vector<std::vector<int>> values;
+      std::vector<Pending> pending;
+      std::vector<int> expected;
+      for (int i = 0; i < kOperations; ++i) {
+        const Buffer buffer = buffer_of(values.emplace_back(3000, 10 * i + world.rank()));
+        const bool is_copy = i % 4 < 2;  // each second operation goes through the same place
+        const int root = (late + 1 + i % 2) % kRanks;
+        pending.push_back(is_copy ? world.broadcast(buffer, root, {.algorithm = std::string(copies)})
+                                  : world.all_reduce(buffer, ReduceOp::kMax, {.algorithm = std::string(sums)}));
+        expected.push_back(10 * i + (is_copy ? root : kRanks - 1));
+      }
+      if (world.rank() != late) ++ahead;
+      for (std::size_t i = 0; i < kOperations; ++i) {
+        pending[i].wait();
+        ASSERT_THAT(values[i], testing::Each(expected[i]))
+            << "rank " << late << " late for " << copies << " and " << sums << ", operation " << i;
+      }
+    };
+    for (const std::string_view copies : algorithms_for(Collective::kBroadcast)) {
+      for (const std::string_view sums : algorithms_for(Collective::kAllReduce)) run(rounds % kRanks, copies, sums);
+    }
+  });
+}
+
+/// More than are kept: those that are under way stay.
+TEST(Group, ThousandsOfShapesMayBeUnderWay) {
+  constexpr std::size_t kShapes = 4200;
+  std::atomic<bool> all_asked_for = false;
+  run_ranks(2, [&](World& world) {
+    std::vector<std::int32_t> values(kShapes, 1 + world.rank());
+    while (world.rank() == 1 && !all_asked_for) std::this_thread::yield();
+    std::vector<Pending> pending;
+    for (std::size_t shape = 1; shape <= kShapes; ++shape) {
+      pending.push_back(world.all_reduce(buffer_of(values.data(), shape), ReduceOp::kMax, {.algorithm = "naive"}));
+    }
+    all_asked_for = true;
+    for (Pending& one : pending) one.wait();
+    EXPECT_THAT(values, testing::Each(2));
+  });
+}
+
+/// An operation that is used again asks its peers again where theirs lie.
+TEST(Group, BuffersMayLieElsewhereInTheNextCall) {
+  run_ranks(2, [](World& world) {
+    for (const char* algorithm : {"direct", "ring"}) {
+      std::vector<RegisteredMemory> memory;
+      for (int i = 0; i < 4; ++i) {
+        // Elsewhere on each rank, too.
+        if (world.rank() == 1) memory.push_back(world.allocate(8192));
+        memory.push_back(world.allocate(3000 * sizeof(float)));
+        auto* const values = static_cast<float*>(memory.back().data());
+        const Buffer buffer = buffer_of(values, 3000);
+        std::fill_n(values, buffer.count, static_cast<float>(i + world.rank()));
+        world.all_reduce(buffer, ReduceOp::kSum, {.algorithm = algorithm}).wait();
+        EXPECT_THAT(std::vector<float>(values, values + buffer.count), testing::Each(static_cast<float>(2 * i + 1)));
+      }
+      world.barrier().wait();
+    }
+  });
+}
+
+TEST(Group, OneOfTwoBuffersMayBeThatOfTheGroup) {
+  constexpr std::size_t kEach = 3000;
+  run_ranks(2, [](World& world) {
+    const RegisteredMemory memory = world.allocate(2 * kEach * sizeof(float));
+    auto* const shared = static_cast<float*>(memory.data());
+    std::vector<float> plain(2 * kEach, static_cast<float>(1 + world.rank()));
+    const auto expect_received = [](const float* values) {
+      for (std::size_t i = 0; i < 2 * kEach; ++i) ASSERT_EQ(values[i], i < kEach ? 1.0F : 2.0F) << i;
+    };
+    world.all_to_all(plain.data(), buffer_of(shared, 2 * kEach)).wait();
+    expect_received(shared);
+    std::fill_n(shared, 2 * kEach, static_cast<float>(1 + world.rank()));
+    world.all_to_all(shared, buffer_of(plain)).wait();
+    expect_received(plain.data());
+  });
+}
+
 /// Of what goes in and comes out when it begins, not when it is asked for.
 TEST(Group, AnAllToAllBeginsAfterWhatWasAskedForBefore) {
   constexpr std::size_t kEach = 100'000;
@@ -157,6 +248,9 @@ TEST(Group, AWorldOfOneIsComplete) {
   Pending pending = world.all_reduce(buffer_of(values), ReduceOp::kMean);
   EXPECT_TRUE(pending.done());
   EXPECT_THAT(values, testing::ElementsAre(1, 2, 3));
+  std::vector<float> received(3);
+  world.all_to_all(values.data(), buffer_of(received)).wait();
+  EXPECT_EQ(received, values) << "what it sends to itself";
   EXPECT_EQ(world.size(), 1);
 }
 

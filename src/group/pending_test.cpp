@@ -75,6 +75,22 @@ TEST(Pending, AForkedChildThatDropsOneTakesNothingFromItsParent) {
   });
 }
 
+/// Which says to nobody that it ends: the group is its parent's.
+TEST(Pending, AForkedChildMayThrowPastItsGroups) {
+  if (!kForksBesideThreads) GTEST_SKIP() << kWhyNotForked;
+  std::optional<World> world = World::alone();
+  const auto said = said_in_child([&]() -> std::string {
+    try {
+      const World mine = *std::exchange(world, std::nullopt);
+      throw std::runtime_error("the disk is on fire");
+    } catch (const std::runtime_error& error) {
+      return error.what();
+    }
+  });
+  EXPECT_EQ(said, "the disk is on fire");
+  world->barrier().wait();
+}
+
 TEST(Pending, InAForkedChildEveryCallOfAGroupIsRefused) {
   if (!kForksBesideThreads) GTEST_SKIP() << kWhyNotForked;
   sum_around([](World& world, Pending& sum) {

@@ -75,7 +75,6 @@ void PreparedOperations::trim() {
   const bool is_too_much = operations_.size() > kMostKept || bytes_kept_ > kMostBytesKept;
   if (!is_too_much || operations_.size() == 1) return;  // it is the one found last
   const std::uint64_t oldest = oldest_use_to_keep();
-  last_ = operations_.end();
   std::erase_if(operations_, [&](const auto& kept) {
     const bool goes = kept.second.last_use < oldest;
     if (goes) bytes_kept_ -= kept.second.bytes;
