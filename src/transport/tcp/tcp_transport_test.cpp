@@ -199,6 +199,7 @@ TEST_F(TcpTransportTest, AForkedChildEndsNothingAndTakesNothing) {
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
+    for (const auto& rank : ranks_) rank->fail({ErrorCode::kIo, "the child's disk is full"});
     ranks_.clear();
     ::_exit(0);
   }
@@ -208,6 +209,7 @@ TEST_F(TcpTransportTest, AForkedChildEndsNothingAndTakesNothing) {
   EXPECT_EQ(told_while_waiting_for(1), "bytes");
   ASSERT_EQ(send_some(*ranks_[1], 0, 1), 1U);
   EXPECT_EQ(told_while_waiting_for(1), "bytes") << "after its child has ended as before";
+  EXPECT_EQ(told_while_waiting_for(1), "") << "what befell the child is none of its affair";
   EXPECT_EQ(send_some(*ranks_[0], 1, 1), 1U);
 }
 
@@ -218,6 +220,15 @@ TEST_F(TcpTransportTest, AFailureIsQuotedToWhoeverWaitsForAnyone) {
   blamed_ = 7;
   EXPECT_EQ(told_while_waiting_for(2), "the cable of rank 7 is cut");
   EXPECT_EQ(told_while_waiting_for(1), "the cable of rank 7 is cut");
+}
+
+/// It may be of what comes next.
+TEST_F(TcpTransportTest, WhatWasGivenBeforeAFailureIsTakenFirst) {
+  start(2);
+  ASSERT_EQ(send_some(*ranks_[1], 0, 1), 1U);
+  ranks_[1]->fail({ErrorCode::kIo, "the disk is full"});
+  EXPECT_EQ(told_while_waiting_for(1), "bytes");
+  EXPECT_EQ(told_while_waiting_for(1), "the disk is full");
 }
 
 /// As when a process is killed: its connections close, and it has said nothing.
