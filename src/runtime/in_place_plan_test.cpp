@@ -39,6 +39,31 @@ TEST(InPlacePlan, ACopyWaitsWhereSomebodyElseStillReadsWhatItOverwrites) {
             "2 end after 0>=1 2>=1");
 }
 
+TEST(InPlacePlan, ASumThatGoesOnAtOnceWaitsForWhoReadWhatItOverwrites) {
+  // Rank 2 reads rank 1's value in a step before, and has nothing to do with the sum.
+  const Schedule schedule{.name = "an old reader",
+                          .ranks = 4,
+                          .chunks = 1,
+                          .steps = {{{kReduce, 0, 1, 2}}, {{kReduce, 0, 3, 0}}, {{kCopy, 0, 0, 1}}}};
+  EXPECT_EQ(describe(make_in_place_plan(schedule, 0)),
+            "1 after 1>=0 2>=1 3>=0 | 0: in0 in3 -> out0 out1 !\n"
+            "3 end after 1>=3");
+}
+
+TEST(InPlacePlan, NoSumGoesOnAtOnceToWhoMakesOneThere) {
+  const Schedule schedule{.name = "two sums",
+                          .ranks = 4,
+                          .chunks = 1,
+                          .steps = {{{kReduce, 0, 2, 0}, {kReduce, 0, 3, 1}}, {{kCopy, 0, 0, 1}}}};
+  EXPECT_EQ(describe(make_in_place_plan(schedule, 0)),
+            "0 after 2>=0 | 0: in0 in2 -> out0 !\n"
+            "2 end after 1>=2");
+  EXPECT_EQ(describe(make_in_place_plan(schedule, 1)),
+            "0 after 3>=0 | 0: in1 in3 -> out1\n"
+            "1 after 0>=1 | 0: out0 -> out1\n"
+            "2 end after");
+}
+
 TEST(InPlacePlan, PartialSumsAreNotFinished) {
   const Schedule schedule{
       .name = "chain", .ranks = 3, .chunks = 1, .steps = {{{kReduce, 0, 0, 1}}, {{kReduce, 0, 1, 2}}}};

@@ -179,12 +179,8 @@ std::size_t IncomingStream::add_spans_for(const Arrival& arrival, std::size_t fr
 std::size_t IncomingStream::buffer_freed(const MessageProgress& progress) {
   while (oldest_ < arrivals_.size()) {
     const Arrival& arrival = arrivals_[oldest_];
-    if (arrival.combined) {
-      const std::size_t moved = progress.moved_by(arrival.move);
-      if (moved < arrival.bytes) return arrival.buffer_begin + moved;
-    } else if (oldest_ >= at_) {
-      return arrival.buffer_begin;
-    }
+    const std::size_t moved = arrival.combined ? progress.moved_by(arrival.move) : arrival.bytes;
+    if (moved < arrival.bytes) return arrival.buffer_begin + moved;
     ++oldest_;
   }
   return arrivals_.empty() ? 0

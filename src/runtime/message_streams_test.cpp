@@ -1,0 +1,53 @@
+#include "runtime/message_streams.h"
+
+#include "algorithms/catalog.h"
+#include "runtime/message_operation.h"
+#include "transport/tcp/transports_for_tests.h"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <thread>
+#include <vector>
+
+namespace lockstep {
+
+/// Who only sends would sleep for ever otherwise.
+TEST(MessageStreams, WhoHasNoRoomWaitsForRoom) {
+  constexpr std::size_t kFarTooMany = std::size_t{8} << 20U;
+  std::atomic<bool> is_full = false;
+  tcp::on_transports(2, [&](MessageTransport& transport) {
+    const Schedule schedule = find_algorithm("direct").build({.collective = Collective::kBroadcast, .ranks = 2});
+    Announcement announcement;
+    announcement.collective = Collective::kBroadcast;
+    announcement.count = kFarTooMany;
+    MessageOperation::ReceiveBuffers buffers(2);
+    MessageOperation operation(
+        transport, buffers,
+        {.plan = std::make_shared<const MessagePlan>(make_message_plan(schedule, transport.rank())),
+         .announcement = announcement,
+         .layout = Layout({.collective = Collective::kBroadcast,
+                           .ranks = 2,
+                           .chunks = schedule.chunks,
+                           .count = kFarTooMany,
+                           .block_counts = {}})});
+    std::vector<float> values(kFarTooMany);
+    const Call call{values.data(), values.data(), "", std::chrono::seconds(40)};
+    operation.begin(call, 1);
+    if (transport.rank() == 0) {
+      EXPECT_FALSE(operation.advance()) << "it all had room";
+      std::vector<pollfd> sockets;
+      operation.add_awaited_sockets(sockets);
+      EXPECT_EQ(sockets.size(), 1U);
+      EXPECT_EQ(sockets.empty() ? 0 : sockets.front().events, POLLOUT);
+      is_full = true;
+    }
+    while (!is_full) std::this_thread::yield();
+    while (!operation.advance()) operation.wait_for_peer();
+  });
+}
+
+}  // namespace lockstep
