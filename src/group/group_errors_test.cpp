@@ -120,6 +120,38 @@ TEST(GroupErrors, DisagreementIsSeenByARankThatComesLate) {
   EXPECT_THAT(errors, testing::Each(testing::HasSubstr("rank 1: broadcast of 2400 float32 at root 0")));
 }
 
+/// Not only once the deadline is near.
+TEST(GroupErrors, DisagreementIsSeenThoughThePeerNeedsNobodyAndGoesNoFurther) {
+  std::atomic<bool> told = false;
+  const auto errors = errors_on(2, [&](World& world) {
+    std::vector<float> values(2000);
+    if (world.rank() == 1) {
+      world.broadcast(buffer_of(values), 1).wait();
+      while (!told) std::this_thread::yield();
+      return;
+    }
+    try {
+      world.all_reduce(buffer_of(values), ReduceOp::kSum, {.algorithm = "ring"}).wait();
+    } catch (const Error&) {
+      told = true;
+      throw;
+    }
+  });
+  EXPECT_THAT(errors[0], testing::AllOf(testing::HasSubstr("rank 0: all_reduce of 2000 float32 (sum, ring)"),
+                                        testing::HasSubstr("rank 1: broadcast of 2000 float32 at root 1")));
+}
+
+TEST(GroupErrors, DisagreementIsSeenByRanksThatOnlyWaitForEachOther) {
+  const OperationOptions options{.timeout = std::chrono::seconds(4)};
+  const auto errors = errors_on(2, [&](World& world) {
+    std::vector<float> values(2000);
+    (world.rank() == 0 ? world.gather(buffer_of(values), 0, options) : world.broadcast(buffer_of(values), 0, options))
+        .wait();
+  });
+  EXPECT_THAT(errors, testing::Each(testing::AllOf(testing::HasSubstr("rank 0: gather of 2000 float32 at root 0"),
+                                                   testing::HasSubstr("rank 1: broadcast of 2000 float32 at root 0"))));
+}
+
 TEST(GroupErrors, TwoRootsOfOneBroadcastAreFoundSoonAfter) {
   const auto errors = errors_on(2, [](World& world) {
     std::vector<float> values(2000);

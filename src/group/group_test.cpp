@@ -134,6 +134,19 @@ TEST(Group, WhatARankHasNotReadYetIsNotOverwritten) {
   });
 }
 
+/// Who waits for long says what for, and what it said then is not about what comes next.
+TEST(Group, AWaitThatIsOverIsNotAboutTheNextOperation) {
+  run_ranks(2, [](World& world) {
+    const OperationOptions patient{.timeout = std::chrono::seconds(4)};  // a quarter of it is long
+    std::vector<float> values(10, 1.0F);
+    if (world.rank() == 1) std::this_thread::sleep_for(std::chrono::milliseconds(1200));
+    world.all_reduce(buffer_of(values), ReduceOp::kSum, patient).wait();
+    if (world.rank() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    world.all_reduce(buffer_of(values), ReduceOp::kMax, patient).wait();
+    EXPECT_THAT(values, testing::Each(2.0F));
+  });
+}
+
 /// More than are kept: those that are under way stay.
 TEST(Group, ThousandsOfShapesMayBeUnderWay) {
   constexpr std::size_t kShapes = 4200;

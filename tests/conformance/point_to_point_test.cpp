@@ -142,6 +142,37 @@ TEST_P(PointToPointMessages, AndCollectivesDoNotWaitForEachOther) {
   });
 }
 
+/// A rank moves all that is under way whatever it waits for: its peer may come to that only then.
+TEST_P(PointToPointMessages, AndCollectivesMoveWhileTheOtherIsWaitedFor) {
+  run_world(GetParam(), [](Member& member) {
+    const World& world = member.world;
+    std::vector<std::int32_t> values(100'003, 1);
+    std::vector<std::int32_t> big(kMany);
+    const std::vector<std::int32_t> sent = message(0, 1, kMany);
+    if (world.rank() == 0) {
+      big = sent;
+      Pending passed = world.send(buffer_of(big), 1);
+      world.all_reduce(buffer_of(values)).wait();
+      world.all_reduce(buffer_of(values)).wait();
+      passed.wait();
+      world.send(buffer_of(big), 1).wait();
+    } else if (world.rank() == 1) {
+      world.receive(buffer_of(big), 0).wait();
+      ASSERT_EQ(big, sent);
+      world.all_reduce(buffer_of(values)).wait();
+      Pending sum = world.all_reduce(buffer_of(values));
+      std::fill(big.begin(), big.end(), 0);
+      world.receive(buffer_of(big), 0).wait();
+      ASSERT_EQ(big, sent);
+      sum.wait();
+    } else {
+      world.all_reduce(buffer_of(values)).wait();
+      world.all_reduce(buffer_of(values)).wait();
+    }
+    ASSERT_THAT(values, testing::Each(world.size() * world.size()));
+  });
+}
+
 TEST_P(PointToPointMessages, WithinAPartOfTheWorld) {
   if (GetParam().medium == Medium::kTcp && !tcp::hmac_is_built_in()) GTEST_SKIP() << "built without OpenSSL";
   run_world(GetParam(), [](Member& member) {
