@@ -50,6 +50,13 @@ TEST(RunEnds, WithTheCodeOfTheFirstFailingRank) {
   expect_all_gone(command);
 }
 
+/// Or it would not see that it is to end, and be killed once its time is over.
+TEST(RunEnds, OneThatIsSuspendedIsWokenToEnd) {
+  Command command(shell({"-n", "2", "--grace", "20s"}, "test $RANK = 1 && { sleep 0.3; exit 3; }; kill -STOP $$"));
+  EXPECT_EQ(command.wait(), 3);
+  EXPECT_THAT(command.errors(), HasSubstr("rank 0 stopped by lockstep"));
+}
+
 /// Its reader is a program that reads nothing; without an answer to the signal it would end by SIGPIPE, later.
 TEST(RunEnds, BySignalThoughNobodyReadsItsOutput) {
   Command command({"sh", "-c",
