@@ -220,7 +220,8 @@ class Group {
   Pending receive(Buffer buffer, int from, const OperationOptions& options = {}) const;
 
   /// The name of the algorithm that this operation would run on a buffer of so many bytes, which is `registered` if
-  /// allocate() made it: what "auto" stands for there. Throws kInvalidArgument for a name that no algorithm has. Local.
+  /// allocate() made it: what "auto" stands for there. Throws kInvalidArgument for a name that no algorithm has, or one
+  /// that does not do it. Local.
   std::string algorithm_for(Collective collective, std::size_t bytes, const OperationOptions& options = {},
                             DataType dtype = DataType::kFloat32, bool registered = true) const;
 

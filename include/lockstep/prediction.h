@@ -24,7 +24,8 @@ void predict_in_training(const Group& group, std::size_t model_bytes);
 
 /// From here on predicted_ms() on this rank follows this link: each message of a step takes alpha + bytes * beta, all
 /// that a rank sends goes through one port, and what has come of a message is handed on while the rest arrives. With
-/// measured_link() for a network that nobody calibrated.
+/// measured_link() for a network that nobody calibrated. Throws Error (kInvalidArgument) for times that are none: below
+/// 0, infinite or no number.
 void predict_by(const Group& group, const Link& link);
 /// That link; none if it was given none.
 std::optional<Link> given_link(const Group& group);

@@ -167,7 +167,9 @@ std::string GroupState::algorithm_for(const Task& task, const OperationOptions& 
   const auto lock = alone();
   if (!has_names(task)) refuse_names(task, identity_.rank);
   if (!make_sense(options)) refuse_options(options, to_string(task.collective), identity_.rank);
-  return operations_.algorithm_for(task, options.algorithm, reduction_of(options), memory);
+  std::string name = operations_.algorithm_for(task, options.algorithm, reduction_of(options), memory);
+  schedules_.require_support(name, task.collective);
+  return name;
 }
 
 void GroupState::record_transfers(TransferRecorder recorder) {

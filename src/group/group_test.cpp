@@ -238,6 +238,11 @@ TEST(Group, RunsAScheduleFromItsText) {
     world.all_reduce(buffer_of(values), ReduceOp::kSum, {.algorithm = name}).wait();
     EXPECT_THAT(values, testing::Each(2.0F));
     EXPECT_EQ(world.algorithm_for(Collective::kAllReduce, 400, {.algorithm = name}), name);
+    EXPECT_THAT(
+        [&] { world.algorithm_for(Collective::kBroadcast, 400, {.algorithm = name}); },
+        testing_support::refuses(ErrorCode::kInvalidArgument, "'" + name + "' is for all_reduce, not for broadcast."));
+    EXPECT_THAT([&] { world.algorithm_for(Collective::kAllReduce, 400, {.algorithm = "pairwise"}); },
+                testing_support::refuses(ErrorCode::kInvalidArgument, "'pairwise' does no all_reduce"));
     EXPECT_THAT([&] { world.broadcast(buffer_of(values), 0, {.algorithm = name}).wait(); },
                 testing_support::refuses(ErrorCode::kInvalidArgument,
                                          "'" + name + "' is for all_reduce, not for broadcast at root 0."));

@@ -1,11 +1,14 @@
 #include "algorithms/catalog.h"
+#include "base/refuse.h"
 #include "group/opened.h"
 #include "planner/calibration/calibrated_timing.h"
 #include "planner/network/pipelined.h"
 #include "schedule/relabelled.h"
 
+#include <fmt/format.h>
 #include <lockstep/prediction.h>
 
+#include <cmath>
 #include <map>
 #include <optional>
 #include <string>
@@ -87,6 +90,13 @@ void predict_in_training(const Group& group, std::size_t model_bytes) {
   group.attribute<Predictions>().touched_between = kTouchedPerModelByte * static_cast<double>(model_bytes);
 }
 
-void predict_by(const Group& group, const Link& link) { group.attribute<Predictions>().link = link; }
+void predict_by(const Group& group, const Link& link) {
+  const auto is_time = [](double seconds) { return std::isfinite(seconds) && seconds >= 0; };
+  if (!is_time(link.alpha_s) || !is_time(link.beta_s)) {
+    refuse(fmt::format("A link of alpha {} s and beta {} s a byte cannot be; both are from 0 up.", link.alpha_s,
+                       link.beta_s));
+  }
+  group.attribute<Predictions>().link = link;
+}
 
 }  // namespace lockstep

@@ -1,3 +1,4 @@
+#include "base/error_for_tests.h"
 #include "group/stored_calibration_for_tests.h"
 #include "group/thread_world.h"
 #include "planner/calibration/calibrated_timing.h"
@@ -10,6 +11,7 @@
 #include <lockstep/prediction.h>
 
 #include <cstdlib>
+#include <limits>
 
 namespace lockstep {
 namespace {
@@ -105,6 +107,17 @@ TEST(Prediction, FollowsTheLinkThatItIsGiven) {
                   0.01 * expected_ms);
     });
   }
+}
+
+TEST(Prediction, OfALinkThatCannotBeIsRefused) {
+  const World alone = World::alone();
+  const double nothing = std::numeric_limits<double>::quiet_NaN();
+  for (const Link& link : {Link{.alpha_s = -1}, Link{.beta_s = -1e-9}, Link{.alpha_s = nothing},
+                           Link{.beta_s = std::numeric_limits<double>::infinity()}}) {
+    EXPECT_THAT([&] { predict_by(alone, link); },
+                testing_support::refuses(ErrorCode::kInvalidArgument, "cannot be; both are from 0 up"));
+  }
+  EXPECT_EQ(given_link(alone), std::nullopt);
 }
 
 TEST(Prediction, IsOfALoadedScheduleAtItsOwnRoot) {

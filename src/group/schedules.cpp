@@ -94,6 +94,16 @@ const Schedule* Schedules::find_loaded(const std::string& name, Collective colle
                           purpose_of_schedule(loaded.collective, loaded.root), purpose_of_schedule(collective, root)));
 }
 
+void Schedules::require_support(std::string_view name, Collective collective) const {
+  if (name == kVendor) return;
+  const auto found = loaded_.find(name);
+  if (found == loaded_.end()) return find_algorithm(name).require_support(collective);
+  const Collective loaded = found->second.collective;
+  if (loaded == collective) return;
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("The schedule '{}' is for {}, not for {}.", name, to_string(loaded), to_string(collective)));
+}
+
 int Schedules::root_of(std::string_view name) const {
   const auto found = loaded_.find(name);
   return found == loaded_.end() ? 0 : found->second.root;

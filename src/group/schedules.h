@@ -39,6 +39,9 @@ class Schedules {
   /// one. Throws Error (kInvalidArgument).
   std::string resolve(std::string_view asked, Collective collective, std::size_t bytes, MemoryKind memory) const;
 
+  /// Throws Error (kInvalidArgument) unless what a resolved name stands for does this collective, at whatever root.
+  void require_support(std::string_view name, Collective collective) const;
+
   /// At which root a schedule stands for all others: a loaded one is for its own only, of the catalogue's any will do.
   int root_of(std::string_view name) const;
 
