@@ -46,8 +46,7 @@ struct Buffer {
 template <class T>
 Buffer buffer_of(T* data, std::size_t count) {
   static_assert(!std::is_const_v<T>, "a Buffer is written to; const_cast what is const and only sent");
-  using Element = std::remove_const_t<T>;
-  return {const_cast<Element*>(data), count, data_type_of<Element>()};
+  return {data, count, data_type_of<T>()};
 }
 template <class T>
 Buffer buffer_of(std::vector<T>& values) {

@@ -19,10 +19,6 @@ Error out_of_memory_on(int rank) {
 FirstError::FirstError(const Identity& identity, Engine& engine)
     : identity_(identity), engine_(engine), out_of_memory_(out_of_memory_on(identity.rank)) {}
 
-void FirstError::throw_if_there() const {
-  if (error_) std::rethrow_exception(error_);
-}
-
 Error FirstError::as_error(const std::exception& thrown) const {
   if (const auto* const error = dynamic_cast<const Error*>(&thrown)) return *error;
   if (dynamic_cast<const std::bad_alloc*>(&thrown) != nullptr) return out_of_memory_;

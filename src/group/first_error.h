@@ -19,7 +19,9 @@ class FirstError {
   FirstError(const Identity& identity, Engine& engine);
 
   bool is_there() const { return error_ != nullptr; }
-  void throw_if_there() const;
+  void throw_if_there() const {
+    if (error_) std::rethrow_exception(error_);
+  }
 
   /// While `thrown` is caught: tells the peers what `to_peers` makes of it as an Error, and throws what `to_caller`
   /// does.

@@ -26,6 +26,15 @@ std::vector<std::string> names_of(const Wiring& wiring, const std::set<Wiring::K
   return names;
 }
 
+const std::string kTwoRacks = R"(
+[[rack]]
+name = "left"
+uplink = { bandwidth = "9GB/s" }
+[[rack]]
+name = "right"
+uplink = { bandwidth = "9GB/s" }
+)";
+
 }  // namespace
 
 TEST(Wiring, APathCrossesWhatLiesBetween) {
@@ -70,13 +79,7 @@ nic = { message = "1us", latency = "3us" }
 }
 
 TEST(Wiring, WithinARackNobodyCrossesItsUplink) {
-  const Wiring wiring(parse_network(R"(
-[[rack]]
-name = "left"
-uplink = { bandwidth = "9GB/s" }
-[[rack]]
-name = "right"
-uplink = { bandwidth = "9GB/s" }
+  const Wiring wiring(parse_network(kTwoRacks + R"(
 [[host]]
 count = 2
 rack = "left"
@@ -106,13 +109,7 @@ TEST(Wiring, OfOneSocketToAnotherALinkLeadsEachWayAndToItselfNone) {
 }
 
 TEST(Wiring, TheFirstRanksKeepTheirSocketsAndEmptyHostsAndRacksHaveNothing) {
-  const char* const text = R"(
-[[rack]]
-name = "left"
-uplink = { bandwidth = "9GB/s" }
-[[rack]]
-name = "right"
-uplink = { bandwidth = "9GB/s" }
+  const std::string text = kTwoRacks + R"(
 [[host]]
 ranks = 4
 sockets = 2
