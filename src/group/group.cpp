@@ -24,7 +24,7 @@ std::vector<int> Group::hosts() const {
   return hosts.empty() ? std::vector<int>(static_cast<std::size_t>(size())) : hosts;
 }
 
-Group Group::split(int colour, int key) const { return Group(detail::split(*this, *state_, colour, key)); }
+Group Group::split(int colour, int key) const { return Group(detail::split(*state_, colour, key)); }
 
 Pending Group::all_reduce(Buffer buffer, ReduceOp op, const OperationOptions& options) const {
   return state_->start({.collective = Collective::kAllReduce, .buffer = buffer, .op = op, .block_counts = {}}, options);

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,32 @@ TEST(GroupArguments, VendorNeedsALibraryBeneath) {
               testing::Each(testing::ContainsRegex(
                   "^Rank [01]: all_reduce: 'vendor' hands a collective to the library beneath the transport, and there "
                   "is none")));
+}
+
+TEST(GroupArguments, WhatIsWrongWithAnAlgorithmIsSaidByRankAndOperation) {
+  run_ranks(2, [](World& world) {
+    float value = 1;
+    const std::string rank = "Rank " + std::to_string(world.rank());
+    const auto refused = [&](const std::string& what, const std::function<void()>& call) {
+      try {
+        call();
+        ADD_FAILURE() << "accepted: " << what;
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+        EXPECT_EQ(error.rank(), world.rank());
+        EXPECT_EQ(error.context().operation, "broadcast");
+        EXPECT_THAT(error.what(), testing::StartsWith(rank + ": broadcast: " + what));
+      }
+    };
+    const OperationOptions unknown{.algorithm = "rign"};
+    const OperationOptions other{.algorithm = "ring"};
+    const std::string none = "There is no algorithm 'rign'. Did you mean 'ring'?";
+    refused(none, [&] { world.broadcast(buffer_of(&value, 1), 0, unknown).wait(); });
+    refused(none, [&] { (void)world.algorithm_for(Collective::kBroadcast, 4, unknown); });
+    refused("", [&] { world.broadcast(buffer_of(&value, 1), 0, other).wait(); });
+    refused("", [&] { (void)world.algorithm_for(Collective::kBroadcast, 4, other); });
+    world.broadcast(buffer_of(&value, 1)).wait();  // nobody has left
+  });
 }
 
 /// No list is not a list of equal blocks: with it, less may lie in the input than the output has room for.

@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <thread>
 #include <vector>
@@ -52,6 +53,18 @@ TEST(GroupErrors, DisagreementSaysWhoAskedForWhat) {
     world.all_reduce(buffer_of(values), world.rank() == 0 ? ReduceOp::kMin : ReduceOp::kMax).wait();
   });
   EXPECT_THAT(operators, testing::Each(testing::AllOf(testing::HasSubstr("(min, "), testing::HasSubstr("(max, "))));
+}
+
+/// Of two ranks what a split gathers first has 48 bytes.
+TEST(GroupErrors, ASplitIsNoGatheringOfACallers) {
+  const auto errors = errors_on(2, [](World& world) {
+    std::vector<std::uint8_t> values(48);
+    if (world.rank() == 0) (void)world.split(0);
+    if (world.rank() == 1) world.all_gather(buffer_of(values)).wait();
+  });
+  EXPECT_THAT(errors,
+              testing::Each(testing::AllOf(testing::HasSubstr("rank 0: split, by an all_gather of 48 uint8 ("),
+                                           testing::HasSubstr("rank 1: all_gather of 48 uint8 ("))));
 }
 
 TEST(GroupErrors, RanksThatAgreedOnceAreLookedAtAgain) {

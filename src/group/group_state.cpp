@@ -42,6 +42,7 @@ using Time = std::chrono::steady_clock::time_point;
 Time soon() { return std::chrono::steady_clock::now() + std::chrono::microseconds(200); }
 
 constexpr const char* kThrewMeanwhile = "it threw while an operation was under way";
+constexpr const char* kAbandonedOne = "it abandoned an operation that was under way";
 
 }  // namespace
 
@@ -167,9 +168,7 @@ std::string GroupState::algorithm_for(const Task& task, const OperationOptions& 
   const auto lock = alone();
   if (!has_names(task)) refuse_names(task, identity_.rank);
   if (!make_sense(options)) refuse_options(options, to_string(task.collective), identity_.rank);
-  std::string name = operations_.algorithm_for(task, options.algorithm, reduction_of(options), memory);
-  schedules_.require_support(name, task.collective);
-  return name;
+  return operations_.algorithm_for(task, options.algorithm, reduction_of(options), memory);
 }
 
 void GroupState::record_transfers(TransferRecorder recorder) {
@@ -322,7 +321,8 @@ void GroupState::wait_until_complete(const IsComplete& is_complete, const WaitOn
 template <class IsComplete>
 void GroupState::abandon_unless(const IsComplete& is_complete) {
   const auto lock = alone();
-  if (!is_complete()) first_error_.leave(kThrewMeanwhile);
+  if (is_complete()) return;
+  first_error_.leave(std::uncaught_exceptions() > exceptions_ ? kThrewMeanwhile : kAbandonedOne);
 }
 
 template <class Work>

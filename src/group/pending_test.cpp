@@ -2,6 +2,7 @@
 #include <lockstep/pending.h>
 
 #include "base/child_for_tests.h"
+#include "group/errors_for_tests.h"
 #include "tests/conformance/run_ranks.h"
 
 #include <gmock/gmock.h>
@@ -21,6 +22,7 @@
 
 namespace lockstep {
 
+using testing_support::errors_on;
 using testing_support::kForksBesideThreads;
 using testing_support::kWhyNotForked;
 using testing_support::run_ranks;
@@ -184,6 +186,16 @@ TEST(Pending, AThrowWhileACollectiveIsUnderWayIsToldAtOnce) {
   const auto told =
       told_of_a_throw([](World& world, Buffer buffer) { return world.all_reduce(buffer, ReduceOp::kSum, kPatient); });
   EXPECT_THAT(told, testing::HasSubstr("rank 0 left the group: it threw while an operation was under way"));
+}
+
+TEST(Pending, WhatIsAbandonedByHandIsNotToldAsAThrow) {
+  const auto told = errors_on(2, [](World& world) {
+    std::vector<float> values(kFloats, 1);
+    const Buffer buffer = buffer_of(values);
+    if (world.rank() == 0) world.receive(buffer, 1, kPatient).abandon();
+    world.receive(buffer, 1 - world.rank(), kPatient).wait();
+  });
+  EXPECT_THAT(told, testing::Each(testing::HasSubstr("it abandoned an operation that was under way")));
 }
 
 TEST(Pending, AThrowAfterAnOperationIsCompleteDisturbsNobody) {

@@ -36,6 +36,7 @@ Announcement announcement_of(const Task& task, const std::string& name) {
   announcement.collective = task.collective;
   announcement.dtype = task.buffer.dtype;
   announcement.op = task.op;
+  announcement.splits = task.splits;
   std::copy_n(name.begin(), std::min(name.size(), announcement.algorithm.size() - 1), announcement.algorithm.begin());
   return announcement;
 }
@@ -58,6 +59,7 @@ PreparedOperation& PreparedOperations::find(const Task& task, std::string_view a
   key_.reduction = reduction;
   key_.registered = is_registered(task);
   key_.root = task.root;
+  key_.splits = task.splits;
   key_.asked = schedules_.number_of(asked);
   key_.block_counts.assign(task.counts().begin(), task.counts().end());
   if (last_ == operations_.end() || last_->first != key_) {
@@ -100,20 +102,31 @@ std::uint64_t PreparedOperations::oldest_use_to_keep() const {
 }
 
 std::string PreparedOperations::algorithm_for(const Task& task, std::string_view asked, Reduction reduction,
-                                              MemoryKind memory) {
+                                              MemoryKind memory) try {
+  std::string name = choose(task, asked, reduction, memory);
+  schedules_.require_support(name, task.collective);
+  return name;
+} catch (const Error& error) {
+  throw_of(task, engine_.rank(), error);
+}
+
+std::string PreparedOperations::choose(const Task& task, std::string_view asked, Reduction reduction,
+                                       MemoryKind memory) {
   if (reduction == Reduction::kCanonical) return canonical_.choose(task, asked, memory);
   return schedules_.resolve(asked, task.collective, task.common_bytes(), memory);
 }
 
-PreparedOperation PreparedOperations::prepare(const Task& task, const Key& key) {
+PreparedOperation PreparedOperations::prepare(const Task& task, const Key& key) try {
   const MemoryKind memory = key.registered ? MemoryKind::kRegistered : MemoryKind::kPlain;
-  const std::string name = algorithm_for(task, schedules_.text_of(key.asked), key.reduction, memory);
+  const std::string name = choose(task, schedules_.text_of(key.asked), key.reduction, memory);
   PreparedOperation operation = name == kVendor ? prepare_vendor(task) : prepare(task, name, key.registered);
   operation.running->record_transfers(&recorder_);
   operation.algorithm = name;
   operation.bytes =
       sizeof(Operations::value_type) + operation.running->bytes_kept() + key.block_counts.size() * sizeof(std::size_t);
   return operation;
+} catch (const Error& error) {
+  throw_of(task, engine_.rank(), error);
 }
 
 PreparedOperation PreparedOperations::prepare(const Task& task, const std::string& name, bool registered) {

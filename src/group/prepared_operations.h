@@ -47,7 +47,7 @@ class PreparedOperations {
   std::size_t kept() const { return operations_.size(); }
   std::size_t bytes_kept() const { return bytes_kept_; }
 
-  /// The algorithm that it runs in such memory. Throws Error (kInvalidArgument).
+  /// The algorithm that it runs in such memory. Throws Error, as find().
   std::string algorithm_for(const Task& task, std::string_view asked, Reduction reduction, MemoryKind memory);
 
   void record_transfers(TransferRecorder recorder) { recorder_ = std::move(recorder); }
@@ -61,6 +61,7 @@ class PreparedOperations {
     Reduction reduction;
     bool registered;
     int root;
+    bool splits;
     int asked;  ///< the algorithm's name, by Schedules::number_of
     std::vector<std::size_t> block_counts;
 
@@ -70,6 +71,7 @@ class PreparedOperations {
 
   bool is_registered(const Task& task) const;
   std::uint64_t oldest_use_to_keep() const;
+  std::string choose(const Task& task, std::string_view asked, Reduction reduction, MemoryKind memory);
   PreparedOperation prepare(const Task& task, const Key& key);
   PreparedOperation prepare(const Task& task, const std::string& name, bool registered);
   PreparedOperation prepare_vendor(const Task& task);

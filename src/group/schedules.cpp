@@ -23,8 +23,11 @@ constexpr char kBeforeDigest = '#';
 
 /// What "auto" is, the same on all ranks of the group.
 Selection agreed_selection(const Identity& identity, Medium medium, const JobCalibration& calibration) {
-  // In a world of one nothing is chosen, so nothing needs to be understood.
-  if (identity.size == 1) return built_in_selection(1);
+  // In a world of one nothing is chosen; but what is set wrongly should not wait for the world of many to be found.
+  if (identity.size == 1) {
+    if (const auto text = environment(kAlgorithmsVariable)) Selection::parse(*text, kAlgorithmsVariable);
+    return built_in_selection(1);
+  }
   if (identity.cores.empty()) return selection_in_force(identity.size, medium, identity.hosts, calibration).selection;
   // A calibration tells of the cores that one of the ranks has, and here others have fewer or more.
   const int least = *std::min_element(identity.cores.begin(), identity.cores.end());

@@ -83,6 +83,15 @@ TEST(Schedules, WhatTheNamedAlgorithmCannotDoIsSelected) {
   ASSERT_EQ(::unsetenv("LOCKSTEP_ALGORITHM"), 0);
 }
 
+TEST(Schedules, InAWorldOfOneWhatIsSetMustMakeSenseToo) {
+  ASSERT_EQ(::setenv("LOCKSTEP_ALGORITHMS", "all_reduce: 0- rign", 1), 0);
+  EXPECT_THAT([] { detail::Schedules(identity_of(0, 1), Medium::kSharedMemory, {}); },
+              testing::ThrowsMessage<Error>(testing::HasSubstr("LOCKSTEP_ALGORITHMS, at 'rign': There is no")));
+  ASSERT_EQ(::setenv("LOCKSTEP_ALGORITHMS", "all_reduce: 0- ring", 1), 0);
+  EXPECT_NO_THROW(detail::Schedules(identity_of(0, 1), Medium::kSharedMemory, {}));
+  ASSERT_EQ(::unsetenv("LOCKSTEP_ALGORITHMS"), 0);
+}
+
 TEST(Schedules, AreAskedForWithTheHosts) {
   const std::vector<int> hosts{0, 1, 0, 1};
   detail::Schedules schedules(identity_of(1, 4, hosts), Medium::kTcp, {});

@@ -44,11 +44,12 @@ Place open_meeting(Engine& engine) {
 }
 
 template <class T>
-std::vector<T> all_say(const Group& group, const T& own) {
-  std::vector<T> said(static_cast<std::size_t>(group.size()));
-  said[static_cast<std::size_t>(group.rank())] = own;
+std::vector<T> all_say(GroupState& parent, const T& own) {
+  std::vector<T> said(static_cast<std::size_t>(parent.identity().size));
+  said[static_cast<std::size_t>(parent.identity().rank)] = own;
   const Buffer buffer{said.data(), said.size() * sizeof(T), DataType::kUInt8};
-  group.all_gather(buffer, {.purpose = "to split the group"}).wait();
+  const Task task{.collective = Collective::kAllGather, .buffer = buffer, .block_counts = {}, .splits = true};
+  parent.start(task, {.purpose = "to split the group"}).wait();
   return said;
 }
 
@@ -94,24 +95,25 @@ std::shared_ptr<GroupState> meet(GroupState& parent, const std::vector<int>& mem
 
 }  // namespace
 
-std::shared_ptr<GroupState> split(const Group& group, GroupState& parent, int colour, int key) {
-  const auto choices = all_say(group, Choice{colour, key, random_number()});
+std::shared_ptr<GroupState> split(GroupState& parent, int colour, int key) {
+  const int rank = parent.identity().rank;
+  const auto choices = all_say(parent, Choice{colour, key, random_number()});
   const std::vector<int> members = members_of(choices, colour);
 
-  const bool leads = members.front() == group.rank() && members.size() > 1;
-  const auto places = all_say(group, leads ? open_meeting(parent.engine()) : Place());
+  const bool leads = members.front() == rank && members.size() > 1;
+  const auto places = all_say(parent, leads ? open_meeting(parent.engine()) : Place());
   const Place& place = places[static_cast<std::size_t>(members.front())];
   if (place.fault.front() != '\0') {
     throw Error(ErrorCode::kTransport,
-                fmt::format("Rank {}{}: split: rank {} could not open a meeting: {}", group.rank(),
+                fmt::format("Rank {}{}: split: rank {} could not open a meeting: {}", rank,
                             of_which_group(parent.identity()), members.front(), place.fault.data()),
-                {.rank = group.rank(), .peer = members.front()});
+                {.rank = rank, .peer = members.front()});
   }
 
   // The others would wait for a rank that fails here: they are told by the group that all are of already.
   try {
     Identity identity =
-        identity_in(parent, members, group.rank(), fmt::format("group-{:016x}-{}", choices.front().nonce, colour));
+        identity_in(parent, members, rank, fmt::format("group-{:016x}-{}", choices.front().nonce, colour));
     if (members.size() == 1) return std::make_shared<GroupState>(std::move(identity), make_lone_engine());
     return meet(parent, members, std::move(identity), place);
   } catch (const std::exception& thrown) {

@@ -6,7 +6,7 @@
 
 namespace lockstep::detail {
 
-/// What Group::split makes of `parent`, whose handle is `group`.
-std::shared_ptr<GroupState> split(const Group& group, GroupState& parent, int colour, int key);
+/// What Group::split makes of `parent`.
+std::shared_ptr<GroupState> split(GroupState& parent, int colour, int key);
 
 }  // namespace lockstep::detail

@@ -139,6 +139,13 @@ void refuse_options(const OperationOptions& options, std::string_view operation,
   throw_refusal(operation, rank, fault_of_number("reduction", static_cast<int>(options.reduction), "Reduction"));
 }
 
+void throw_of(const Task& task, int rank, const Error& error) {
+  if (error.rank() >= 0) throw error;
+  const std::string operation(to_string(task.collective));
+  throw Error(error.code(), fmt::format("Rank {}: {}: {}", rank, operation, error.what()),
+              {.rank = rank, .operation = operation});
+}
+
 void validate(const Task& task, const Identity& identity, const Engine& engine) {
   if (!has_names(task)) refuse_names(task, identity.rank);
   const int rank = identity.rank;

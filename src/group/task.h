@@ -3,6 +3,7 @@
 #include "group/identity.h"
 #include "runtime/point_to_point.h"
 
+#include <lockstep/error.h>
 #include <lockstep/group.h>
 
 #include <optional>
@@ -24,6 +25,8 @@ struct Task {
   /// Elements of each rank's block, in an all_to_all of each pair's, by sender and receiver; none where all blocks are
   /// of one size. An empty list is a list, and a wrong one. The caller's, as long as the call.
   std::optional<std::span<const std::size_t>> block_counts;
+  /// It is a part of Group::split(), which no gathering of a caller's must meet.
+  bool splits = false;
 
   /// Whether what goes in and what comes out are of different sizes, and of different ones on different ranks.
   bool has_pair_counts() const { return collective == Collective::kAllToAll && block_counts.has_value(); }
@@ -56,6 +59,8 @@ inline bool make_sense(const OperationOptions& options) {
   return options.timeout.count() >= 0 && options.reduction <= Reduction::kCanonical;
 }
 [[noreturn]] void refuse_options(const OperationOptions& options, std::string_view operation, int rank);
+/// Throws `error` on, and says whose it is and of which operation where it does not: as of an algorithm's name.
+[[noreturn]] void throw_of(const Task& task, int rank, const Error& error);
 /// Throws Error (kInvalidArgument) unless this rank's group can do it over that engine.
 void validate(const Task& task, const Identity& identity, const Engine& engine);
 void validate(const PointToPoint::Message& message, const Identity& identity, const Engine& engine);

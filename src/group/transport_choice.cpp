@@ -39,14 +39,18 @@ TransportChoice first_that_works(const Identity& identity, std::span<const Named
 
 }  // namespace
 
+const NamedTransport* find_transport(const std::string& asked, std::span<const NamedTransport> transports) {
+  if (asked == "auto") return nullptr;
+  const auto transport = std::ranges::find(transports, asked, &NamedTransport::name);
+  if (transport != transports.end()) return &*transport;
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("{} is '{}'; it takes auto, shm, tcp or mpi.", kTransportVariable, asked));
+}
+
 TransportChoice choose_transport(const std::string& asked, const Identity& identity,
                                  std::span<const NamedTransport> transports) {
-  if (asked == "auto") return first_that_works(identity, transports);
-  const auto transport = std::ranges::find(transports, asked, &NamedTransport::name);
-  if (transport == transports.end()) {
-    throw Error(ErrorCode::kInvalidArgument,
-                fmt::format("{} is '{}'; it takes auto, shm, tcp or mpi.", kTransportVariable, asked));
-  }
+  const NamedTransport* const transport = find_transport(asked, transports);
+  if (transport == nullptr) return first_that_works(identity, transports);
   if (transport->kind == TransportKind::kSharedMemory && !is_on_one_host(identity)) {
     throw Error(
         ErrorCode::kUnsupported,

@@ -65,9 +65,12 @@ std::unique_ptr<detail::Engine> join_over(TransportKind kind, const Identity& id
 
 /// Who does not come may be where something better works.
 std::unique_ptr<detail::Engine> join(const Identity& identity) {
-  if (identity.size == 1) return detail::make_lone_engine();
-  const TransportChoice choice =
-      choose_transport(environment(kTransportVariable).value_or("auto"), identity, named_transports());
+  const std::string asked = environment(kTransportVariable).value_or("auto");
+  if (identity.size == 1) {
+    find_transport(asked, named_transports());  // a name that is none should not wait for more ranks to be found
+    return detail::make_lone_engine();
+  }
+  const TransportChoice choice = choose_transport(asked, identity, named_transports());
   try {
     return join_over(choice.kind, identity);
   } catch (const Error& error) {

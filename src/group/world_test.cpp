@@ -1,8 +1,9 @@
-// What World::from_env does beside a rank that joins and then says nothing.
+// What World::from_env does beside a rank that joins and then says nothing, and alone.
 #include <lockstep/world.h>
 
 #include "transport/shm/join.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -63,6 +64,19 @@ TEST(World, TheTimeToJoinIsOneTimeForAllOfIt) {
     }
   }
   over.set_value();
+}
+
+TEST(World, OfOneRefusesATransportThatIsNone) {
+  const Variables variables({{"RANK", "0"}, {"WORLD_SIZE", "1"}, {"LOCKSTEP_TRANSPORT", "pigeon"}});
+  EXPECT_THAT([] { World::from_env(); },
+              testing::ThrowsMessage<Error>(testing::HasSubstr("LOCKSTEP_TRANSPORT is 'pigeon'; it takes auto")));
+}
+
+TEST(World, OfOneNeedsNoneOfThem) {
+  for (const char* transport : {"auto", "shm", "tcp", "mpi"}) {
+    const Variables variables({{"RANK", "0"}, {"WORLD_SIZE", "1"}, {"LOCKSTEP_TRANSPORT", transport}});
+    EXPECT_EQ(World::from_env().size(), 1) << transport;
+  }
 }
 
 }  // namespace

@@ -26,10 +26,11 @@ struct Announcement {
   DataType dtype = DataType::kFloat32;
   ReduceOp op = ReduceOp::kSum;
   bool in_place = false;  ///< runs on registered memory, with no copy: peers read and write each other's buffers
-  std::array<char, 44> algorithm{};  ///< zero-terminated
+  bool splits = false;    ///< a part of Group::split()
+  std::array<char, 43> algorithm{};  ///< zero-terminated
 
   std::string_view algorithm_name() const { return algorithm.data(); }
-  /// As "all_reduce of 12 float32 (sum, ALGORITHM)".
+  /// As "all_reduce of 12 float32 (sum, ALGORITHM)", "split, by an all_gather of 48 uint8 (ALGORITHM)".
   std::string describe() const;
 };
 
