@@ -45,14 +45,27 @@ std::vector<std::vector<double>> table_of(const Points& points, const Counts& co
   return table;
 }
 
+/// Of fewer nobody knows by how much they differ.
+constexpr std::size_t kFewestReadings = 3;
+
+/// Whether there are enough, and every second one says the same as the others: by their `of`, as the median.
+bool agree(const std::vector<double>& logarithms, const std::function<double(const std::vector<double>&)>& of) {
+  constexpr double kSame = 1.05;
+  if (logarithms.size() < kFewestReadings) return false;
+  std::array<std::vector<double>, 2> halves;
+  for (std::size_t i = 0; i < logarithms.size(); ++i) halves[i % 2].push_back(logarithms[i]);
+  return std::abs(of(halves[0]) - of(halves[1])) <= std::log(kSame);
+}
+
 /// Of each point the logarithms that it has by itself, once what its round added to all is taken off, and what the
 /// fastest quarter of the rounds adds.
 struct ToldApart {
   std::vector<std::vector<double>> logarithms;
   double fast = 0;
+  bool is_fast_clear = false;  ///< from enough rounds that say the same
 };
 ToldApart told_apart(const Points& points, const Counts& counts) {
-  constexpr double kFast = 0.25;
+  const auto fastest_quarter = [](const std::vector<double>& rounds) { return percentile(rounds, 0.25); };
   const std::vector<std::vector<double>> table = table_of(points, counts);
   const Polished polished = median_polish(table);
   ToldApart told;
@@ -65,22 +78,12 @@ ToldApart told_apart(const Points& points, const Counts& counts) {
   }
   std::vector<double> rounds = polished.rounds;
   std::erase_if(rounds, [](double round) { return std::isnan(round); });
-  told.fast = percentile(rounds, kFast);
+  told.fast = fastest_quarter(rounds);
+  told.is_fast_clear = agree(rounds, fastest_quarter);
   return told;
 }
 
-/// Of fewer nobody knows by how much they differ.
-constexpr std::size_t kFewestReadings = 3;
 constexpr double kUnknownError = 0.1;
-
-/// Whether there are enough, and every second one says the same as the others.
-bool agree(const std::vector<double>& logarithms) {
-  constexpr double kSame = 1.05;
-  if (logarithms.size() < kFewestReadings) return false;
-  std::array<std::vector<double>, 2> halves;
-  for (std::size_t i = 0; i < logarithms.size(); ++i) halves[i % 2].push_back(logarithms[i]);
-  return std::abs(median(halves[0]) - median(halves[1])) <= std::log(kSame);
-}
 
 /// Of the median, as of a normal distribution whose median deviation is theirs; never so little that a few readings
 /// which happen to be alike would be taken for certain.
@@ -118,7 +121,7 @@ std::vector<Finding> findings_of(const Points& points, double usual_distance) {
   findings.reserve(points.size());
   for (std::size_t point = 0; point < points.size(); ++point) {
     Finding& finding = findings.emplace_back();
-    finding.is_clear = agree(usual.logarithms[point]);
+    finding.is_clear = usual.is_fast_clear && agree(usual.logarithms[point], median);
     if (other.logarithms[point].size() >= kFewestReadings) finding.other = found_in(other, point);
     const bool has_usual = !usual.logarithms[point].empty();
     finding.usual = has_usual ? found_in(usual, point) : Found{median_of_seconds(points[point]), kUnknownError};

@@ -21,7 +21,7 @@ struct Found {
 struct Finding {
   Found usual;            ///< in the state in which the machine was for most of the time
   Found other;            ///< while its cores were closer to each other or further
-  bool is_clear = false;  ///< enough readings that say the same
+  bool is_clear = false;  ///< enough readings that say the same, in rounds of which enough are as fast
 };
 
 /// Of points that were measured beside each other, round by round, by their readings: those in which cores were about

@@ -31,7 +31,7 @@ std::vector<std::vector<Reading>> readings_of(const std::vector<double>& seconds
 
 /// More than half of the rounds were slow, each as it came.
 TEST(Readings, PointsHaveTheTimeOfFastRounds) {
-  const auto points = readings_of({1, 2, 4}, {1.5, 1, 1.6, 1, 1.4, 1, 1.5, 3});
+  const auto points = readings_of({1, 2, 4}, {1, 1, 1.5, 1.6, 1, 1, 1.4, 3, 1.5});
   const std::vector<Finding> found = findings_of(points, kUsual);
   ASSERT_EQ(found.size(), 3U);
   for (std::size_t i = 0; i < 3; ++i) {
@@ -39,6 +39,14 @@ TEST(Readings, PointsHaveTheTimeOfFastRounds) {
     EXPECT_TRUE(found[i].is_clear);
     EXPECT_EQ(found[i].other.seconds, 0);
   }
+}
+
+/// What a size takes follows from its fast rounds, so that these must say the same too.
+TEST(Readings, RoundsOfWhichEverySecondIsFasterAreNotClear) {
+  for (const Finding& found : findings_of(readings_of({1, 2, 4}, {1, 1.2, 1, 1.2, 1, 1.2}), kUsual))
+    EXPECT_FALSE(found.is_clear);
+  for (const Finding& found : findings_of(readings_of({1, 2, 4}, {1, 1.04, 1, 1.04, 1, 1.04}), kUsual))
+    EXPECT_TRUE(found.is_clear);
 }
 
 TEST(Readings, OnePointThatWasMeasuredWhileAllWereSlowIsNotSlower) {

@@ -64,12 +64,12 @@ TEST(GroupArguments, WhatIsWrongWithAnAlgorithmIsSaidByRankAndOperation) {
       }
     };
     const OperationOptions unknown{.algorithm = "rign"};
-    const OperationOptions other{.algorithm = "ring"};
+    const OperationOptions other{.algorithm = "naive"};
     const std::string none = "There is no algorithm 'rign'. Did you mean 'ring'?";
     refused(none, [&] { world.broadcast(buffer_of(&value, 1), 0, unknown).wait(); });
     refused(none, [&] { (void)world.algorithm_for(Collective::kBroadcast, 4, unknown); });
-    refused("", [&] { world.broadcast(buffer_of(&value, 1), 0, other).wait(); });
-    refused("", [&] { (void)world.algorithm_for(Collective::kBroadcast, 4, other); });
+    refused("'naive'", [&] { world.broadcast(buffer_of(&value, 1), 0, other).wait(); });
+    refused("'naive'", [&] { (void)world.algorithm_for(Collective::kBroadcast, 4, other); });
     world.broadcast(buffer_of(&value, 1)).wait();  // nobody has left
   });
 }

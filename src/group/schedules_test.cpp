@@ -86,7 +86,7 @@ TEST(Schedules, WhatTheNamedAlgorithmCannotDoIsSelected) {
 TEST(Schedules, InAWorldOfOneWhatIsSetMustMakeSenseToo) {
   ASSERT_EQ(::setenv("LOCKSTEP_ALGORITHMS", "all_reduce: 0- rign", 1), 0);
   EXPECT_THAT([] { detail::Schedules(identity_of(0, 1), Medium::kSharedMemory, {}); },
-              testing::ThrowsMessage<Error>(testing::HasSubstr("LOCKSTEP_ALGORITHMS, at 'rign': There is no")));
+              testing::ThrowsMessage<Error>(testing::HasSubstr("LOCKSTEP_ALGORITHMS, at '0- rign': There is no")));
   ASSERT_EQ(::setenv("LOCKSTEP_ALGORITHMS", "all_reduce: 0- ring", 1), 0);
   EXPECT_NO_THROW(detail::Schedules(identity_of(0, 1), Medium::kSharedMemory, {}));
   ASSERT_EQ(::unsetenv("LOCKSTEP_ALGORITHMS"), 0);

@@ -20,23 +20,33 @@ Layout::Layout(const Shape& shape) : element_bytes_(size_of(shape.dtype)) {
   } else if (has_blocks(shape.collective)) {
     place_in_blocks(shape);
   } else {
-    place_by_cache_lines(shape);
+    place_by_cache_lines(shape.count, at(shape.chunks));
+    is_free_to_deal_ = true;
   }
   std::size_t largest = 0;
   for (const Span& span : inputs_) largest = std::max(largest, span.count);
   slice_count_ = divided_up(largest * element_bytes_, kCacheLine) * kCacheLine / element_bytes_;
 }
 
-void Layout::place_by_cache_lines(const Shape& shape) {
+void Layout::place_by_cache_lines(std::size_t count, std::size_t parts) {
   const std::size_t unit = kCacheLine / element_bytes_;
-  // count * chunk fits: both are bounded by what a machine holds (2^48 bytes, 2^16 chunks).
-  const auto begin = [&](int chunk) {
-    const std::size_t exact = shape.count * at(chunk) / at(shape.chunks);
-    return std::min(shape.count, divided_up(exact, unit) * unit);
+  const auto begin = [&](std::size_t part) {
+    const std::size_t exact = count / parts * part + count % parts * part / parts;  // which is count * part / parts
+    return std::min(count, divided_up(exact, unit) * unit);
   };
-  for (int chunk = 0; chunk < shape.chunks; ++chunk) {
-    inputs_.push_back({begin(chunk) * element_bytes_, begin(chunk + 1) - begin(chunk)});
+  for (std::size_t part = 0; part < parts; ++part) {
+    inputs_.push_back({begin(part) * element_bytes_, begin(part + 1) - begin(part)});
   }
+}
+
+void Layout::deal(std::size_t block_bytes) {
+  const std::size_t chunks = inputs_.size();
+  if (!is_free_to_deal_ || chunks == 0) return;
+  const std::size_t count = inputs_.back().offset_bytes / element_bytes_ + inputs_.back().count;
+  rows_ = std::max<std::size_t>(1, count * element_bytes_ / (chunks * block_bytes));
+  inputs_.clear();
+  inputs_.reserve(rows_ * chunks);
+  place_by_cache_lines(count, rows_ * chunks);
 }
 
 void Layout::place_in_blocks(const Shape& shape) {

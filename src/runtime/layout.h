@@ -15,8 +15,8 @@ namespace lockstep {
 /// k-th slice of every chunk, so that an operation of any size passes through a staging area of a fixed one.
 ///
 /// Chunks of collectives that have blocks have exact cuts (`count` is a multiple of the ranks, or each block has a
-/// count of its own); elsewhere cuts fall on cache lines, so that two ranks never write to the same one. Chunks may be
-/// empty. In an all_to_all chunk (s, d) is block d of what s sends and block s of what d receives.
+/// count of its own); elsewhere cuts fall on cache lines, so that two ranks never write to the same one, and a chunk
+/// need not be one span: dealt out, it has a block of every row of the buffer. Chunks may be empty. In an all_to_all chunk (s, d) is block d of what s sends and block s of what d receives.
 class Layout {
  public:
   static constexpr std::size_t kCacheLine = 64;
@@ -42,6 +42,11 @@ class Layout {
   /// will do and of one size: a short one would leave part of the staging area out of its turn (staging_rotations.h).
   void slice(std::size_t slice_bytes);
 
+  /// Cuts the buffer into rows, so that a chunk has about so many bytes or more of each: `piece` is the row then.
+  /// Chunks that must be where they are stay there, in one row.
+  void deal(std::size_t block_bytes);
+  std::size_t rows() const { return rows_; }
+
   /// What its lists take of memory.
   std::size_t bytes_kept() const { return bytes_of_lists(inputs_, outputs_); }
 
@@ -49,21 +54,24 @@ class Layout {
   /// Bytes of a slice, a whole number of cache lines: what one chunk takes of a staging area.
   std::size_t slice_bytes() const { return slice_count_ * element_bytes_; }
 
-  Span input(int chunk, std::size_t piece) const { return cut(inputs_[at(chunk)], piece); }
-  Span output(int chunk, std::size_t piece) const {
-    return cut(outputs_.empty() ? inputs_[at(chunk)] : outputs_[at(chunk)], piece);
-  }
+  Span input(int chunk, std::size_t piece) const { return of(inputs_, chunk, piece); }
+  Span output(int chunk, std::size_t piece) const { return of(outputs_.empty() ? inputs_ : outputs_, chunk, piece); }
 
  private:
+  Span of(const std::vector<Span>& chunks, int chunk, std::size_t piece) const {
+    return rows_ > 1 ? chunks[piece * (chunks.size() / rows_) + at(chunk)] : cut(chunks[at(chunk)], piece);
+  }
   Span cut(const Span& chunk, std::size_t piece) const;
   void place_in_blocks(const Shape& shape);
-  void place_by_cache_lines(const Shape& shape);
+  void place_by_cache_lines(std::size_t count, std::size_t parts);
   void place_all_to_all(const Shape& shape);
 
   std::size_t element_bytes_;
   std::size_t slice_count_ = 0;
   std::size_t pieces_ = 1;
-  std::vector<Span> inputs_;
+  std::size_t rows_ = 1;
+  bool is_free_to_deal_ = false;
+  std::vector<Span> inputs_;  ///< by chunk, of one row after the other
   std::vector<Span> outputs_;  ///< where they are not the inputs
 };
 

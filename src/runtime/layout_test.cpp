@@ -77,6 +77,45 @@ TEST(Layout, PiecesTogetherAreTheWhole) {
   }
 }
 
+/// Row by row the chunks follow each other, in order and without a gap, cut at cache lines.
+TEST(Layout, DealtOutAChunkHasABlockOfEveryRow) {
+  for (const std::size_t count : {0U, 1U, 160U, 1000U, 4099U}) {
+    for (const int chunks : {1, 3, 4}) {
+      for (const std::size_t block_bytes : {64U, 100U, 1024U, 1U << 20}) {
+        Layout layout({.chunks = chunks, .count = count, .block_counts = {}});
+        layout.deal(block_bytes);
+        const std::size_t bytes = count * sizeof(float);
+        EXPECT_EQ(layout.rows(), std::max<std::size_t>(1, bytes / (static_cast<std::size_t>(chunks) * block_bytes)));
+        EXPECT_EQ(layout.pieces(), 1U);
+        std::size_t end_bytes = 0;
+        for (std::size_t row = 0; row < layout.rows(); ++row) {
+          for (int chunk = 0; chunk < chunks; ++chunk) {
+            const Layout::Span span = layout.input(chunk, row);
+            ASSERT_EQ(span.offset_bytes, end_bytes);
+            ASSERT_EQ(layout.output(chunk, row), span);
+            end_bytes += span.count * sizeof(float);
+            if (span.count > 0) {
+              ASSERT_EQ(span.offset_bytes % 64, 0U);
+            }
+          }
+        }
+        EXPECT_EQ(end_bytes, bytes);
+      }
+    }
+  }
+}
+
+TEST(Layout, BlocksOfRanksAreNotDealtOut) {
+  for (const Collective collective : {Collective::kReduceScatter, Collective::kAllGather, Collective::kAllToAll}) {
+    const int chunks = collective == Collective::kAllToAll ? 4 : 2;
+    Layout layout({.collective = collective, .ranks = 2, .chunks = chunks, .count = 4096, .block_counts = {}});
+    const Layout::Span last = layout.input(chunks - 1, 0);
+    layout.deal(64);
+    EXPECT_EQ(layout.rows(), 1U);
+    EXPECT_EQ(layout.input(chunks - 1, 0), last);
+  }
+}
+
 TEST(Layout, PiecesAreOfOneSize) {
   Layout layout({.chunks = 1, .count = 5 * 1024, .block_counts = {}});
   layout.slice(16 << 10);

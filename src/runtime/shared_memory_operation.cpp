@@ -13,6 +13,15 @@ namespace lockstep {
 
 namespace {
 
+/// In place, where the buffers of all ranks together have so many bytes, caches hold little of them: chunks are dealt
+/// out in blocks. Not by what caches this machine has: ranks must cut alike, and a container may show one others.
+constexpr std::size_t kLeastDealt = std::size_t{64} << 20;
+constexpr std::size_t kBlockBytes = std::size_t{1} << 20;
+
+std::size_t bytes_of_all(const Announcement& what, int ranks) {
+  return what.count * size_of(what.dtype) * static_cast<std::size_t>(ranks);
+}
+
 /// What helps where a schedule has more chunks than the staging area has places. An all_to_all has one for each pair of
 /// ranks by any algorithm, and one of unequal blocks (all_to_all_v) is staged from any memory.
 const char* remedy_for_many_chunks(const Announcement& what) {
@@ -29,11 +38,13 @@ SharedMemoryOperation::SharedMemoryOperation(Transport& transport, StagingRing& 
       staging_(staging),
       plan_(std::move(setup.plan)),
       layout_(std::move(setup.layout)),
-      write_policy_(setup.caches, plan_->is_staged(),
-                    announcement_.count * size_of(announcement_.dtype) * static_cast<std::size_t>(transport.size())),
+      write_policy_(setup.caches, plan_->is_staged(), bytes_of_all(announcement_, transport.size())),
       runner_(announcement_.dtype, announcement_.op, transport.size()),
       peers_(static_cast<std::size_t>(transport.size())) {
-  if (!is_staged()) return;
+  if (!is_staged()) {
+    if (bytes_of_all(announcement_, transport.size()) >= kLeastDealt) layout_.deal(kBlockBytes);
+    return;
+  }
   layout_ = cut_into_pieces();
   place_bytes_ = std::min(room_for_a_place(), std::bit_ceil(layout_.slice_bytes()));
   turns_ = &staging_.turns_of(*plan_, place_bytes_);
@@ -108,7 +119,13 @@ bool SharedMemoryOperation::go_on() {
         weave();
         continue;
       }
-      for (const Plan::Move& move : step.moves) carry_out(move, {.piece = piece_, .turn = turn_});
+      for (const Plan::Move& move : step.moves) {
+        if (is_staged()) {
+          carry_out(move, {.piece = piece_, .turn = turn_});
+        } else {
+          carry_out_from_the_end(move);
+        }
+      }
       transport_.signal(progress_at(plan_->ticks_at(++position_)));
     }
     if (!is_staged() && !satisfied(plan_->after, progress_at(0))) return false;
@@ -187,11 +204,20 @@ void SharedMemoryOperation::check_readers(const StagingRing::Use& use) const {
   }
 }
 
+void SharedMemoryOperation::run(const Plan::Move& move, const Part& part) {
+  const std::size_t count = count_of(move, part);
+  if (count == 0) return;
+  runner_.run(move, count, write_policy_.of(move, count * size_of(announcement_.dtype)),
+              [&](const Plan::Place& place) { return address_of(place, move.chunk, part); });
+}
+
+void SharedMemoryOperation::carry_out_from_the_end(const Plan::Move& move) {
+  for (std::size_t row = layout_.rows(); row-- > 0;) run(move, {.piece = row, .turn = 0});
+  if (records()) record(move, plan_->schedule_step(position_), transport_.rank());
+}
+
 void SharedMemoryOperation::carry_out(const Plan::Move& move, const Part& part) {
-  if (const std::size_t count = count_of(move, part); count > 0) {
-    runner_.run(move, count, write_policy_.of(move, count * size_of(announcement_.dtype)),
-                [&](const Plan::Place& place) { return address_of(place, move.chunk, part); });
-  }
+  run(move, part);
   if (part.piece == 0 && records()) record(move, plan_->schedule_step(position_), transport_.rank());
 }
 

@@ -192,6 +192,19 @@ TEST(ExecutionByHand, SeveralPiecesAreTheScheduleOnce) {
   }
 }
 
+/// Of ever more bytes in place chunks are dealt out in blocks, the last of which is short.
+TEST(ExecutionByHand, LargeBuffersAreDealtOut) {
+  constexpr int kRanks = 3;
+  constexpr std::size_t kLarge = (std::size_t{64} << 20) / kRanks / sizeof(float) + 777;
+  for (const char* name : {"direct", "ring"}) {
+    const Schedule schedule = find_algorithm(name).build({.ranks = kRanks});
+    ASSERT_TRUE(runs_in_place(schedule));
+    const Outcome outcome = execute(schedule, /*in_place=*/true, kLarge);
+    EXPECT_EQ(sorted(outcome.executed), sorted(planned(schedule))) << name;
+    EXPECT_EQ(fault_in(schedule, outcome.outputs), "") << name;
+  }
+}
+
 /// A schedule that is no algorithm's: the runtime knows none, it runs what it is given.
 TEST(ExecutionByHand, RunsAScheduleThatNobodyNamed) {
   expect_executed_as_planned({.name = "by hand",
