@@ -24,7 +24,7 @@ bool is_read(const std::vector<Plan::Place>& targets, const std::vector<Plan::Pl
 
 WritePolicy::WritePolicy(const Caches& caches, bool is_staged, std::size_t bytes)
     : is_staged_(is_staged),
-      is_large_(bytes > (caches.shared_bytes > 0 ? caches.shared_bytes : kUsualShared) / 2 * 3),
+      is_large_(bytes > (caches.shared_bytes > 0 ? caches.shared_bytes : kUsualShared) / 4 * 5),
       stages_past_caches_(caches.are_slow_to_take_back),
       asks_early_(caches.are_worth_asking) {}
 

@@ -40,10 +40,10 @@ std::size_t targets_of(const Plan::Move& move, const WritePolicy::Caches& caches
 
 TEST(WritePolicy, AResultGoesThereOnceAllResultsAreMoreThanTheSharedCacheHolds) {
   const Plan::Move home = move({kOfPeer}, {kOwnOutput});
-  EXPECT_EQ(targets_of(home, kFast, true, 48 * kMiB), 0);
-  EXPECT_EQ(targets_of(home, kFast, true, 49 * kMiB), 1);
-  EXPECT_EQ(targets_of(home, {.shared_bytes = 480 * kMiB}, true, 49 * kMiB), 0);
-  EXPECT_EQ(targets_of(home, {}, true, 49 * kMiB), 1) << "as of 32 MiB where the machine does not say";
+  EXPECT_EQ(targets_of(home, kFast, true, 40 * kMiB), 0);
+  EXPECT_EQ(targets_of(home, kFast, true, 41 * kMiB), 1);
+  EXPECT_EQ(targets_of(home, {.shared_bytes = 480 * kMiB}, true, 41 * kMiB), 0);
+  EXPECT_EQ(targets_of(home, {}, true, 41 * kMiB), 1) << "as of 32 MiB where the machine does not say";
 }
 
 TEST(WritePolicy, ALargeSumStaysWhereItsOperandsHaveBeenRead) {

@@ -157,6 +157,15 @@ double through_memory(const HostCosts& costs) {
   return lost / (kEnd - HostCosts::kMemoryByte) + costs[HostCosts::kStreamedByte];
 }
 
+/// Half of what a core brings from memory, or writes there past the caches, counts as if all cores had the same part of
+/// it: they share the memory's bus. Where all do alike, as 2 and 4 ranks on 2 cores, no time tells the halves apart.
+void share_memory(const HostCosts& of_all_cores, int cores, HostCosts& costs) {
+  const auto share = [&](std::size_t cost) { costs[cost] = (costs[cost] + of_all_cores[cost] / cores) / 2; };
+  for (std::size_t level = HostCosts::kMemoryByte; level < HostCosts::kFirstLevel + HostCosts::kLevels; ++level)
+    share(level);
+  share(HostCosts::kStreamedByte);
+}
+
 HostCosts work_of_plans(const HostJob& job, const HostOperation& operation, const Machine& machine,
                         const HostCosts& seconds) {
   const double bytes = operation.bytes;
@@ -175,6 +184,7 @@ HostCosts work_of_plans(const HostJob& job, const HostOperation& operation, cons
       memory.move(move, where, write_policy.of(move, moved).past_caches, spent);
     });
     costs[HostCosts::kTogetherByte] = through_memory(turns.of_all_cores());
+    share_memory(turns.of_all_cores(), cores, costs);
     return costs;
   };
   const Length steady = length_of(cut, bytes);
