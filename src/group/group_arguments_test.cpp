@@ -69,7 +69,8 @@ TEST(GroupArguments, WhatIsWrongWithAnAlgorithmIsSaidByRankAndOperation) {
     refused(none, [&] { world.broadcast(buffer_of(&value, 1), 0, unknown).wait(); });
     refused(none, [&] { (void)world.algorithm_for(Collective::kBroadcast, 4, unknown); });
     refused("The algorithm 'naive' does no broadcast", [&] { world.broadcast(buffer_of(&value, 1), 0, other).wait(); });
-    refused("The algorithm 'naive' does no broadcast", [&] { (void)world.algorithm_for(Collective::kBroadcast, 4, other); });
+    refused("The algorithm 'naive' does no broadcast",
+            [&] { (void)world.algorithm_for(Collective::kBroadcast, 4, other); });
     world.broadcast(buffer_of(&value, 1)).wait();  // nobody has left
   });
 }

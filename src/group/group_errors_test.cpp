@@ -62,9 +62,8 @@ TEST(GroupErrors, ASplitIsNoGatheringOfACallers) {
     if (world.rank() == 0) (void)world.split(0);
     if (world.rank() == 1) world.all_gather(buffer_of(values)).wait();
   });
-  EXPECT_THAT(errors,
-              testing::Each(testing::AllOf(testing::HasSubstr("rank 0: split, by an all_gather of 48 uint8 ("),
-                                           testing::HasSubstr("rank 1: all_gather of 48 uint8 ("))));
+  EXPECT_THAT(errors, testing::Each(testing::AllOf(testing::HasSubstr("rank 0: split, by an all_gather of 48 uint8 ("),
+                                                   testing::HasSubstr("rank 1: all_gather of 48 uint8 ("))));
 }
 
 TEST(GroupErrors, RanksThatAgreedOnceAreLookedAtAgain) {

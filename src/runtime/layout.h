@@ -16,7 +16,8 @@ namespace lockstep {
 ///
 /// Chunks of collectives that have blocks have exact cuts (`count` is a multiple of the ranks, or each block has a
 /// count of its own); elsewhere cuts fall on cache lines, so that two ranks never write to the same one, and a chunk
-/// need not be one span: dealt out, it has a block of every row of the buffer. Chunks may be empty. In an all_to_all chunk (s, d) is block d of what s sends and block s of what d receives.
+/// need not be one span: dealt out, it has a block of every row of the buffer. Chunks may be empty. In an all_to_all
+/// chunk (s, d) is block d of what s sends and block s of what d receives.
 class Layout {
  public:
   static constexpr std::size_t kCacheLine = 64;
@@ -71,7 +72,7 @@ class Layout {
   std::size_t pieces_ = 1;
   std::size_t rows_ = 1;
   bool is_free_to_deal_ = false;
-  std::vector<Span> inputs_;  ///< by chunk, of one row after the other
+  std::vector<Span> inputs_;   ///< by chunk, of one row after the other
   std::vector<Span> outputs_;  ///< where they are not the inputs
 };
 

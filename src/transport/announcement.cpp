@@ -20,8 +20,8 @@ std::uint64_t fingerprint_of(const Announcement& announcement) {
 
 std::string Announcement::describe() const {
   if (collective == Collective::kBarrier) return fmt::format("barrier ({})", algorithm_name());
-  return fmt::format("{}{} of {} {}{}{} ({}{}{})", splits ? "split, by an " : "", to_string(collective), count, to_string(dtype),
-                     blocks != 0 ? fmt::format(" in unequal blocks #{:08x}", blocks) : "",
+  return fmt::format("{}{} of {} {}{}{} ({}{}{})", splits ? "split, by an " : "", to_string(collective), count,
+                     to_string(dtype), blocks != 0 ? fmt::format(" in unequal blocks #{:08x}", blocks) : "",
                      has_root(collective) ? fmt::format(" at root {}", root) : "",
                      sums_values(collective) ? fmt::format("{}, ", to_string(op)) : "", algorithm_name(),
                      in_place ? ", registered memory" : "");
