@@ -191,7 +191,8 @@ TEST_F(TextTraining, WrongFlagsAreSaidOnceAndExit2) {
   expect_refused(train(2, {"--iterations=0"}), "--iterations must be at least 1");
   expect_refused(train(2, {"--width=wide"}), "--width");
   expect_refused(train(2, {"--colour"}), "--colour");
-  const std::string no_algorithm = "lockstep-train: There is no algorithm 'rong'. Did you mean 'ring'?\n";
+  const std::string no_algorithm =
+      "lockstep-train: Rank 0: all_reduce: There is no algorithm 'rong'. Did you mean 'ring'?\n";
   expect_refused(train(2, {"--algorithm=rong", "--check"}), no_algorithm);
   expect_refused(train(2, {"--algorithm=rong"}), no_algorithm);
   EXPECT_FALSE(fs::exists(out_));
