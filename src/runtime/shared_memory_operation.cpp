@@ -14,7 +14,8 @@ namespace lockstep {
 namespace {
 
 /// In place, where the buffers of all ranks together have so many bytes, caches hold little of them: chunks are dealt
-/// out in blocks. Not by what caches this machine has: ranks must cut alike, and a container may show one others.
+/// out in blocks of about so many. Not by what caches this machine has: ranks must cut alike, and a container may show
+/// one others.
 constexpr std::size_t kLeastDealt = std::size_t{64} << 20;
 constexpr std::size_t kBlockBytes = std::size_t{1} << 20;
 
@@ -119,13 +120,7 @@ bool SharedMemoryOperation::go_on() {
         weave();
         continue;
       }
-      for (const Plan::Move& move : step.moves) {
-        if (is_staged()) {
-          carry_out(move, {.piece = piece_, .turn = turn_});
-        } else {
-          carry_out_from_the_end(move);
-        }
-      }
+      for (const Plan::Move& move : step.moves) carry_out_rows(move);
       transport_.signal(progress_at(plan_->ticks_at(++position_)));
     }
     if (!is_staged() && !satisfied(plan_->after, progress_at(0))) return false;
@@ -204,20 +199,16 @@ void SharedMemoryOperation::check_readers(const StagingRing::Use& use) const {
   }
 }
 
-void SharedMemoryOperation::run(const Plan::Move& move, const Part& part) {
-  const std::size_t count = count_of(move, part);
-  if (count == 0) return;
-  runner_.run(move, count, write_policy_.of(move, count * size_of(announcement_.dtype)),
-              [&](const Plan::Place& place) { return address_of(place, move.chunk, part); });
-}
-
-void SharedMemoryOperation::carry_out_from_the_end(const Plan::Move& move) {
-  for (std::size_t row = layout_.rows(); row-- > 0;) run(move, {.piece = row, .turn = 0});
-  if (records()) record(move, plan_->schedule_step(position_), transport_.rank());
+/// What is dealt out is in one piece, and what is in pieces has one row, so that the sum is either's number.
+void SharedMemoryOperation::carry_out_rows(const Plan::Move& move) {
+  for (std::size_t row = layout_.rows(); row-- > 0;) carry_out(move, {.piece = piece_ + row, .turn = turn_});
 }
 
 void SharedMemoryOperation::carry_out(const Plan::Move& move, const Part& part) {
-  run(move, part);
+  if (const std::size_t count = count_of(move, part); count > 0) {
+    runner_.run(move, count, write_policy_.of(move, count * size_of(announcement_.dtype)),
+                [&](const Plan::Place& place) { return address_of(place, move.chunk, part); });
+  }
   if (part.piece == 0 && records()) record(move, plan_->schedule_step(position_), transport_.rank());
 }
 

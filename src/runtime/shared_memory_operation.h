@@ -55,7 +55,7 @@ class SharedMemoryOperation final : public RunningOperation {
   [[noreturn]] void throw_late(int peer) const;
   /// What of each chunk's slice is moved.
   struct Part {
-    std::size_t piece;      ///< in place: the row
+    std::size_t piece;      ///< or row
     std::uint64_t turn;     ///< of the piece's use of its slot
     std::size_t begin = 0;  ///< element from which on
   };
@@ -65,14 +65,13 @@ class SharedMemoryOperation final : public RunningOperation {
   std::size_t room_for_a_place() const;
   /// Throws Error (kUnsupported): what this operation is asked for does not go through the staging area.
   [[noreturn]] void refuse(const std::string& why) const;
-  /// In place, a move of the present step: the end of the buffer first, which a rank that has just written all of it
-  /// still has in its caches.
-  void carry_out_from_the_end(const Plan::Move& move);
-  /// A move of the present step; where steps are woven, of the next piece's first one too.
+  /// A move of the present step: of what is dealt out the end of the buffer first, which a rank that has just written
+  /// all of it still has in its caches.
+  void carry_out_rows(const Plan::Move& move);
+  /// One row or piece of it; where steps are woven, of the next piece's first one too.
   void carry_out(const Plan::Move& move, const Part& part);
   /// The last step of this piece and the first one of the next, in one pass.
   void weave();
-  void run(const Plan::Move& move, const Part& part);
   /// How many elements a move has, and where the first one lies.
   std::size_t count_of(const Plan::Move& move, const Part& part) const;
   std::byte* address_of(const Plan::Place& place, int chunk, const Part& part) const;

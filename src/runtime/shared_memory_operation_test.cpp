@@ -192,7 +192,7 @@ TEST(ExecutionByHand, SeveralPiecesAreTheScheduleOnce) {
   }
 }
 
-/// Of ever more bytes in place chunks are dealt out in blocks, the last of which is short.
+/// Where the buffers of all ranks have 64 MiB together, chunks are dealt out in blocks.
 TEST(ExecutionByHand, LargeBuffersAreDealtOut) {
   constexpr int kRanks = 3;
   constexpr std::size_t kLarge = (std::size_t{64} << 20) / kRanks / sizeof(float) + 777;

@@ -149,20 +149,20 @@ HostCosts work_of_letters(const HostJob& job, double bytes, int cores, const Hos
   return costs;
 }
 
+constexpr std::size_t kLevelsEnd = HostCosts::kFirstLevel + HostCosts::kLevels;
+
 /// Bytes that come from memory or go there: what the shared cache has lost, level by level, and what goes past it.
 double through_memory(const HostCosts& costs) {
-  constexpr std::size_t kEnd = HostCosts::kFirstLevel + HostCosts::kLevels;
   double lost = 0;
-  for (std::size_t level = HostCosts::kMemoryByte; level < kEnd; ++level) lost += costs[level];
-  return lost / (kEnd - HostCosts::kMemoryByte) + costs[HostCosts::kStreamedByte];
+  for (std::size_t level = HostCosts::kMemoryByte; level < kLevelsEnd; ++level) lost += costs[level];
+  return lost / (kLevelsEnd - HostCosts::kMemoryByte) + costs[HostCosts::kStreamedByte];
 }
 
 /// Half of what a core brings from memory, or writes there past the caches, counts as if all cores had the same part of
 /// it: they share the memory's bus. Where all do alike, as 2 and 4 ranks on 2 cores, no time tells the halves apart.
 void share_memory(const HostCosts& of_all_cores, int cores, HostCosts& costs) {
   const auto share = [&](std::size_t cost) { costs[cost] = (costs[cost] + of_all_cores[cost] / cores) / 2; };
-  for (std::size_t level = HostCosts::kMemoryByte; level < HostCosts::kFirstLevel + HostCosts::kLevels; ++level)
-    share(level);
+  for (std::size_t level = HostCosts::kMemoryByte; level < kLevelsEnd; ++level) share(level);
   share(HostCosts::kStreamedByte);
 }
 
