@@ -17,7 +17,7 @@ struct Unit {
   double factor;
 };
 
-constexpr std::array<Unit, 10> kByteUnits{{{"", 1},
+constexpr std::array<Unit, 11> kByteUnits{{{"", 1},
                                            {"B", 1},
                                            {"KiB", 1024.0},
                                            {"MiB", 1024.0 * 1024},
@@ -26,14 +26,17 @@ constexpr std::array<Unit, 10> kByteUnits{{{"", 1},
                                            {"KB", 1e3},
                                            {"kB", 1e3},
                                            {"MB", 1e6},
-                                           {"GB", 1e9}}};
+                                           {"GB", 1e9},
+                                           {"TB", 1e12}}};
 constexpr std::array<Unit, 5> kTimeUnits{{{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"min", 60e9}}};
-constexpr std::array<Unit, 6> kBandwidthUnits{{{"GB/s", 1e9},
+constexpr std::array<Unit, 8> kBandwidthUnits{{{"GB/s", 1e9},
                                                {"GiB/s", 1024.0 * 1024 * 1024},
                                                {"MB/s", 1e6},
                                                {"MiB/s", 1024.0 * 1024},
                                                {"Gbit/s", 1.25e8},
-                                               {"Mbit/s", 1.25e5}}};
+                                               {"Mbit/s", 1.25e5},
+                                               {"Gbps", 1.25e8},
+                                               {"Mbps", 1.25e5}}};
 constexpr std::array<Unit, 3> kPerByteUnits{{{"ns/B", 1e-9}, {"us/B", 1e-6}, {"ps/B", 1e-12}}};
 
 template <std::size_t N>

@@ -11,6 +11,7 @@ TEST(Units, SizesAsPeopleTypeThem) {
   EXPECT_EQ(parse_bytes("1.5 MiB"), 1572864U);
   EXPECT_EQ(parse_bytes("1GB"), 1000000000U);
   EXPECT_EQ(parse_bytes("1.1GB"), 1100000000U);
+  EXPECT_EQ(parse_bytes("1TB"), 1000000000000U);
   EXPECT_EQ(parse_bytes("0.3GB"), 300000000U);
 }
 
@@ -42,6 +43,7 @@ TEST(Units, ReadsWhatNetworksCost) {
   EXPECT_DOUBLE_EQ(parse_seconds("0.25ns"), 0.25e-9);
   EXPECT_DOUBLE_EQ(parse_bandwidth("10GB/s"), 1e10);
   EXPECT_DOUBLE_EQ(parse_bandwidth("100Gbit/s"), 12.5e9);
+  EXPECT_DOUBLE_EQ(parse_bandwidth("100Gbps"), 12.5e9);
   EXPECT_DOUBLE_EQ(parse_seconds_per_byte("0.1ns/B"), 1e-10);
   for (const char* text : {"0GB/s", "10", "10GB", "-1GB/s", "infGB/s"})
     EXPECT_THROW(parse_bandwidth(text), Error) << text;

@@ -212,11 +212,11 @@ std::string network_name(const PricedNetwork& network) {
 
 std::string plot_of(const PriceReport& report) {
   if (report.sweeps.empty()) refuse("A schedule from a file has a price, no picture; use --format table or json.");
+  if (report.request.ranks == 1) refuse("One rank alone takes no time, which no picture shows; ask for -n 2 or more.");
   const Sweep& sweep = report.sweeps.front();
   const std::string where =
       sweep.axis == Sweep::Axis::kBytes
-          ? fmt::format("on {} {}", format_count(static_cast<std::uint64_t>(report.request.ranks)),
-                        report.request.ranks == 1 ? "rank" : "ranks")
+          ? fmt::format("on {} ranks", format_count(static_cast<std::uint64_t>(report.request.ranks)))
           : "of " + format_bytes(static_cast<std::uint64_t>(report.request.bytes));
   const std::string pipeline =
       report.request.segments > 1 ? fmt::format(" in {} segments", report.request.segments) : std::string();

@@ -268,6 +268,7 @@ TEST_F(CliPrice, AnswersBadUsageInOneSentence) {
   expect_usage_error({"price", "ring", "-n", "4", "--bytes", "1", "--over", "ranks"}, "add --format svg");
   expect_usage_error({"price", "ring", "-n", "4", "--bytes", "1", "--format", "svg", "--links"},
                      "no part of a picture");
+  expect_usage_error({"price", "ring", "-n", "1", "--bytes", "1", "--format", "svg"}, "ask for -n 2 or more");
   expect_usage_error({"price", "ring", "-n", "4", "--bytes", "1", "--topology", "no/file"}, "no file 'no/file'");
   const std::string ring = folder_ / "ring.txt";
   EXPECT_EQ(lockstep_with({"show", "ring", "-n", "3", "--format", "schedule", "-o", ring}).code, 0);

@@ -35,19 +35,20 @@ bool is_copied(const std::vector<HostCaches::Access>& accesses) {
 HostCaches::HostCaches(const Machine& machine, int cores, std::size_t blocks, double block_bytes)
     : block_bytes_(block_bytes),
       own_bytes_(std::max(4 * first_cache(machine), machine.cache_bytes_a_core)),
+      least_shared_(std::max(2 * own_bytes_, machine.cache_bytes_shared / 8)),
       blocks_(blocks),
       held_(static_cast<std::size_t>(cores) * blocks, kNotHeld),
       cores_(static_cast<std::size_t>(cores), ReuseDistance(blocks)),
       all_(blocks) {
   const double first = first_cache(machine);
   const double own = own_bytes_;
-  // Of a shared cache other machines on the host have their part, so that it is lost little by little.
-  const double shared = std::max(2 * own, machine.cache_bytes_shared / 8);
-  // A ramp begins where some of a working set is lost. How steeply a core's own cache is lost, prices tell.
-  const std::array<double, HostCosts::kLevels> from{first * 2 / 3, own / 2, own * 3 / 4, own,
-                                                    own * 3 / 2,   shared,  2 * shared,  4 * shared};
-  const std::array<double, HostCosts::kLevels> to{2 * first, own * 3 / 4, own,        own * 3 / 2,
-                                                  2 * own,   2 * shared,  4 * shared, 8 * shared};
+  const double shared = least_shared_;
+  // A ramp begins where some of a working set is lost. How steeply each cache is lost, prices tell: of a shared one
+  // other machines on the host have their part, and it keeps some of what is larger.
+  const std::array<double, HostCosts::kLevels> from{first * 2 / 3, own / 2,    own * 3 / 4, own,        own * 3 / 2,
+                                                    shared,        2 * shared, 4 * shared,  8 * shared, 16 * shared};
+  const std::array<double, HostCosts::kLevels> to{2 * first,  own * 3 / 4, own,        own * 3 / 2, 2 * own,
+                                                  2 * shared, 4 * shared,  8 * shared, 16 * shared, 32 * shared};
   for (std::size_t level = 0; level < HostCosts::kLevels; ++level) {
     rises_from_[level] = std::log(from[level]);
     rises_to_[level] = std::log(to[level]);
@@ -98,7 +99,7 @@ void HostCaches::take_back(int core, std::size_t block, bool is_copy, HostCosts&
     nearest = std::min(nearest, block_bytes_ * cores_[static_cast<std::size_t>(other)].of(block));
   }
   const double at = logarithm(nearest);
-  const double in_shared = 1 - ramp(at, rises_from_.back(), rises_to_.back());
+  const double in_shared = 1 - ramp(at, std::log(4 * least_shared_), std::log(8 * least_shared_));
   const double in_own = 1 - ramp(at, std::log(own_bytes_), std::log(2 * own_bytes_));
   costs[is_copy ? HostCosts::kSharedCopyByte : HostCosts::kSharedWriteByte] += block_bytes_ * in_shared;
   costs[is_copy ? HostCosts::kSharedCopyOwnByte : HostCosts::kSharedWriteOwnByte] += block_bytes_ * in_own;

@@ -54,6 +54,7 @@ class HostCaches {
 
   double block_bytes_;
   double own_bytes_;
+  double least_shared_;                                  ///< an eighth of the shared cache: before, none of it is lost
   std::array<double, HostCosts::kLevels> rises_from_{};  ///< logarithms of bytes: where each level begins to cost
   std::array<double, HostCosts::kLevels> rises_to_{};    ///< and where it costs in full
   std::vector<Block> blocks_;

@@ -66,6 +66,9 @@ TEST(HostCaches, AByteCostsByWhatWasTouchedSince) {
   EXPECT_EQ(reads_again(40)[HostCosts::kFirstLevel + 4], 40 * kBlock) << "twice the own cache, and more";
   EXPECT_EQ(reads_again(40)[HostCosts::kMemoryByte], 0);
   EXPECT_EQ(reads_again(600)[HostCosts::kFirstLevel + 7], 600 * kBlock) << "more than the shared cache";
+  EXPECT_GT(reads_again(600)[HostCosts::kFirstLevel + 8], 0) << "which still holds some of it";
+  EXPECT_LT(reads_again(600)[HostCosts::kFirstLevel + 8], 600 * kBlock);
+  EXPECT_EQ(reads_again(2100)[HostCosts::kFirstLevel + 9], 2100 * kBlock) << "four times of it, and more";
 }
 
 TEST(HostCaches, OfTheSharedCacheAllCoresHaveTheirPart) {

@@ -8,7 +8,7 @@ namespace lockstep {
 
 /// What takes time where ranks share the memory of a host.
 struct HostCost {
-  static constexpr std::size_t kLevels = 8;
+  static constexpr std::size_t kLevels = 10;
   enum Cost : std::size_t {
     kOperation,
     kSwitch,    ///< a core goes on to another of its ranks, to look whether it can go on
@@ -16,8 +16,8 @@ struct HostCost {
     kMove,      ///< a pass over a chunk
     kByte,      ///< read or written
     /// Again, a byte that is brought from beyond the core's first cache; a half, three quarters, all and one and a half
-    /// of its own one: by how much the core touched since it had it; an eighth, a quarter and half of the shared one:
-    /// by how much all of them touched (HostCaches).
+    /// of its own one: by how much the core touched since it had it; an eighth, a quarter, half, all and twice of the
+    /// shared one: by how much all of them touched (HostCaches).
     kFirstLevel,
     kMemoryByte = kFirstLevel + 5,         ///< the level from which on it comes from memory
     kFetchedByte = kFirstLevel + kLevels,  ///< from another core's own cache, where it was written
