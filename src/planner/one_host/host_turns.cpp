@@ -65,12 +65,10 @@ double HostTurns::contention(const Core& core) const {
   });
 }
 
-/// Counts what crosses while others are busy too. Half of what is taken back is for their sake: where all cores always
-/// are, as with 2 and 4 ranks on 2 cores, no time tells how much of it that is.
-void HostTurns::share_with_others(double contention, HostCosts& costs) {
-  constexpr double kForTheirSake = 0.5;
+/// Counts what crosses while others are busy too.
+void HostTurns::share_with_others(double contention, HostCosts& costs) const {
   for (const auto cost : {HostCosts::kSharedWriteOwnByte, HostCosts::kSharedCopyOwnByte})
-    costs[cost] *= 1 - kForTheirSake * (1 - contention);
+    costs[cost] *= 1 - host_.for_their_sake * (1 - contention);
   costs[HostCosts::kContendedByte] +=
       contention *
       (costs[HostCosts::kFetchedByte] + costs[HostCosts::kSharedWriteOwnByte] + costs[HostCosts::kSharedCopyOwnByte]);

@@ -28,6 +28,7 @@ class HostTurns {
     /// By how much of itself, at most, what a core spends on switches and on what crosses differs from its price each
     /// time, alike on every machine: without it all are in step for ever, as no cores are.
     double straying = 0;
+    double for_their_sake = 0;  ///< the part of what is taken back that is not, while no other core is busy
   };
   /// Of which rank a move is, in which operation and piece, through which slot of the staging area that passes, and
   /// whether this use of it is turned (StagingRing); and which part of the move.
@@ -101,7 +102,7 @@ class HostTurns {
   bool is_within_step(int rank) const;
   double strayed();
   double contention(const Core& core) const;
-  static void share_with_others(double contention, HostCosts& costs);
+  void share_with_others(double contention, HostCosts& costs) const;
   void spend(Core& core, HostCosts::Cost cost, double amount);
 
   Waiting waiting_of(int rank) const;

@@ -134,6 +134,10 @@ Length length_of(const Cut& cut, double bytes) {
 
 int cores_of(const HostJob& job, const Machine& machine) { return std::clamp(machine.cores, 1, job.schedule.ranks); }
 
+/// Where all cores always are busy, as with 2 and 4 ranks on 2 cores, no time tells how much of what is taken back is
+/// for the others' sake. Where lines are asked for early, many are on their way at once, and less is a core's own wait.
+double for_their_sake(const Machine& machine) { return caches_of(machine).are_worth_asking ? 0.5 : 0.25; }
+
 HostCosts work_of_letters(const HostJob& job, double bytes, int cores, const HostCosts& seconds) {
   const int ranks = job.schedule.ranks;
   HostTurns turns(job.plans, {.is_staged = true, .pieces = 1, .cores = cores, .straying = kStraying}, seconds);
@@ -173,8 +177,12 @@ HostCosts work_of_plans(const HostJob& job, const HostOperation& operation, cons
   const Cut cut = cut_of(job, bytes);
   const WritePolicy write_policy(caches_of(machine), job.is_staged,
                                  static_cast<std::size_t>(bytes * job.schedule.ranks));
-  const HostTurns::Host host{
-      .is_staged = job.is_staged, .pieces = cut.pieces, .parts = cut.blocks, .cores = cores, .straying = kStraying};
+  const HostTurns::Host host{.is_staged = job.is_staged,
+                             .pieces = cut.pieces,
+                             .parts = cut.blocks,
+                             .cores = cores,
+                             .straying = kStraying,
+                             .for_their_sake = for_their_sake(machine)};
   const auto run = [&](const Length& length) {
     Memory memory(job, cut, machine, cores, operation.touched_between);
     HostTurns turns(job.plans, host, seconds);
