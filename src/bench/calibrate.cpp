@@ -14,6 +14,7 @@
 #include <lockstep/world.h>
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -111,7 +112,7 @@ Calibration::Tcp calibrate_tcp(const CalibrationPlan& plan, int cores) {
       .model = fit_tcp(measured.known, cores), .link = measure_link(Medium::kTcp), .held_back = {}, .samples = {}};
   predict(measured,
           [&](const Sample& sample) { return tcp.model.predict(TcpJob(sample.job->schedule), sample.bytes); });
-  tcp.held_back = errors_of_held_back(measured, Medium::kTcp);
+  tcp.held_back = errors_of_held_back(measured, std::nullopt);
   tcp.samples = measured.all();
   return tcp;
 }
@@ -133,7 +134,7 @@ Calibrated calibrate(const CalibrationPlan& plan) {
                           .tcp = {}};
   predict(measured,
           [&](const Sample& sample) { return calibration.shm.predict(*sample.job, {sample.bytes}, machine); });
-  calibration.held_back = errors_of_held_back(measured, Medium::kSharedMemory);
+  calibration.held_back = errors_of_held_back(measured, machine);
   calibration.samples = measured.all();
   // Of many more than were measured the prices say little, and to find them takes long.
   for (const int ranks : {2, 3, 4, 5, 6, 7, 8, 12, kMostSelectedRanks}) {

@@ -61,11 +61,11 @@ void predict(Measured& measured, const std::function<double(const Sample&)>& mod
   }
 }
 
-HeldBack errors_of_held_back(const Measured& measured, Medium medium) {
+HeldBack errors_of_held_back(const Measured& measured, const std::optional<Machine>& memory_of) {
   std::map<const HostJob*, ResidualCurve> curves;
   const auto predicted = [&](const Sample& sample) {
     const auto [curve, is_new] = curves.try_emplace(sample.job.get());
-    if (is_new) curve->second = ResidualCurve(measured.known, sample.job->schedule, medium);
+    if (is_new) curve->second = ResidualCurve(measured.known, sample.job->schedule, memory_of);
     return sample.predicted_s * curve->second.factor(sample.bytes);
   };
   return {.sizes = error_of(measured.other_sizes, predicted), .ranks = error_of(measured.other_ranks, predicted)};

@@ -104,13 +104,13 @@ TEST(HeldBack, TellsHowFarOffOtherRanksAre) {
   const std::vector<Sample> known{timed_sample(2, 256, 1), timed_sample(4, 256, 2)};
   std::vector<Sample> samples = known;
   samples.push_back(timed_sample(3, 256, 1.25));
-  const HeldBack one = errors_of_held_back(parted(samples, Numbers(4)), Medium::kTcp);
+  const HeldBack one = errors_of_held_back(parted(samples, Numbers(4)), std::nullopt);
   EXPECT_DOUBLE_EQ(one.ranks.median, 0.2);
   EXPECT_DOUBLE_EQ(one.ranks.worst, 0.2);
   EXPECT_EQ(one.sizes.worst, 0) << "none were held back";
   samples.push_back(timed_sample(3, 512, 2));
   samples.push_back(timed_sample(3, 384, 1));
-  const HeldBack three = errors_of_held_back(parted(samples, Numbers(4)), Medium::kTcp);
+  const HeldBack three = errors_of_held_back(parted(samples, Numbers(4)), std::nullopt);
   EXPECT_DOUBLE_EQ(three.ranks.median, 0.2);
   EXPECT_DOUBLE_EQ(three.ranks.worst, 0.5);
 }
@@ -118,14 +118,14 @@ TEST(HeldBack, TellsHowFarOffOtherRanksAre) {
 /// Where 2 and 4 ranks take twice what the model says, so do 3: what takes 2.5 s is 20 % off, not 60.
 TEST(HeldBack, OfOtherRanksIsCorrectedByWhatIsKnown) {
   const HeldBack error = errors_of_held_back(
-      parted({timed_sample(2, 256, 2), timed_sample(4, 256, 2), timed_sample(3, 256, 2.5)}, Numbers(4)), Medium::kTcp);
+      parted({timed_sample(2, 256, 2), timed_sample(4, 256, 2), timed_sample(3, 256, 2.5)}, Numbers(4)), std::nullopt);
   EXPECT_DOUBLE_EQ(error.ranks.worst, 0.2);
 }
 
 /// The model is right at 192 bytes and says a quarter at 768: at 384, halfway by logarithms, it says half.
 TEST(HeldBack, OfOtherSizesIsCorrectedByTheSizesBesideThem) {
   const HeldBack error = errors_of_held_back(
-      parted({timed_sample(2, 192, 1), timed_sample(2, 384, 2.5), timed_sample(2, 768, 4)}, Numbers(4)), Medium::kTcp);
+      parted({timed_sample(2, 192, 1), timed_sample(2, 384, 2.5), timed_sample(2, 768, 4)}, Numbers(4)), std::nullopt);
   EXPECT_NEAR(error.sizes.median, 0.2, 1e-12);
   EXPECT_NEAR(error.sizes.worst, 0.2, 1e-12);
   EXPECT_EQ(error.ranks.worst, 0) << "none were held back";
@@ -134,12 +134,12 @@ TEST(HeldBack, OfOtherSizesIsCorrectedByTheSizesBesideThem) {
 /// What is known is corrected to what it is, and would lower the median.
 TEST(HeldBack, WhatIsKnownNeverCounts) {
   std::vector<Sample> samples{timed_sample(2, 256, 9), timed_sample(2, 512, 9), timed_sample(4, 256, 0.1)};
-  const HeldBack none = errors_of_held_back(parted(samples, Numbers(4)), Medium::kTcp);
+  const HeldBack none = errors_of_held_back(parted(samples, Numbers(4)), std::nullopt);
   EXPECT_EQ(none.sizes.worst, 0);
   EXPECT_EQ(none.ranks.worst, 0);
   samples.push_back(timed_sample(2, 384, 11.25));
   samples.push_back(timed_sample(3, 256, 1.25));
-  const HeldBack one_of_each = errors_of_held_back(parted(samples, Numbers(4)), Medium::kTcp);
+  const HeldBack one_of_each = errors_of_held_back(parted(samples, Numbers(4)), std::nullopt);
   EXPECT_NEAR(one_of_each.sizes.median, 0.2, 1e-12);
   EXPECT_NEAR(one_of_each.ranks.median, 0.2, 1e-12);
 }

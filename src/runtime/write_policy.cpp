@@ -22,9 +22,13 @@ bool is_read(const std::vector<Plan::Place>& targets, const std::vector<Plan::Pl
 
 }  // namespace
 
+std::size_t WritePolicy::most_cached_bytes(const Caches& caches) {
+  return (caches.shared_bytes > 0 ? caches.shared_bytes : kUsualShared) / 4 * 5;
+}
+
 WritePolicy::WritePolicy(const Caches& caches, bool is_staged, std::size_t bytes)
     : is_staged_(is_staged),
-      is_large_(bytes > (caches.shared_bytes > 0 ? caches.shared_bytes : kUsualShared) / 4 * 5),
+      is_large_(bytes > most_cached_bytes(caches)),
       stages_past_caches_(caches.are_slow_to_take_back),
       asks_early_(caches.are_worth_asking) {}
 

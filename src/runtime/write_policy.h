@@ -24,6 +24,9 @@ class WritePolicy {
     bool asks_early = false;      ///< for all others, where there is something to sum or more than one target
   };
 
+  /// The most that an operation moves, of a rank's buffer times the ranks, to leave its results in the caches.
+  static std::size_t most_cached_bytes(const Caches& caches);
+
   /// `bytes`: of a rank's buffer times the ranks.
   WritePolicy(const Caches& caches, bool is_staged, std::size_t bytes);
 

@@ -3,6 +3,7 @@
 #include <lockstep/error.h>
 
 #include <memory>
+#include <optional>
 #include <utility>
 
 namespace lockstep {
@@ -27,7 +28,8 @@ std::function<double(const HostOperation&)> model_of(const Calibration& calibrat
 }  // namespace
 
 CalibratedTiming::CalibratedTiming(const Calibration& calibration, Medium medium, Schedule schedule)
-    : residuals_(medium == Medium::kTcp ? calibration.tcp.samples : calibration.samples, schedule, medium) {
+    : residuals_(medium == Medium::kTcp ? ResidualCurve(calibration.tcp.samples, schedule, std::nullopt)
+                                        : ResidualCurve(calibration.samples, schedule, calibration.machine)) {
   predicted_ = model_of(calibration, medium, std::move(schedule));
 }
 

@@ -22,12 +22,6 @@ bool tells(const Sample& sample, const Schedule& schedule) {
          sample.memory == MemoryKind::kRegistered && sample.predicted_s > 0;
 }
 
-/// Of the same algorithm between so many ranks.
-double most_letter_bytes_of(const Schedule& like, int ranks, Medium medium) {
-  if (medium != Medium::kSharedMemory) return 0;
-  return most_letter_bytes(find_algorithm(like.name).build({.collective = like.collective, .ranks = ranks}));
-}
-
 double minmod(double a, double b) {
   if (a * b <= 0) return 0;
   return std::abs(a) < std::abs(b) ? a : b;
@@ -35,14 +29,28 @@ double minmod(double a, double b) {
 
 }  // namespace
 
-ResidualCurve::ResidualCurve(const std::vector<Sample>& samples, const Schedule& schedule, Medium medium) {
+/// Where the ways end, of the same algorithm between so many ranks.
+void ResidualCurve::find_ways(const Schedule& like, int ranks, const std::optional<Machine>& memory_of) {
+  if (!memory_of) return;
+  most_letter_bytes_ =
+      most_letter_bytes(find_algorithm(like.name).build({.collective = like.collective, .ranks = ranks}));
+  most_cached_bytes_ = static_cast<double>(WritePolicy::most_cached_bytes(caches_of(*memory_of))) / ranks;
+}
+
+ResidualCurve::Way ResidualCurve::way_of(double bytes) const {
+  if (bytes <= most_letter_bytes_) return kAsLetters;
+  return bytes > most_cached_bytes_ ? kPastCaches : kAsPlans;
+}
+
+ResidualCurve::ResidualCurve(const std::vector<Sample>& samples, const Schedule& schedule,
+                             const std::optional<Machine>& memory_of) {
   std::map<int, ResidualCurve> by_ranks;
   for (const Sample& sample : samples) {
     if (!tells(sample, schedule)) continue;
     const auto [place, is_new] = by_ranks.try_emplace(sample.ranks);
     ResidualCurve& one = place->second;
-    if (is_new) one.most_letter_bytes_ = most_letter_bytes_of(schedule, sample.ranks, medium);
-    one.curves_[one.is_letter(sample.bytes)][std::log(sample.bytes)] = std::log(sample.seconds / sample.predicted_s);
+    if (is_new) one.find_ways(schedule, sample.ranks, memory_of);
+    one.curves_[one.way_of(sample.bytes)][std::log(sample.bytes)] = std::log(sample.seconds / sample.predicted_s);
   }
   const auto more = by_ranks.lower_bound(schedule.ranks);
   if (more == by_ranks.end() || !is_of_the_catalogue(schedule)) return;
@@ -52,8 +60,10 @@ ResidualCurve::ResidualCurve(const std::vector<Sample>& samples, const Schedule&
   }
   if (more == by_ranks.begin()) return;
   const ResidualCurve& fewer = std::prev(more)->second;
-  most_letter_bytes_ = most_letter_bytes_of(schedule, schedule.ranks, medium);
-  for (const std::size_t way : {0U, 1U}) curves_[way] = said_by_both(fewer.curves_[way], more->second.curves_[way]);
+  find_ways(schedule, schedule.ranks, memory_of);
+  for (std::size_t way = 0; way < kWays; ++way) {
+    curves_[way] = said_by_both(fewer.curves_[way], more->second.curves_[way]);
+  }
 }
 
 double ResidualCurve::at(const Curve& curve, double log_bytes) {
@@ -74,7 +84,7 @@ ResidualCurve::Curve ResidualCurve::said_by_both(const Curve& fewer, const Curve
 }
 
 double ResidualCurve::factor(double bytes) const {
-  const Curve& curve = curves_[is_letter(bytes)];
+  const Curve& curve = curves_[way_of(bytes)];
   return curve.empty() || bytes <= 0 ? 1 : std::exp(at(curve, std::log(bytes)));
 }
 

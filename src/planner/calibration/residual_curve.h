@@ -1,19 +1,21 @@
 #pragma once
 
-#include "planner/medium.h"
+#include "planner/one_host/machine.h"
 #include "planner/one_host/sample.h"
 #include "schedule/schedule.h"
 
 #include <array>
+#include <limits>
 #include <map>
+#include <optional>
 #include <vector>
 
 namespace lockstep {
 
 /// What a model is wrong by for one schedule, from where that was measured: the logarithm of measured over predicted
 /// seconds, by the logarithm of the bytes, between two sizes by interpolation; before the first and beyond the last it
-/// stays what it is there. What goes as letters in shared memory, which is priced in another way, has a curve of its
-/// own.
+/// stays what it is there. In shared memory what goes as letters, and what goes past the caches, is priced in another
+/// way than the rest, and has a curve of its own.
 ///
 /// It is known of what the catalogue builds: an algorithm's schedule, whole, for ranks of one host. Of a number of
 /// ranks that was not measured so much is known as the next fewer and the next more both say: the smaller of their
@@ -23,7 +25,8 @@ class ResidualCurve {
  public:
   ResidualCurve() = default;
   /// From samples on registered memory that say what the model predicts for them (Sample::predicted_s).
-  ResidualCurve(const std::vector<Sample>& samples, const Schedule& schedule, Medium medium);
+  /// `memory_of`: the machine whose memory the ranks share; none where they talk over TCP.
+  ResidualCurve(const std::vector<Sample>& samples, const Schedule& schedule, const std::optional<Machine>& memory_of);
 
   /// What the model's prediction is to be multiplied by.
   double factor(double bytes) const;
@@ -32,10 +35,13 @@ class ResidualCurve {
   using Curve = std::map<double, double>;  ///< ln(measured / predicted) by ln(bytes)
   static double at(const Curve& curve, double log_bytes);
   static Curve said_by_both(const Curve& fewer, const Curve& more);
-  bool is_letter(double bytes) const { return bytes <= most_letter_bytes_; }
+  enum Way : std::size_t { kAsPlans, kAsLetters, kPastCaches, kWays };
+  Way way_of(double bytes) const;
+  void find_ways(const Schedule& like, int ranks, const std::optional<Machine>& memory_of);
 
   double most_letter_bytes_ = 0;
-  std::array<Curve, 2> curves_;  ///< by is_letter()
+  double most_cached_bytes_ = std::numeric_limits<double>::infinity();
+  std::array<Curve, kWays> curves_;
 };
 
 }  // namespace lockstep

@@ -1,11 +1,13 @@
 #include "planner/calibration/residual_curve.h"
 
 #include "algorithms/catalog.h"
+#include "planner/one_host/machine_for_tests.h"
 #include "schedule/segmented.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <optional>
 #include <vector>
 
 namespace lockstep {
@@ -28,7 +30,7 @@ const std::vector<Sample>& samples() {
 }  // namespace
 
 TEST(ResidualCurve, IsTheErrorWhereItWasMeasuredAndBetweenByLogarithms) {
-  const ResidualCurve curve(samples(), ring(2), Medium::kTcp);
+  const ResidualCurve curve(samples(), ring(2), std::nullopt);
   EXPECT_DOUBLE_EQ(curve.factor(1 << 10), 1);
   EXPECT_DOUBLE_EQ(curve.factor(1 << 16), 2);
   EXPECT_DOUBLE_EQ(curve.factor(1 << 13), std::sqrt(2.0));
@@ -43,17 +45,17 @@ TEST(ResidualCurve, IsTheSameFromEveryRoot) {
   for (int root = 0; root < 3; ++root) {
     const Schedule schedule =
         find_algorithm("ring").build({.collective = Collective::kBroadcast, .ranks = 3, .root = root});
-    EXPECT_DOUBLE_EQ(ResidualCurve({sample}, schedule, Medium::kTcp).factor(1 << 10), 3);
+    EXPECT_DOUBLE_EQ(ResidualCurve({sample}, schedule, std::nullopt).factor(1 << 10), 3);
   }
 }
 
 TEST(ResidualCurve, OfANumberOfRanksBetweenTwoIsWhatBothSay) {
-  const ResidualCurve curve(samples(), ring(3), Medium::kTcp);
+  const ResidualCurve curve(samples(), ring(3), std::nullopt);
   EXPECT_DOUBLE_EQ(curve.factor(1 << 10), 1) << "2 ranks say nothing";
   EXPECT_DOUBLE_EQ(curve.factor(1 << 16), 2) << "of 2 and 4";
   EXPECT_DOUBLE_EQ(curve.factor(1 << 13), std::sqrt(2.0));
   const std::vector<Sample> against{ring_sample(2, 1 << 10, 2, 1), ring_sample(4, 1 << 10, 1, 2)};
-  EXPECT_DOUBLE_EQ(ResidualCurve(against, ring(3), Medium::kTcp).factor(1 << 10), 1) << "one says more, the other less";
+  EXPECT_DOUBLE_EQ(ResidualCurve(against, ring(3), std::nullopt).factor(1 << 10), 1) << "one says more, the other less";
 }
 
 /// Of 4 ranks an all_gather of up to 4256 bytes is one of letters, of 3 up to 3192.
@@ -67,19 +69,34 @@ TEST(ResidualCurve, OfLettersIsOneOfItsOwnInSharedMemory) {
     sample.collective = Collective::kAllGather;
     sample.algorithm = "direct";
   }
-  const auto factor = [&](int ranks, double bytes, Medium medium = Medium::kSharedMemory) {
-    return ResidualCurve(known, direct(ranks), medium).factor(bytes);
+  const auto factor = [&](int ranks, double bytes, const std::optional<Machine>& memory_of = machine_for_tests()) {
+    return ResidualCurve(known, direct(ranks), memory_of).factor(bytes);
   };
   EXPECT_DOUBLE_EQ(factor(4, 4200), 2);
   EXPECT_DOUBLE_EQ(factor(4, 4300), 0.5);
-  EXPECT_GT(factor(4, 4300, Medium::kTcp), 1.8) << "between the two, where there are no letters";
+  EXPECT_GT(factor(4, 4300, std::nullopt), 1.8) << "between the two, where there are no letters";
   EXPECT_DOUBLE_EQ(factor(3, 3100), 2) << "2 and 4 ranks say the same, each of its letters";
   EXPECT_DOUBLE_EQ(factor(3, 3200), 0.5);
 }
 
+/// Of 2 ranks that share a cache of 32 MiB what is beyond 20 MiB goes past it, of 3 beyond 13.3.
+TEST(ResidualCurve, OfWhatGoesPastTheCachesIsOneOfItsOwn) {
+  constexpr double kMiB = 1 << 20;
+  const std::vector<Sample> known{ring_sample(2, 16 * kMiB, 2, 1), ring_sample(2, 32 * kMiB, 1, 2),
+                                  ring_sample(4, 8 * kMiB, 2, 1), ring_sample(4, 16 * kMiB, 1, 2)};
+  const auto factor = [&](int ranks, double bytes, const std::optional<Machine>& memory_of = machine_for_tests()) {
+    return ResidualCurve(known, ring(ranks), memory_of).factor(bytes);
+  };
+  EXPECT_DOUBLE_EQ(factor(2, 20 * kMiB), 2);
+  EXPECT_DOUBLE_EQ(factor(2, 21 * kMiB), 0.5);
+  EXPECT_GT(factor(2, 21 * kMiB, std::nullopt), 1) << "between the two, where all goes over TCP";
+  EXPECT_DOUBLE_EQ(factor(3, 13 * kMiB), 2) << "2 and 4 ranks say the same, each of what stays in its caches";
+  EXPECT_DOUBLE_EQ(factor(3, 14 * kMiB), 0.5);
+}
+
 TEST(ResidualCurve, OfWhatWasNotMeasuredKnowsNothing) {
   const auto factor = [](const Schedule& schedule, const std::vector<Sample>& known = samples()) {
-    return ResidualCurve(known, schedule, Medium::kTcp).factor(1 << 16);
+    return ResidualCurve(known, schedule, std::nullopt).factor(1 << 16);
   };
   EXPECT_EQ(factor(ring(5)), 1) << "more ranks";
   EXPECT_EQ(factor(find_algorithm("tree").build({.ranks = 2})), 1);
