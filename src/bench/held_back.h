@@ -40,7 +40,7 @@ Measured parted(const std::vector<Sample>& samples, const Numbers& numbers);
 /// Of every sample on registered memory what the model that was fitted to the known ones says.
 void predict(Measured& measured, const std::function<double(const Sample&)>& model);
 
-/// How well the predictions do, corrected where something is known (ResidualCurve, also for `memory_of`).
+/// How well the predictions do, corrected where something is known; `memory_of` as ResidualCurve takes it.
 HeldBack errors_of_held_back(const Measured& measured, const std::optional<Machine>& memory_of);
 
 }  // namespace lockstep::bench

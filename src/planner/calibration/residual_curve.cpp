@@ -29,7 +29,6 @@ double minmod(double a, double b) {
 
 }  // namespace
 
-/// Where the ways end, of the same algorithm between so many ranks.
 void ResidualCurve::find_ways(const Schedule& like, int ranks, const std::optional<Machine>& memory_of) {
   if (!memory_of) return;
   most_letter_bytes_ =

@@ -5,6 +5,7 @@
 #include "schedule/schedule.h"
 
 #include <array>
+#include <cstddef>
 #include <limits>
 #include <map>
 #include <optional>
@@ -32,11 +33,12 @@ class ResidualCurve {
   double factor(double bytes) const;
 
  private:
-  using Curve = std::map<double, double>;  ///< ln(measured / predicted) by ln(bytes)
+  enum Way : std::size_t { kAsPlans, kAsLetters, kPastCaches, kWays };  ///< how a model prices
+  using Curve = std::map<double, double>;                               ///< ln(measured / predicted) by ln(bytes)
   static double at(const Curve& curve, double log_bytes);
   static Curve said_by_both(const Curve& fewer, const Curve& more);
-  enum Way : std::size_t { kAsPlans, kAsLetters, kPastCaches, kWays };
   Way way_of(double bytes) const;
+  /// Where the ways end, of the same algorithm between so many ranks.
   void find_ways(const Schedule& like, int ranks, const std::optional<Machine>& memory_of);
 
   double most_letter_bytes_ = 0;
