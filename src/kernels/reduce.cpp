@@ -116,14 +116,11 @@ class Pass {
       i = std::min(before_a_line(), count_);
       vectors(lanes, 0, i);
     }
-    const std::size_t step = kUnroll * width();
-    const std::size_t places = places_of(count_ - i);
-    const std::size_t length = (count_ - i) / (places * step) * step;
-    const std::size_t end = i + places * length;
-    for (const std::size_t first_end = i + length; i < first_end; i += step) {
-      for (std::size_t at = i; at < end; at += length) block<kUnroll>(Whole<Lanes>(), lanes, at);
+    if constexpr (Tree::kReadsFew) i = in_two_places(lanes, i);
+    for (const std::size_t step = kUnroll * width(); i + step <= count_; i += step) {
+      block<kUnroll>(Whole<Lanes>(), lanes, i);
     }
-    vectors(lanes, end, count_);
+    vectors(lanes, i, count_);
     if (streamed_targets_ > 0) hwy::FlushStream();
   }
 
@@ -140,11 +137,22 @@ class Pass {
 
   static HWY_INLINE std::size_t width() { return hn::Lanes(StoredTag()); }
 
-  /// In so many places at once `count` elements are gone through. What a core fetches ahead ends with the page, so that
-  /// it fetches more from two places; three operands and more are places enough.
-  HWY_INLINE std::size_t places_of(std::size_t count) const {
+  /// Goes through most of what is from element i on, in two places at once, and returns where the rest begins. What a
+  /// core fetches ahead ends with the page, so that it fetches more from two places. Each has instructions of its own:
+  /// where one instruction reads in both, a core may take their distance for a stride and fetch, beyond the second,
+  /// what another core writes. They lie whole pages and a half apart: a core that compares the low bits of addresses
+  /// first takes what it reads at the same place of another page for what it has just written (docs/design/staging.md).
+  HWY_INLINE std::size_t in_two_places(const Lanes& lanes, std::size_t i) const {
     constexpr std::size_t kPage = 4096;
-    return operand_count_ <= 2 && count * sizeof(Stored) >= 2 * kPage ? 2 : 1;
+    const std::size_t pages = (count_ - i) * sizeof(Stored) / (2 * kPage);
+    if (pages == 0) return i;
+    const std::size_t apart = (pages * kPage - kPage / 2) / sizeof(Stored);
+    const std::size_t second = i + apart;
+    for (const std::size_t step = kUnroll * width(); i < second; i += step) {
+      block<kUnroll>(Whole<Lanes>(), lanes, i);
+      block<kUnroll>(Whole<Lanes>(), lanes, i + apart);
+    }
+    return second + apart;
   }
 
   /// Asks for the lines that are written when this block and some more are.

@@ -64,6 +64,8 @@ HWY_INLINE void read(const Access& access, const void* operand, std::size_t i,
 template <std::size_t kOperands>
 class Fixed {
  public:
+  static constexpr bool kReadsFew = kOperands <= 2;
+
   explicit Fixed(const ReduceArguments& arguments) {
     for (std::size_t s = 0; s < kOperands; ++s) operands_[s] = arguments.operands[s];
   }
@@ -95,6 +97,8 @@ class Fixed {
 /// its number ends in ones, and what is left at the end is combined from the last to the first.
 class Counted {
  public:
+  static constexpr bool kReadsFew = false;
+
   explicit Counted(const ReduceArguments& arguments)
       : operands_(arguments.operands), operand_count_(arguments.operand_count) {}
 
