@@ -66,6 +66,7 @@ class Schedules {
   std::vector<int> hosts_;
   Selection selection_;
   std::vector<std::string> asked_;
+  std::size_t last_asked_ = 0;  ///< number of the text asked for last
   std::map<std::string, Schedule, std::less<>> loaded_;
   std::map<std::tuple<std::string, Collective, int>, Schedule> built_;
 };

@@ -53,15 +53,22 @@ std::size_t longest(const std::vector<LetterSpan>& letters) {
 LetterOperation::LetterOperation(Transport& transport, Letters& letters, Setup setup)
     : RunningOperation(setup.announcement),
       transport_(transport),
+      rank_(transport.rank()),
+      size_(transport.size()),
+      room_bytes_(transport.letter_bytes()),
       letters_(letters),
       plan_(std::move(setup.plan)),
-      layout_(std::move(setup.layout)),
-      runner_(announcement_.dtype, announcement_.op, transport.size()),
+      runner_(announcement_.dtype, announcement_.op, size_),
       spans_(std::move(setup.spans)) {
-  letters_.received.resize(static_cast<std::size_t>(transport.size()) * transport.letter_bytes());
+  letters_.received.resize(static_cast<std::size_t>(size_) * room_bytes_);
   for (const Plan::Step& step : plan_->steps) {
     for (const Plan::Move& move : step.moves) {
-      if (move.targets.front().memory == Plan::Memory::kOutput) moves_.push_back(&move);
+      if (move.targets.front().memory != Plan::Memory::kOutput) continue;
+      const Layout::Span input = setup.layout.input(move.chunk, 0);
+      parts_.push_back({.move = &move,
+                        .count = input.count,
+                        .input_offset = input.offset_bytes,
+                        .output_offset = setup.layout.output(move.chunk, 0).offset_bytes});
     }
   }
 }
@@ -72,9 +79,8 @@ void LetterOperation::enter() {
   stamp_ = announcement_.sequence << 32U | (announcement_.fingerprint >> 32U);
   next_ = 0;
   shown_ = false;
-  const LetterSpan& own = span_of(transport_.rank());
   const auto* const input = static_cast<const std::byte*>(call().input);
-  if (transport_.post(letter_from(transport_.rank()), input + own.offset_bytes)) show();
+  if (transport_.post(letter_from(rank_), input + span_of(rank_).offset_bytes)) show();
 }
 
 void LetterOperation::show() {
@@ -84,34 +90,29 @@ void LetterOperation::show() {
 }
 
 bool LetterOperation::go_on() {
-  for (; next_ < transport_.size(); ++next_) {
-    if (next_ != transport_.rank() && !read(next_)) return false;
+  for (; next_ < size_; ++next_) {
+    if (next_ != rank_ && !read(next_)) return false;
   }
-  for (const Plan::Move* move : moves_) {
-    if (const std::size_t count = layout_.input(move->chunk, 0).count; count > 0) {
-      runner_.run(*move, count, {}, [&](const Plan::Place& place) { return address_of(place, move->chunk); });
+  for (const Part& part : parts_) {
+    if (part.count > 0) {
+      runner_.run(*part.move, part.count, {}, [&](const Plan::Place& place) { return address_of(place, part); });
     }
-    if (records()) record(*move, 0, transport_.rank());
+    if (records()) record(*part.move, 0, rank_);
   }
   return true;
 }
 
-std::byte* LetterOperation::room_for(int peer) {
-  return letters_.received.data() + static_cast<std::size_t>(peer) * transport_.letter_bytes();
-}
-
-std::byte* LetterOperation::address_of(const Plan::Place& place, int chunk) {
-  const std::size_t input = layout_.input(chunk, 0).offset_bytes;
-  if (place.memory == Plan::Memory::kStaging) return room_for(place.rank) + (input - span_of(place.rank).offset_bytes);
-  if (place.memory == Plan::Memory::kOutput) {
-    return static_cast<std::byte*>(call().output) + layout_.output(chunk, 0).offset_bytes;
+std::byte* LetterOperation::address_of(const Plan::Place& place, const Part& part) {
+  if (place.memory == Plan::Memory::kStaging) {
+    return room_for(place.rank) + (part.input_offset - span_of(place.rank).offset_bytes);
   }
+  if (place.memory == Plan::Memory::kOutput) return static_cast<std::byte*>(call().output) + part.output_offset;
   // Nothing is ever written to an input that is not the output.
-  return static_cast<std::byte*>(const_cast<void*>(call().input)) + input;
+  return static_cast<std::byte*>(const_cast<void*>(call().input)) + part.input_offset;
 }
 
 void LetterOperation::wait_for_peer_until(Time at_most) {
-  if (next_ == transport_.size()) return;
+  if (next_ == size_) return;
   if (!CallDeadline::is_over(at_most) && transport_.await_briefly(next_, letter_from(next_), room_for(next_))) return;
   show();
   const Progress entering{announcement_.sequence, 0};
@@ -126,12 +127,12 @@ void LetterOperation::wait_for_peer_until(Time at_most) {
 
 void LetterOperation::throw_late() {
   std::vector<int> absent;
-  for (int peer = 0; peer < transport_.size(); ++peer) {
+  for (int peer = 0; peer < size_; ++peer) {
     const bool has_come = transport_.progress_of(peer).sequence >= announcement_.sequence || read(peer);
-    if (peer != transport_.rank() && !has_come) absent.push_back(peer);
+    if (peer != rank_ && !has_come) absent.push_back(peer);
   }
   if (absent.empty()) absent.push_back(next_);  // it came at the last moment
-  RunningOperation::throw_late(transport_.rank(), absent, kDidNotCome);
+  RunningOperation::throw_late(rank_, absent, kDidNotCome);
 }
 
 }  // namespace lockstep

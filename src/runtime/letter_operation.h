@@ -55,9 +55,17 @@ class LetterOperation final : public RunningOperation {
   LetterOperation(Transport& transport, Letters& letters, Setup setup);
 
   void wait_for_peer_until(Time at_most) override;
-  std::size_t bytes_kept() const override { return sizeof *this + layout_.bytes_kept() + bytes_of_lists(spans_); }
+  std::size_t bytes_kept() const override { return sizeof *this + bytes_of_lists(spans_, parts_); }
 
  private:
+  /// A move that takes in what is in letters.
+  struct Part {
+    const Plan::Move* move = nullptr;
+    std::size_t count = 0;         ///< elements of the chunk
+    std::size_t input_offset = 0;  ///< of it in a rank's buffer, in bytes
+    std::size_t output_offset = 0;
+  };
+
   void enter() override;
   bool go_on() override;
   void show();
@@ -65,18 +73,21 @@ class LetterOperation final : public RunningOperation {
   bool read(int peer) { return transport_.read(peer, letter_from(peer), room_for(peer)); }
   const LetterSpan& span_of(int rank) const { return spans_[static_cast<std::size_t>(rank)]; }
   Letter letter_from(int rank) const { return {letters_.last, stamp_, span_of(rank).bytes}; }
-  std::byte* room_for(int peer);
-  std::byte* address_of(const Plan::Place& place, int chunk);
+  std::byte* room_for(int peer) { return letters_.received.data() + static_cast<std::size_t>(peer) * room_bytes_; }
+  std::byte* address_of(const Plan::Place& place, const Part& part);
 
+  // What a small operation does is little: what it asks for each time is at hand.
   Transport& transport_;
+  int rank_;
+  int size_;
+  std::size_t room_bytes_;  ///< for a rank's letter
   Letters& letters_;
   std::shared_ptr<const Plan> plan_;
-  Layout layout_;
   MoveRunner runner_;
   std::vector<LetterSpan> spans_;
+  std::vector<Part> parts_;
   std::uint64_t stamp_ = 0;
-  std::vector<const Plan::Move*> moves_;  ///< those that take in what is in letters
-  int next_ = 0;                          ///< peer whose letter is still to be read
+  int next_ = 0;  ///< peer whose letter is still to be read
   bool shown_ = false;
 };
 
