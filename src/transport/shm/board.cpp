@@ -4,6 +4,7 @@
 #include "transport/shm/asymmetric_fence.h"
 
 #include <linux/futex.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -24,6 +25,18 @@ void wake_all(std::uint32_t* word) { ::syscall(SYS_futex, word, FUTEX_WAKE, INT_
 void sleep_while(std::uint32_t* word, std::uint32_t value, std::chrono::microseconds slice) {
   const timespec timeout{slice.count() / 1'000'000, slice.count() % 1'000'000 * 1000};
   ::syscall(SYS_futex, word, FUTEX_WAIT, value, &timeout, nullptr, 0);
+}
+
+/// Whether it is there before whoever stored before this call can be sure that the other side has seen it, or that it
+/// has seen the other side (asymmetric_fence.h).
+template <class There>
+bool comes_while_settling(const There& there) {
+  const auto settled = std::chrono::steady_clock::now() + kSettling;
+  while (!there()) {
+    if (std::chrono::steady_clock::now() >= settled) return false;
+    ::sched_yield();
+  }
+  return true;
 }
 
 }  // namespace
@@ -109,9 +122,9 @@ void RankSlot::wake() { wake_all(reinterpret_cast<std::uint32_t*>(&progress_)); 
 
 void RankSlot::park(Progress seen, std::chrono::microseconds slice, const std::function<bool()>& there) {
   parked_.fetch_add(1, std::memory_order_seq_cst);
-  heavy_fence();
   const std::uint64_t packed = pack(seen);
-  if (!there() && progress_.load(std::memory_order_seq_cst) == packed) {
+  const auto is_over = [&] { return there() || progress_.load(std::memory_order_seq_cst) != packed; };
+  if (!comes_while_settling(is_over)) {
     sleep_while(reinterpret_cast<std::uint32_t*>(&progress_), static_cast<std::uint32_t>(packed), slice);
   }
   parked_.fetch_sub(1, std::memory_order_relaxed);
@@ -120,8 +133,7 @@ void RankSlot::park(Progress seen, std::chrono::microseconds slice, const std::f
 void RankSlot::sleep_until_roused(std::chrono::microseconds slice, const std::function<bool()>& there) {
   const std::uint32_t seen = times_roused_.load(std::memory_order_acquire);
   sleeps_.store(1, std::memory_order_seq_cst);
-  heavy_fence();
-  if (!there()) sleep_while(reinterpret_cast<std::uint32_t*>(&times_roused_), seen, slice);
+  if (!comes_while_settling(there)) sleep_while(reinterpret_cast<std::uint32_t*>(&times_roused_), seen, slice);
   sleeps_.store(0, std::memory_order_relaxed);
 }
 

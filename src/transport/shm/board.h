@@ -36,7 +36,7 @@ class RankSlot {
   void signal(Progress progress);
   Progress progress() const { return unpack(progress_.load(std::memory_order_acquire)); }
   /// Sleeps until the progress may no longer be `seen`, or `slice` has passed; not at all if what is waited for is
-  /// `there`, which is asked once this rank can see that somebody sleeps.
+  /// `there`, which is asked again and again until this rank must have seen that somebody is about to sleep.
   void park(Progress seen, std::chrono::microseconds slice, const std::function<bool()>& there);
   /// Whether somebody sleeps, or is about to without having seen what this rank wrote before.
   bool is_awaited() const;
@@ -44,7 +44,7 @@ class RankSlot {
   Letterbox& letters() { return letters_; }
 
   /// For streams: this rank sleeps until a peer rouses it, or `slice` has passed; not at all if what it waits for is
-  /// `there`, which is asked once peers can see that it sleeps.
+  /// `there`, asked as in park().
   void sleep_until_roused(std::chrono::microseconds slice, const std::function<bool()>& there);
   /// A peer has given it something, or taken something from it.
   void rouse();

@@ -101,6 +101,17 @@ TEST(RankSlot, ASleeperIsWokenByASignal) {
   EXPECT_EQ(slot.progress(), (Progress{1, 0}));
 }
 
+/// Who gave it may have looked for sleepers before it could see this one, and wakes nobody (asymmetric_fence.h).
+TEST(RankSlot, NobodySleepsForWhatComesWhileItSettles) {
+  constexpr milliseconds kLong(600'000);
+  RankSlot slot;
+  int looks = 0;
+  const auto there = [&] { return ++looks % 3 == 0; };
+  slot.park(slot.progress(), kLong, there);
+  slot.sleep_until_roused(kLong, there);
+  EXPECT_EQ(looks, 6);
+}
+
 /// What comes between the last look and the sleep counts. It is asked for far longer than the test may take.
 TEST(RankSlot, NobodySleepsForWhatIsThere) {
   constexpr milliseconds kLong(600'000);

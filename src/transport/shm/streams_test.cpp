@@ -11,6 +11,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace lockstep::shm {
@@ -28,11 +29,12 @@ class ShmStreamsTest : public testing::Test {
       ranks_.push_back(create(std::move(host)));
     }
   }
-  /// Far longer than the test may take: only what the peer does after the last look ends the sleep.
+  /// Far longer than the test may take: only what the peer does, once, although no look finds anything, ends the sleep.
   template <class Peer>
   void sleep_while(int rank, const Peer& peer) {
+    bool is_done = false;
     slots_.get()[rank].sleep_until_roused(milliseconds(600'000), [&] {
-      peer();
+      if (!std::exchange(is_done, true)) peer();
       return false;
     });
   }
