@@ -32,6 +32,10 @@ class HostCaches {
     cores_[static_cast<std::size_t>(core)].touch_others(bytes / block_bytes_);
     all_.touch_others(bytes / block_bytes_);
   }
+  /// Whether a core that reads a block has to wait for memory, since it was written past the caches.
+  bool waits_for_memory(int core, std::size_t block) const {
+    return blocks_[block].writer == kMemory && held_[place(core, block)] != blocks_[block].version;
+  }
   /// A pass of `core` over blocks; adds what it costs.
   void pass(int core, const std::vector<Access>& accesses, HostCosts& costs);
 
@@ -43,9 +47,10 @@ class HostCaches {
     std::int16_t writer = 0;
   };
 
-  std::uint32_t& held(int core, std::size_t block) {
-    return held_[static_cast<std::size_t>(core) * blocks_.size() + block];
+  std::size_t place(int core, std::size_t block) const {
+    return static_cast<std::size_t>(core) * blocks_.size() + block;
   }
+  std::uint32_t& held(int core, std::size_t block) { return held_[place(core, block)]; }
   void bring(int core, std::size_t block, HostCosts& costs);
   void take_back(int core, std::size_t block, bool is_copy, HostCosts& costs);
   void add_own(std::size_t block, double distance_bytes, double share, HostCosts& costs) const;

@@ -163,4 +163,16 @@ TEST(HostCaches, WhatWasWrittenPastTheCachesComesFromMemory) {
   EXPECT_EQ(host.read(0, 0, 1)[HostCosts::kFirstLevel + 7], kBlock);
 }
 
+TEST(HostCaches, WhoHasReadWhatWentPastTheCachesWaitsForItNoMore) {
+  HostCaches caches(machine_for_tests(), 2, 1, kBlock);
+  HostCosts costs;
+  EXPECT_FALSE(caches.waits_for_memory(1, 0)) << "it is core 0's";
+  caches.pass(0, {{.block = 0, .writes = true, .past_caches = true}}, costs);
+  EXPECT_TRUE(caches.waits_for_memory(1, 0));
+  EXPECT_TRUE(caches.waits_for_memory(0, 0)) << "who wrote it, too";
+  caches.pass(1, {{.block = 0, .reads = true}}, costs);
+  EXPECT_FALSE(caches.waits_for_memory(1, 0));
+  EXPECT_TRUE(caches.waits_for_memory(0, 0));
+}
+
 }  // namespace lockstep

@@ -28,6 +28,7 @@ struct HostCost {
     kSharedCopyOwnByte,                    ///< copies need not have what is there
     kContendedByte,                        ///< fetched or so written, again, while all other cores are busy too
     kStreamedByte,                         ///< written past the caches
+    kFromMemory,                           ///< a pass waits for the first line of what was so written
     kTogetherByte,                         ///< that all cores bring from memory or stream, which they share
     kLetter,                               ///< instead of all these: a small exchange of one step
     kLetterByte,                           ///< that crosses from other cores to the busiest one

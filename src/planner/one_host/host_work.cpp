@@ -78,7 +78,12 @@ class Memory {
       target.writes = true;
       target.past_caches = i < past_caches;
     }
-    caches_.pass(core_of(where.rank), accesses_, costs);
+    const int core = core_of(where.rank);
+    const auto waits = [&](const HostCaches::Access& one) {
+      return one.reads && caches_.waits_for_memory(core, one.block);
+    };
+    if (where.part == 0 && std::any_of(accesses_.begin(), accesses_.end(), waits)) ++costs[HostCosts::kFromMemory];
+    caches_.pass(core, accesses_, costs);
   }
 
  private:

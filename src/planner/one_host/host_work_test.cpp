@@ -91,6 +91,20 @@ TEST(HostWork, LargeResultsArePastTheCaches) {
   EXPECT_EQ(streamed(64 * kMiB), 32 * kMiB) << "a rank's copy of the other's block";
 }
 
+/// What ranks of AMD's processors leave in the same place each time goes past the caches, from 2 KiB on.
+TEST(HostWork, WhoReadsWhatWentPastTheCachesWaitsForMemory) {
+  const auto waits = [](const char* processor, int ranks, double bytes) {
+    const HostJob job(find_algorithm("naive").build({.collective = Collective::kAllReduce, .ranks = ranks}));
+    Machine machine = machine_for_tests(ranks);
+    machine.processor = processor;
+    return work_of(job, {bytes}, machine, prices())[HostCosts::kFromMemory];
+  };
+  EXPECT_EQ(waits("AMD EPYC", 4, 65536), 1) << "once for all that a pass reads, in however many parts";
+  EXPECT_EQ(waits("AMD EPYC", 4, 2000), 0) << "so little is left in the caches";
+  EXPECT_EQ(waits("AMD EPYC", 2, 65536), 0) << "two ranks trade places";
+  EXPECT_EQ(waits("Intel", 4, 65536), 0);
+}
+
 /// Two of three ranks share a core, which so copies two thirds; but half of that counts as if both copied alike.
 TEST(HostWork, HalfOfWhatGoesToMemoryIsShared) {
   const double all = 3 * (2.0 / 3) * 64 * kMiB;

@@ -27,16 +27,17 @@ void sleep_while(std::uint32_t* word, std::uint32_t value, std::chrono::microsec
   ::syscall(SYS_futex, word, FUTEX_WAIT, value, &timeout, nullptr, 0);
 }
 
-/// Whether it is there before whoever stored before this call can be sure that the other side has seen it, or that it
-/// has seen the other side (asymmetric_fence.h).
+/// Looks for what the other side stores until that has seen what was stored before this call (asymmetric_fence.h), and
+/// once more.
 template <class There>
 bool comes_while_settling(const There& there) {
-  const auto settled = std::chrono::steady_clock::now() + kSettling;
-  while (!there()) {
-    if (std::chrono::steady_clock::now() >= settled) return false;
+  const auto settles = std::chrono::steady_clock::now() + kSettling;
+  while (true) {
+    const bool has_settled = std::chrono::steady_clock::now() >= settles;  // before the look: it may be long until then
+    if (there()) return true;
+    if (has_settled) return false;
     ::sched_yield();
   }
-  return true;
 }
 
 }  // namespace
