@@ -25,6 +25,18 @@ TEST(Copy, WritesTheBytesAskedForAndNoOthers) {
   }
 }
 
+TEST(Copy, OfSeveralPartsIsWhole) {
+  constexpr std::size_t kPart = std::size_t{256} << 10;
+  for (const std::size_t bytes : {kPart - 1, kPart, kPart + 1, 3 * kPart, 5 * kPart + 77}) {
+    std::vector<std::uint8_t> source(bytes);
+    for (std::size_t i = 0; i < bytes; ++i) source[i] = static_cast<std::uint8_t>((i * 2654435761U) >> 24U);
+    std::vector<std::uint8_t> target(bytes + 1, 0);
+    copy(target.data(), source.data(), bytes, false);
+    ASSERT_TRUE(std::equal(source.begin(), source.end(), target.begin())) << bytes;
+    EXPECT_EQ(target.back(), 0) << bytes;
+  }
+}
+
 TEST(Copy, IsRightWhereTheTargetBeginsJustBehindTheSourceWithinAPage) {
   constexpr std::size_t kPage = 4096;
   alignas(64) static std::array<std::uint8_t, 4 * kPage> memory;
