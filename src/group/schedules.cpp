@@ -48,11 +48,12 @@ Schedules::Schedules(const Identity& identity, Medium medium, const JobCalibrati
 }
 
 int Schedules::number_of(std::string_view asked) {
-  // Most calls ask as the one before.
-  if (last_asked_ < asked_.size() && asked_[last_asked_] == asked) return static_cast<int>(last_asked_);
-  const auto found = std::find(asked_.begin(), asked_.end(), asked);
-  last_asked_ = static_cast<std::size_t>(found - asked_.begin());
-  if (found == asked_.end()) asked_.emplace_back(asked);
+  const bool is_as_before = last_asked_ < asked_.size() && asked_[last_asked_] == asked;  // as most calls
+  if (!is_as_before) {
+    const auto found = std::find(asked_.begin(), asked_.end(), asked);
+    last_asked_ = static_cast<std::size_t>(found - asked_.begin());
+    if (found == asked_.end()) asked_.emplace_back(asked);
+  }
   return static_cast<int>(last_asked_);
 }
 

@@ -142,6 +142,7 @@ class Pass {
   /// where one instruction reads in both, a core may take their distance for a stride and fetch, beyond the second,
   /// what another core writes. They lie whole pages and a half apart: a core that compares the low bits of addresses
   /// first takes what it reads at the same place of another page for what it has just written (docs/design/staging.md).
+  /// Half a page is a whole number of steps, which are powers of two.
   HWY_INLINE std::size_t in_two_places(const Lanes& lanes, std::size_t i) const {
     constexpr std::size_t kPage = 4096;
     const std::size_t pages = (count_ - i) * sizeof(Stored) / (2 * kPage);
