@@ -1,12 +1,12 @@
 #include "bench/calibrate.h"
 
 #include "base/clock.h"
+#include "bench/calibration_points.h"
 #include "bench/held_back.h"
 #include "bench/link_cost.h"
 #include "bench/memory.h"
 #include "bench/samples.h"
 #include "planner/calibration/predicted_selection.h"
-#include "schedule/promise.h"
 #include "topology/caches.h"
 
 #include <fmt/format.h>
@@ -23,33 +23,6 @@ namespace lockstep::bench {
 
 namespace {
 
-template <class T>
-void append(std::vector<T>& all, const std::vector<T>& more) {
-  all.insert(all.end(), more.begin(), more.end());
-}
-
-/// What prices are fitted to: all_gather only copies, which tells copies from sums.
-const std::vector<Collective>& fitted_collectives() {
-  static const std::vector<Collective> kFitted{Collective::kAllReduce, Collective::kAllGather};
-  return kFitted;
-}
-
-/// The other collectives, and where ranks share memory all of them on plain memory.
-std::vector<Point> other_points(Medium medium, int ranks) {
-  const std::vector<std::size_t> sizes = sizes_from(4, 4);
-  std::vector<Collective> others;
-  for (const Collective collective : kCollectives) {
-    const std::vector<Collective>& fitted = fitted_collectives();
-    const bool is_fitted = std::find(fitted.begin(), fitted.end(), collective) != fitted.end();
-    if (!is_fitted && collective != Collective::kBarrier) others.push_back(collective);
-  }
-  std::vector<Point> points = points_at(others, sizes, ranks);
-  if (medium != Medium::kSharedMemory) return points;
-  others.insert(others.end(), fitted_collectives().begin(), fitted_collectives().end());
-  append(points, points_at(others, sizes, ranks, MemoryKind::kPlain));
-  return points;
-}
-
 /// Takes samples and tells of each round.
 std::vector<Sample> measure(const CalibrationPlan& plan, Sampling sampling, std::string_view what,
                             const std::vector<Point>& points) {
@@ -64,21 +37,12 @@ std::vector<Sample> measure(const CalibrationPlan& plan, Sampling sampling, std:
 
 Measured measure_all(const CalibrationPlan& plan, const Sampling& sampling, int most) {
   const Numbers numbers(most);
-  std::vector<std::size_t> sizes = known_sizes(sampling.medium);
-  append(sizes, held_back_sizes());
-  std::sort(sizes.begin(), sizes.end());
-  std::vector<Point> points;
-  std::vector<Point> others;
-  for (const int ranks : numbers.known) {
-    append(points, points_at(fitted_collectives(), sizes, ranks));
-    append(others, other_points(sampling.medium, ranks));
-  }
-  for (const int ranks : numbers.held_back) append(points, points_at(fitted_collectives(), sizes, ranks));
+  const CalibrationPoints points = calibration_points(sampling.medium, numbers);
   // In turn, so that what comes and goes on the machine does not tell those that are held back from the others.
-  Measured measured = parted(measure(plan, sampling, "what predictions are made from", points), numbers);
+  Measured measured = parted(measure(plan, sampling, "what predictions are made from", points.fitted), numbers);
   Sampling of_others = sampling;
   if (plan.fast) of_others.rounds = 1;
-  measured.other_collectives = measure(plan, of_others, "other collectives", others);
+  measured.other_collectives = measure(plan, of_others, "other collectives", points.others);
   return measured;
 }
 
