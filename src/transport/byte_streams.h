@@ -30,7 +30,8 @@ class ByteStreams {
     bool room;   ///< to send to it
     bool bytes;  ///< from it
   };
-  /// Sleeps until one of the needs may be met; false if the deadline passed first.
+  /// Sleeps until one of the needs may be met, or a peer has told something (MessageTransport::tell); false if the
+  /// deadline passed first.
   virtual bool wait(std::span<const Need> needs, std::chrono::steady_clock::time_point deadline) = 0;
   /// The same for who sleeps by himself, which he may do while another thread uses the streams: adds the sockets that
   /// become ready. None where it is not sockets that a rank waits for.

@@ -28,15 +28,17 @@ void Control::expect_word() {
   process_.receive(receive_, std::as_writable_bytes(std::span(word_.get(), 1)), world_rank_, tag_);
 }
 
-void Control::listen() {
-  while (state_ == State::kActive && process_.test(receive_)) take_word();
+bool Control::listen() {
+  bool has_told = false;
+  while (state_ == State::kActive && process_.test(receive_)) has_told |= take_word();
+  return has_told;
 }
 
-/// After the last word of a peer nothing more is expected of it.
-void Control::take_word() {
+/// After the last word of a peer nothing more is expected of it. Whether the word is what the peer was told to say.
+bool Control::take_word() {
   if (word_->kind == kLeft) state_ = State::kLeft;
   if (word_->kind == kFailed) state_ = State::kFailed;
-  if (state_ != State::kActive) return;
+  if (state_ != State::kActive) return false;
   waits_ |= word_->kind == kWaits;
   if (word_->kind == kTold) {
     told_bytes_ = std::min<std::size_t>(word_->code, told_.size());
@@ -46,6 +48,7 @@ void Control::take_word() {
   const std::uint32_t kind = word_->kind;
   expect_word();
   if (kind < kLeft || kind > kTold) throw unknown_word_of(peer_, kind);
+  return kind == kTold;
 }
 
 Error Control::failure() const { return failure_told_by(peer_, word_->code, word_->about, word_->text); }

@@ -27,9 +27,9 @@ class Control {
   Control(const Control&) = delete;
   Control& operator=(const Control&) = delete;
 
-  /// Reads what is there, and answers a question, since whoever listens is one that waits. Never waits. Throws Error
-  /// (kTransport) of what no rank says.
-  void listen();
+  /// Reads what is there, and answers a question, since whoever listens is one that waits. Never waits. Whether the
+  /// peer has told something. Throws Error (kTransport) of what no rank says.
+  bool listen();
   State state() const { return state_; }
   /// What it failed of. Only in state kFailed.
   Error failure() const;
@@ -54,7 +54,7 @@ class Control {
   };
 
   void say(const Word& word);
-  void take_word();
+  bool take_word();
   void expect_word();
 
   const Process& process_;

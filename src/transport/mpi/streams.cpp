@@ -192,13 +192,15 @@ Peers::Peers(const Process& process, int rank, const std::vector<int>& world_ran
   }
 }
 
-void Peers::check() {
+bool Peers::check() {
+  bool has_told = false;
   for (const auto& control : controls_) {
-    if (control) control->listen();
+    if (control) has_told |= control->listen();
   }
   for (const auto& control : controls_) {
     if (control && control->state() == Control::State::kFailed) throw control->failure();
   }
+  return has_told;
 }
 
 void Peers::throw_if_left(int peer, std::size_t stream, std::uint64_t received) const {
@@ -224,7 +226,7 @@ std::vector<int> Peers::ask_who_is_idle() {
   }
   const auto end = steady_clock::now() + kAnswer;
   while (steady_clock::now() < end && !idle().empty()) {
-    check();
+    (void)check();
     std::this_thread::sleep_for(kSleep);
   }
   return idle();
@@ -255,7 +257,7 @@ bool Streams::is_met(const Need& need) {
 bool Streams::wait(std::span<const Need> needs, steady_clock::time_point deadline) {
   for (int looks = 0;; ++looks) {
     if (std::any_of(needs.begin(), needs.end(), [this](const Need& need) { return is_met(need); })) return true;
-    peers_.check();
+    if (peers_.check()) return true;
     // What a peer gave before its last word may have come with it.
     if (std::any_of(needs.begin(), needs.end(), [this](const Need& need) { return is_met(need); })) return true;
     for (const Need& need : needs) {

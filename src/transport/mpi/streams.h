@@ -82,8 +82,8 @@ class Peers {
 
   int rank() const { return rank_; }
   int size() const { return static_cast<int>(controls_.size()); }
-  /// Hears what has come. Throws if any peer has failed.
-  void check();
+  /// Hears what has come; whether any peer has told something. Throws if any has failed.
+  bool check();
   /// Throws if it has left and sent no more than this rank has received of that stream.
   void throw_if_left(int peer, std::size_t stream, std::uint64_t received) const;
   /// As MessageTransport::idle_peers.

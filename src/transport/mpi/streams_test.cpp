@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <cstring>
 #include <vector>
 
 namespace lockstep::mpi {
@@ -65,6 +67,30 @@ Calls calls_that_hold_messages() {
   };
   calls.test = [](Request* request, int* complete, std::size_t*, int*) -> const char* {
     *complete = reinterpret_cast<std::size_t>(request->value) <= held().taken ? 1 : 0;
+    return nullptr;
+  };
+  return calls;
+}
+
+constexpr int kControlTag = 7;
+
+/// What a peer tells this rank, once, goes where it is waited for; no data ever come.
+Calls calls_that_tell_once() {
+  static void* place = nullptr;
+  static bool has_told = false;
+  has_told = false;
+  Calls calls = calls_that_bring_nothing();
+  calls.receive = [](Request* request, void* data, std::size_t, int, int tag) -> const char* {
+    if (tag == kControlTag) request->value = place = data;
+    return nullptr;
+  };
+  calls.test = [](Request* request, int* complete, std::size_t*, int*) -> const char* {
+    const bool tells = place != nullptr && request->value == place && !has_told;
+    *complete = tells ? 1 : 0;
+    if (!tells) return nullptr;
+    constexpr std::array<std::uint32_t, 2> kToldOneByte{5, 1};
+    std::memcpy(place, kToldOneByte.data(), sizeof kToldOneByte);
+    has_told = true;
     return nullptr;
   };
   return calls;
@@ -180,6 +206,21 @@ TEST(MpiStreams, AWordThatMayStillComeKeepsItsMemory) {
   for (int times = 0; times < 3; ++times) const Control control(process, 1, 1, 5);
   EXPECT_EQ(asked().given_up, 3);
   expect_kept();
+}
+
+/// Ranks of which each waits for the other tell what they wait in at the same time, and then hear it.
+TEST(MpiStreams, WhoWaitsWakesWhenAPeerTellsSomething) {
+  const Calls calls = calls_that_tell_once();
+  const Process process(calls, std::chrono::milliseconds(10));
+  Peers peers(process, 0, {0, 1}, kControlTag);
+  Streams streams(process, peers, {0, 1}, {.tag = 5});
+  const ByteStreams::Need need{.peer = 1, .room = false, .bytes = true};
+  const auto wait = [&](std::chrono::milliseconds time) {
+    return streams.wait({&need, 1}, std::chrono::steady_clock::now() + time);
+  };
+  EXPECT_TRUE(wait(std::chrono::seconds(2)));
+  EXPECT_EQ(peers.controls()[1]->told().size(), 1U);
+  EXPECT_FALSE(wait(std::chrono::milliseconds(20))) << "what was told before wakes nobody";
 }
 
 }  // namespace lockstep::mpi
