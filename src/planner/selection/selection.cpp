@@ -160,15 +160,23 @@ constexpr const char* kBuiltInOverMessages =
     "broadcast: 0-64KiB tree, 64KiB- ring; reduce: 0-64KiB tree, 64KiB- ring; gather: star; scatter: star; "
     "all_to_all: pairwise; barrier: recursive_doubling";
 
-/// On one host bytes go nowhere: the cores that all ranks share copy them, so that fewer messages win. Ranks that take
-/// turns have little on its way at a time (transport/tcp/send_buffer.h, turns.h); of many, who sends to neighbours then
-/// has less to wait for. Of two ranks with much to copy one had better send while the other receives.
+/// On one host bytes go nowhere: the cores that all ranks share copy them, so that fewer messages win. Of two ranks
+/// with much to copy one had better send while the other receives.
 constexpr const char* kBuiltInOverLoopback =
     "all_reduce: 0-64KiB recursive_doubling, 64KiB- halving_doubling; all_gather: recursive_doubling";
-constexpr const char* kBuiltInOverLoopbackInTurns =
-    "all_reduce: 0-64KiB recursive_doubling, 64KiB-1MiB halving_doubling, 1MiB- ring";
 constexpr const char* kBuiltInOverLoopbackOfTwo =
     "all_reduce: 0-256KiB recursive_doubling, 256KiB-24MiB halving_doubling, 24MiB- star";
+
+/// Where ranks take turns, messages that could go side by side are sent one after the other, so that it counts how many
+/// there are in all: a star or a tree has fewest. With much to copy, who sends to neighbours has least to wait for,
+/// since ranks that take turns have little on its way at a time (transport/tcp/send_buffer.h, turns.h).
+std::string built_in_over_loopback_in_turns(int ranks) {
+  const bool doubles = ranks > 4 && std::has_single_bit(static_cast<unsigned>(ranks));
+  return std::string("all_reduce: 0-32KiB star, 32KiB-1MiB tree, 1MiB- ring; all_gather: 0-128KiB ") +
+         (doubles ? "recursive_doubling" : "tree") +
+         ", 128KiB- ring; reduce_scatter: 0-512KiB halving_doubling, 512KiB- ring; broadcast: 0-4MiB tree, 4MiB- ring; "
+         "reduce: 0-16KiB star, 16KiB- tree";
+}
 
 /// Priced with `lockstep price` for 2 to 8 hosts of 2 to 8 ranks, a card of 10 Gbit/s a host (docs/design/hosts.md).
 /// With two hosts a composition sends half of what a ring does; with more the ring's steps overlap and a composition's
@@ -182,46 +190,60 @@ constexpr const char* kBuiltInBetweenHosts =
 /// Through staging memory an exchange of everything costs one meeting where others cost two or more; two ranks copy no
 /// more for it, and read one piece and write the next in one pass. More ranks exchange all of it while it is little;
 /// a few that take turns then exchange in pairs, since who writes where the other has read has fewest lines to fetch.
-std::string plain_all_reduce(int ranks, bool own_core) {
+std::string plain_all_reduce(int ranks, bool in_turns) {
   constexpr std::uint64_t kExchanged = std::uint64_t{1} << 20U;
-  constexpr std::uint64_t kFew = 4;
   const auto p = static_cast<std::uint64_t>(std::max(ranks, 1));
-  if (p <= 2) return "; all_reduce plain: naive";
-  if (!own_core && p <= kFew) return "; all_reduce plain: 0-4KiB naive, 4KiB-64KiB recursive_doubling, 64KiB- direct";
+  if (p <= 2) return "naive";
+  if (in_turns && p == 3) return "0-4KiB naive, 4KiB-4MiB recursive_doubling, 4MiB- direct";
+  if (in_turns && p == 4) return "0-4KiB naive, 4KiB-64KiB recursive_doubling, 64KiB- direct";
   const std::string end = exact_bytes(std::bit_floor(std::max<std::uint64_t>(1024, kExchanged / (p * p))));
-  return fmt::format("; all_reduce plain: 0-{0} naive, {0}- direct", end);
+  return fmt::format("0-{0} naive, {0}- direct", end);
 }
 
-/// With a core to itself a rank is cheapest left alone for small messages (whole letters, shm/letterbox.h), and many
-/// share the work of large ones; ranks that take turns on a core want few meetings for longer, and none but the one
-/// where all they read fits into what a core has nearest.
-std::string built_in_over_memory(int ranks, int cores) {
-  const bool own_core = ranks <= cores;
-  constexpr std::uint64_t kReadAtOnce = std::uint64_t{32} << 10U;
+std::string built_in_of_plain_memory(int ranks, bool in_turns) {
+  const std::string text =
+      "; all_reduce plain: " + plain_all_reduce(ranks, in_turns) +
+      "; broadcast plain: star; reduce plain: " + (ranks <= 2 ? "star" : "0-64KiB star, 64KiB- double_tree");
+  return text + (in_turns && ranks == 3 ? "; all_gather plain: 0-8KiB direct, 8KiB-4MiB ring, 4MiB- direct" : "");
+}
+
+/// A rank is cheapest left alone for small messages (whole letters, shm/letterbox.h), and many share the work of large
+/// ones.
+std::string built_in_with_own_cores() {
+  return fmt::format(
+      "all_reduce: 0-{0} naive, {0}-12KiB star, 12KiB- direct; broadcast: 0-64KiB tree, 64KiB- direct; "
+      "reduce: 0-8KiB star, 8KiB- direct",
+      shm::Letterbox::kBytes);
+}
+
+/// Ranks that take turns on a core want few meetings for longer, and none but the one where all they read fits into
+/// what a core has nearest.
+std::string built_in_in_turns(int ranks) {
+  constexpr std::uint64_t kReadAtOnce = std::uint64_t{10} << 10U;
   constexpr std::uint64_t kLine = 64;
-  const std::string all_reduce =
-      own_core
-          ? fmt::format("0-{0} naive, {0}-12KiB star, 12KiB- direct", shm::Letterbox::kBytes)
-          : fmt::format("0-{0} naive, {0}-256KiB star, 256KiB- direct",
-                        exact_bytes(std::bit_floor(std::max(kLine, kReadAtOnce / static_cast<std::uint64_t>(ranks)))));
-  const std::string reduce = fmt::format("0-{0} star, {0}- direct", own_core ? "8KiB" : "32KiB");
-  const std::string plain_reduce = ranks <= 2 ? "star" : "0-64KiB star, 64KiB- double_tree";
-  return "all_reduce: " + all_reduce + plain_all_reduce(ranks, own_core) +
-         "; reduce_scatter: direct; all_gather: direct; broadcast: 0-64KiB tree, 64KiB- direct; broadcast plain: star; "
-         "reduce: " +
-         reduce + "; reduce plain: " + plain_reduce +
-         "; gather: star; scatter: star; all_to_all: direct; barrier: naive";
+  return fmt::format(
+      "all_reduce: 0-{0} naive, {0}-{1}; broadcast: 0-8MiB tree, 8MiB- direct; "
+      "reduce: 0-128KiB star, 128KiB- direct",
+      exact_bytes(std::bit_floor(std::max(kLine, kReadAtOnce / static_cast<std::uint64_t>(ranks)))),
+      ranks == 3 ? "64KiB star, 64KiB- double_tree" : "256KiB star, 256KiB- direct");
+}
+
+std::string built_in_over_memory(int ranks, int cores) {
+  const bool in_turns = ranks > cores;
+  return (in_turns ? built_in_in_turns(ranks) : built_in_with_own_cores()) +
+         "; reduce_scatter: direct; all_gather: direct; gather: star; scatter: star; all_to_all: direct; barrier: "
+         "naive" +
+         built_in_of_plain_memory(ranks, in_turns);
 }
 
 Selection built_in_on_one_host(int ranks, Medium medium, int cores, const char* source) {
   if (medium == Medium::kSharedMemory) return Selection::parse(built_in_over_memory(ranks, cores), source);
   Selection selection = Selection::parse(kBuiltInOverMessages, source);
+  if (medium != Medium::kTcp || ranks < 2) return selection;
+  const auto prefer = [&](const std::string& text) { selection.override_with(Selection::parse(text, source)); };
   const bool power_of_two = std::has_single_bit(static_cast<unsigned>(ranks));
-  if (medium != Medium::kTcp || ranks < 2 || !power_of_two) return selection;
-  const auto prefer = [&](const char* text) { selection.override_with(Selection::parse(text, source)); };
-  const bool in_turns = ranks > cores;
-  prefer(ranks == 2 ? kBuiltInOverLoopbackOfTwo : kBuiltInOverLoopback);
-  if (ranks > 4 && in_turns) prefer(kBuiltInOverLoopbackInTurns);
+  if (power_of_two) prefer(ranks == 2 ? kBuiltInOverLoopbackOfTwo : kBuiltInOverLoopback);
+  if (ranks > 2 && ranks > cores) prefer(built_in_over_loopback_in_turns(ranks));
   return selection;
 }
 

@@ -136,10 +136,7 @@ TEST(Selection, HostsAlikeAreComposed) {
 
 TEST(Selection, OverTcpOnOneHostFewerMessagesWinWhileCachesHoldThem) {
   const auto picked_at = [](std::uint64_t bytes, int ranks, Medium medium, const std::vector<int>& hosts = {}) {
-    return select(built_in_selection(ranks, medium, hosts), Collective::kAllReduce, bytes);
-  };
-  const auto picked_with = [](int cores, int ranks) {
-    return select(built_in_selection(ranks, Medium::kTcp, {}, cores), Collective::kAllReduce, 64 << 20);
+    return select(built_in_selection(ranks, medium, hosts, 8), Collective::kAllReduce, bytes);
   };
   const auto picked = [&](int ranks, Medium medium, const std::vector<int>& hosts = {}) {
     return picked_at(64 << 20, ranks, medium, hosts);
@@ -151,12 +148,43 @@ TEST(Selection, OverTcpOnOneHostFewerMessagesWinWhileCachesHoldThem) {
   EXPECT_EQ(picked(2, Medium::kTcp), "star");
   EXPECT_EQ(picked(4, Medium::kTcp), "halving_doubling");
   EXPECT_EQ(picked(4, Medium::kTcp, {5, 5, 5, 5}), picked(4, Medium::kTcp));
-  EXPECT_EQ(picked_with(8, 8), "halving_doubling");
-  EXPECT_EQ(picked_with(7, 8), "ring") << "in turns";
-  EXPECT_EQ(picked(1 << 14, Medium::kTcp), "ring") << "no machine has so many cores";
   EXPECT_EQ(picked(3, Medium::kTcp), "ring") << "no power of two";
   EXPECT_EQ(picked(2, Medium::kTcp, {0, 1}), "ring") << "a network lies between";
   EXPECT_EQ(picked(2, Medium::kMpi), "ring") << "knows better ways than sockets";
+}
+
+TEST(Selection, OverTcpRanksThatTakeTurnsSendAsFewMessagesAsTheyCan) {
+  const auto picked = [](int ranks, Collective collective, std::uint64_t bytes) {
+    return select(built_in_selection(ranks, Medium::kTcp, {}, 2), collective, bytes);
+  };
+  for (const int ranks : {3, 4, 6, 8}) {
+    EXPECT_EQ(picked(ranks, Collective::kAllReduce, 4096), "star") << ranks;
+    EXPECT_EQ(picked(ranks, Collective::kAllReduce, 256 << 10), "tree") << ranks;
+    EXPECT_EQ(picked(ranks, Collective::kAllReduce, 64 << 20), "ring") << ranks;
+    EXPECT_EQ(picked(ranks, Collective::kBroadcast, 256 << 10), "tree") << ranks;
+    EXPECT_EQ(picked(ranks, Collective::kReduce, 256 << 10), "tree") << ranks;
+    EXPECT_EQ(picked(ranks, Collective::kReduce, 4), "star") << ranks;
+    EXPECT_EQ(picked(ranks, Collective::kAllGather, 4096), ranks == 8 ? "recursive_doubling" : "tree") << ranks;
+  }
+  EXPECT_EQ(picked(2, Collective::kAllReduce, 4096), "recursive_doubling") << "one message each way";
+  EXPECT_EQ(picked(1 << 14, Collective::kAllReduce, 64 << 20), "ring");
+}
+
+TEST(Selection, ThroughMemoryRanksThatTakeTurnsLeaveMoreToARoot) {
+  const auto picked = [](int ranks, int cores, Collective collective, std::uint64_t bytes, MemoryKind memory) {
+    return select(built_in_selection(ranks, Medium::kSharedMemory, {}, cores), collective, bytes, memory);
+  };
+  for (const int cores : {2, 8}) {
+    const bool in_turns = cores == 2;
+    EXPECT_EQ(picked(8, cores, Collective::kBroadcast, 1 << 20, MemoryKind::kRegistered), in_turns ? "tree" : "direct");
+    EXPECT_EQ(picked(8, cores, Collective::kReduce, 64 << 10, MemoryKind::kRegistered), in_turns ? "star" : "direct");
+    EXPECT_EQ(picked(8, cores, Collective::kAllReduce, 1040, MemoryKind::kRegistered), in_turns ? "star" : "naive");
+    EXPECT_EQ(picked(3, cores, Collective::kAllReduce, 1 << 20, MemoryKind::kRegistered),
+              in_turns ? "double_tree" : "direct");
+    EXPECT_EQ(picked(3, cores, Collective::kAllReduce, 1 << 20, MemoryKind::kPlain),
+              in_turns ? "recursive_doubling" : "direct");
+    EXPECT_EQ(picked(3, cores, Collective::kAllGather, 1 << 20, MemoryKind::kPlain), in_turns ? "ring" : "direct");
+  }
 }
 
 TEST(Selection, EveryCollectiveHasOneBuiltIn) {
