@@ -148,6 +148,7 @@ TEST(Selection, OverTcpOnOneHostFewerMessagesWinWhileCachesHoldThem) {
   EXPECT_EQ(picked(2, Medium::kTcp), "star");
   EXPECT_EQ(picked(4, Medium::kTcp), "halving_doubling");
   EXPECT_EQ(picked(4, Medium::kTcp, {5, 5, 5, 5}), picked(4, Medium::kTcp));
+  EXPECT_EQ(picked(8, Medium::kTcp), "halving_doubling");
   EXPECT_EQ(picked(3, Medium::kTcp), "ring") << "no power of two";
   EXPECT_EQ(picked(2, Medium::kTcp, {0, 1}), "ring") << "a network lies between";
   EXPECT_EQ(picked(2, Medium::kMpi), "ring") << "knows better ways than sockets";
@@ -167,7 +168,9 @@ TEST(Selection, OverTcpRanksThatTakeTurnsSendAsFewMessagesAsTheyCan) {
     EXPECT_EQ(picked(ranks, Collective::kAllGather, 4096), ranks == 8 ? "recursive_doubling" : "tree") << ranks;
   }
   EXPECT_EQ(picked(2, Collective::kAllReduce, 4096), "recursive_doubling") << "one message each way";
-  EXPECT_EQ(picked(1 << 14, Collective::kAllReduce, 64 << 20), "ring");
+  EXPECT_EQ(select(built_in_selection(8, Medium::kTcp, {}, 7), Collective::kAllReduce, 64 << 20), "ring");
+  EXPECT_EQ(select(built_in_selection(1 << 14, Medium::kTcp), Collective::kAllReduce, 64 << 20), "ring")
+      << "no machine has so many cores";
 }
 
 TEST(Selection, ThroughMemoryRanksThatTakeTurnsLeaveMoreToARoot) {

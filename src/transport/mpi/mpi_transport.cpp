@@ -80,7 +80,7 @@ class MpiTransport final : public MessageTransport {
     }
   }
 
-  void look_around() override { (void)peers_.check(); }
+  void look_around() override { peers_.check(); }
 
   std::string open_meeting() override { return Place{process_->rank(), process_->next_group()}.to_bytes(); }
   std::unique_ptr<MessageTransport> join(const Meeting& meeting) override {

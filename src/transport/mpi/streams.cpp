@@ -226,7 +226,7 @@ std::vector<int> Peers::ask_who_is_idle() {
   }
   const auto end = steady_clock::now() + kAnswer;
   while (steady_clock::now() < end && !idle().empty()) {
-    (void)check();
+    check();
     std::this_thread::sleep_for(kSleep);
   }
   return idle();
