@@ -45,6 +45,7 @@ std::string answer_of(const NamedTransport& transport) {
 /// Throws Error (kInvalidArgument) that names it for a variable whose value no job would take.
 void check_environment() {
   (void)World::alone();  // reads what every group does: its timeout and its kind of reduction
+  (void)job_cpus();
   (void)environment_duration(kJoinTimeoutVariable, std::chrono::seconds(60));
   const std::string transport = environment(kTransportVariable).value_or("auto");
   std::vector<std::string_view> names{"auto"};
@@ -92,14 +93,17 @@ std::string lines_of(const Selection& selection) {
 }
 
 /// Of so many ranks on two hosts, the first of which has one more where they are odd.
-std::string selection_on_two_hosts(int ranks) {
+std::string selection_on_two_hosts(int ranks, int cores) {
   const int first = (ranks + 1) / 2;
   std::vector<int> hosts(static_cast<std::size_t>(ranks), 1);
   std::fill_n(hosts.begin(), first, 0);
   return fmt::format("\nauto, on two hosts with {} and {}\n  {}\n", first,
                      counted(static_cast<std::uint64_t>(ranks - first), "rank"),
-                     lines_of(selection_in_force(ranks, Medium::kTcp, hosts).selection));
+                     lines_of(selection_in_force(ranks, Medium::kTcp, hosts, job_calibration(), cores).selection));
 }
+
+/// As many as the ranks of a job that is started from here could use.
+int cpus_to_start_on() { return environment(kCpusVariable) ? job_cpus() : available_cpus().threads; }
 
 /// On one host of so many ranks, where none are asked for of as many as it has cores; and on two.
 std::string selections(std::optional<int> asked) {
@@ -111,13 +115,14 @@ std::string selections(std::optional<int> asked) {
                    kAlgorithmVariable, *one);
   }
   const int ranks = asked.value_or(std::max(2, available_cpus().cores));
+  const int cores = cpus_to_start_on();
   for (const auto& [medium, name] : {std::pair(Medium::kSharedMemory, "shm"), std::pair(Medium::kTcp, "tcp")}) {
-    const auto [selection, source] = selection_in_force(ranks, medium);
+    const auto [selection, source] = selection_in_force(ranks, medium, {}, job_calibration(), cores);
     fmt::format_to(out, "\nauto, on {} over {} ({})\n  {}\n", counted(static_cast<std::uint64_t>(ranks), "rank"), name,
                    source, lines_of(selection));
   }
   constexpr int kTwoOnEach = 4;
-  if (ranks > 1) text += selection_on_two_hosts(asked.value_or(kTwoOnEach));
+  if (ranks > 1) text += selection_on_two_hosts(asked.value_or(kTwoOnEach), cores);
   return text;
 }
 
@@ -127,7 +132,7 @@ std::string variables() {
     const char* name;
     const char* meaning;
   };
-  constexpr std::array<Variable, 13> kVariables{
+  constexpr std::array<Variable, 14> kVariables{
       {{kAlgorithmVariable, "what 'auto' stands for"},
        {kAlgorithmsVariable, "the same by size, as the text above"},
        {kTransportVariable, "what moves the bytes: auto, shm, tcp or mpi"},
@@ -141,6 +146,7 @@ std::string variables() {
        {kReductionVariable, "'canonical': sums along one tree, whatever runs"},
        {kTimeoutVariable, "how long an operation waits for its peers"},
        {kJoinTimeoutVariable, "how long ranks wait for each other at the start"},
+       {kCpusVariable, "how many CPUs of this host its ranks may use together, as the launcher found"},
        {kJobVariable, "identity of the job, made by the launcher"}}};
   for (const auto& [name, meaning] : kVariables) {
     fmt::format_to(std::back_inserter(text), "  {:<22} {:<10} {}\n", name, environment(name).value_or("(unset)"),

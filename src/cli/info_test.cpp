@@ -83,11 +83,25 @@ TEST(CliInfo, PrintsTheSelectionOfAsManyRanksAsAreAskedFor) {
   expect_usage_error({"info", "-n", "1048577"}, "printed for at most 1,048,576 ranks; -n says 1048577.");
 }
 
+TEST(CliInfo, ShowsWhatAJobThatIsStartedFromHereWouldRun) {
+  const auto shown = [](const std::string& before, const std::string& cpus) {
+    return testing_support::run_command({"sh", "-c", "exec " + before + LOCKSTEP_PROGRAM " info -n 2"},
+                                        {.environment = {"XDG_CACHE_HOME=/no/such", "LOCKSTEP_CPUS=" + cpus}})
+        .output;
+  };
+  const std::string on_one_core = "\n  all_reduce: 0-32KiB naive, 32KiB- star;";
+  EXPECT_THAT(shown("taskset -c 0 ", ""), HasSubstr(on_one_core));
+  EXPECT_THAT(shown("", "1"), HasSubstr(on_one_core)) << "as a rank";
+  EXPECT_THAT(shown("", "2"), Not(HasSubstr(on_one_core)));
+}
+
 TEST(CliInfo, RefusesVariablesThatNoJobWouldTake) {
   for (const auto& [variable, sentence] :
        {std::pair{"LOCKSTEP_REDUCTION=canonicl", "LOCKSTEP_REDUCTION is 'canonicl'. Did you mean 'canonical'?"},
         std::pair{"LOCKSTEP_TRANSPORT=tpc", "LOCKSTEP_TRANSPORT is 'tpc'. Did you mean 'tcp'?"},
         std::pair{"LOCKSTEP_TIMEOUT=soon", "The environment variable LOCKSTEP_TIMEOUT: 'soon' is not a time"},
+        std::pair{"LOCKSTEP_CPUS=0", "The environment variable LOCKSTEP_CPUS is '0'; ranks have 1 CPU or more."},
+        std::pair{"LOCKSTEP_CPUS=all", "The environment variable LOCKSTEP_CPUS is 'all', which is not a whole number."},
         std::pair{"LOCKSTEP_JOIN_TIMEOUT=0s", "LOCKSTEP_JOIN_TIMEOUT is '0s'; it takes a millisecond or more."}}) {
     const Result wrong = lockstep_with({"info"}, {variable});
     EXPECT_EQ(wrong.code, 2) << variable;

@@ -92,7 +92,7 @@ World World::from_env() {
   if (identity.size > 1) {
     const std::string host = host_id();
     calibration = job_calibration();
-    const detail::Whereabouts own{.host = host, .calibration = calibration.digest, .cores = cpus_within_quota()};
+    const detail::Whereabouts own{.host = host, .calibration = calibration.digest, .cores = job_cpus()};
     detail::Surroundings all = detail::tell_whereabouts(*engine, own, left_of_join_timeout(begun));
     identity.hosts = std::move(all.placement);
     identity.cores = std::move(all.cores);

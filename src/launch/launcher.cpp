@@ -66,7 +66,7 @@ void start_ranks(const LaunchOptions& options, const std::string& path, const Si
   const CpuCount available = available_cpus();
   const std::vector<CpuSet> cpus =
       options.pin ? deal_cpus(options.ranks) : std::vector<CpuSet>(static_cast<std::size_t>(options.ranks));
-  const Job job = make_job(options.ranks, available.cores);
+  const Job job = make_job(options.ranks, available);
   if (options.ranks > available.threads) {
     output.say(fmt::format("{} ranks share {} {}: they take turns, so do not measure speed this way.", options.ranks,
                            available.threads, available.threads == 1 ? "core" : "cores"));

@@ -86,11 +86,12 @@ int free_port() {
 
 }  // namespace
 
-Job make_job(int ranks, int cores) {
+Job make_job(int ranks, const CpuCount& cpus) {
   return {.id = random_id(),
           .port = free_port(),
           .ranks = ranks,
-          .threads = std::max(1, cores / ranks),
+          .cpus = cpus.threads,
+          .threads = std::max(1, cpus.cores / ranks),
           .openblas_core_type = openblas_core_type(openblas_choice(), processor_flags()),
           .meeting_port = free_port(),
           .secret = Secret::make().inheritable()};
@@ -105,6 +106,7 @@ std::vector<std::string> rank_environment(const Job& job, int rank, const std::v
   variables.set("MASTER_ADDR", "127.0.0.1");
   variables.set("MASTER_PORT", job.port);
   variables.set(kJobVariable, job.id);
+  variables.set(kCpusVariable, job.cpus);
   variables.set(kPortVariable, job.meeting_port);
   variables.set(kSecretDescriptorVariable, job.secret.get());
   variables.set_if_absent("OMP_NUM_THREADS", std::to_string(job.threads));

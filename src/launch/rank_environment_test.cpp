@@ -37,12 +37,13 @@ bool take_the_only_port() {
 }  // namespace
 
 TEST(RankEnvironment, HasTorchrunsVariablesInPlaceOfInheritedOnes) {
-  const Job job{.id = "abc", .port = 1234, .ranks = 4, .threads = 2, .meeting_port = 4321, .secret = {}};
-  const auto variables = rank_environment(job, 3, {"RANK=9", "RANKS=1", "PATH=/bin", "LOCKSTEP_JOB=outer"});
+  const Job job{.id = "abc", .port = 1234, .ranks = 4, .cpus = 8, .threads = 2, .meeting_port = 4321, .secret = {}};
+  const auto variables =
+      rank_environment(job, 3, {"RANK=9", "RANKS=1", "PATH=/bin", "LOCKSTEP_JOB=outer", "LOCKSTEP_CPUS=64"});
   for (const char* expected :
        {"RANK=3", "WORLD_SIZE=4", "LOCAL_RANK=3", "LOCAL_WORLD_SIZE=4", "MASTER_ADDR=127.0.0.1", "MASTER_PORT=1234",
         "LOCKSTEP_JOB=abc", "OMP_NUM_THREADS=2", "OPENBLAS_NUM_THREADS=2", "MKL_NUM_THREADS=2", "LOCKSTEP_PORT=4321",
-        "OMP_WAIT_POLICY=passive", "PATH=/bin", "RANKS=1"}) {
+        "LOCKSTEP_CPUS=8", "OMP_WAIT_POLICY=passive", "PATH=/bin", "RANKS=1"}) {
     EXPECT_THAT(variables, Contains(expected).Times(1));
   }
   EXPECT_THAT(variables, Contains(StartsWith("RANK=")).Times(1));
@@ -69,19 +70,19 @@ TEST(RankEnvironment, OpenBlasIsToldOfTheCoresWhereItMustBe) {
 }
 
 TEST(RankEnvironment, CoresAreSharedOutAndEachJobHasItsOwnIdentity) {
-  EXPECT_EQ(make_job(2, 8).threads, 4);
-  EXPECT_EQ(make_job(3, 8).threads, 2);
-  EXPECT_EQ(make_job(16, 8).threads, 1);
-  const Job job = make_job(1, 1);
+  EXPECT_EQ(make_job(2, {.cores = 8, .threads = 16}).threads, 4);
+  EXPECT_EQ(make_job(3, {.cores = 8, .threads = 16}).threads, 2);
+  EXPECT_EQ(make_job(16, {.cores = 8, .threads = 16}).threads, 1);
+  const Job job = make_job(1, {});
   EXPECT_THAT(job.id, testing::MatchesRegex("[0-9a-f]{32}"));
-  EXPECT_NE(job.id, make_job(1, 1).id);
+  EXPECT_NE(job.id, make_job(1, {}).id);
   EXPECT_GT(job.port, 0);
   EXPECT_GT(job.meeting_port, 0);
 }
 
 TEST(RankEnvironment, AJobThatLacksAPortOrASocketIsNone) {
   const auto make = [] {
-    (void)make_job(1, 1);
+    (void)make_job(1, {});
     return "made";
   };
   if (const auto said = testing_support::said_in_child(take_the_only_port, make)) {
@@ -95,7 +96,7 @@ TEST(RankEnvironment, AJobThatLacksAPortOrASocketIsNone) {
 
 /// The environment says which descriptor holds the secret, and nothing of the secret.
 TEST(RankEnvironment, TheSecretIsInheritedNotListed) {
-  const Job job = make_job(2, 2);
+  const Job job = make_job(2, {.cores = 2, .threads = 2});
   const auto variables = rank_environment(job, 0, {"LOCKSTEP_SECRET_FD=7"});
   EXPECT_THAT(variables, Contains("LOCKSTEP_SECRET_FD=" + std::to_string(job.secret.get())));
   EXPECT_THAT(variables, Contains(StartsWith("LOCKSTEP_SECRET")).Times(1));

@@ -10,8 +10,16 @@ namespace lockstep {
 /// gets the time of 2.
 std::optional<int> cpu_quota(const std::filesystem::path& cgroup_root = "/sys/fs/cgroup");
 
-/// The logical CPUs of the system, or the quota if that is less: how many processes can run at a time. The same in
-/// each, whichever CPUs it is bound to.
+/// How many logical CPUs this process's cgroup is confined to (version 2's cpuset.cpus.effective, version 1's
+/// cpuset.effective_cpus); none where that is not said. A container confined to 2 of 64 CPUs is told of all 64.
+std::optional<int> cpuset_size(const std::filesystem::path& cgroup_root = "/sys/fs/cgroup");
+
+/// The logical CPUs of the system, or what the cgroup allows if that is less: how many processes can run at a time.
+/// The same in each, whichever CPUs it is bound to.
 int cpus_within_quota(const std::filesystem::path& cgroup_root = "/sys/fs/cgroup");
+
+/// How many of them the ranks of this job may use together, the same in each: as the launcher says, who may itself be
+/// bound to a few (LOCKSTEP_CPUS); else all. Throws Error (kInvalidArgument) where the variable is no number from 1 on.
+int job_cpus();
 
 }  // namespace lockstep

@@ -1,15 +1,19 @@
 #include "topology/cpu_quota.h"
 
+#include "base/error_for_tests.h"
 #include "base/scratch_folder.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <string>
 
 namespace lockstep {
 
 namespace fs = std::filesystem;
+using testing_support::refuses;
 
 class CpuQuota : public testing::Test {
  protected:
@@ -52,6 +56,41 @@ TEST_F(CpuQuota, LimitsTheCpusOfTheSystem) {
   EXPECT_EQ(cpus_within_quota(root_), 1);
   write("cpu.max", "900000000 100000");
   EXPECT_EQ(cpus_within_quota(root_), all) << "more than there are";
+}
+
+TEST_F(CpuQuota, ACpusetIsCounted) {
+  EXPECT_EQ(cpuset_size(root_), std::nullopt);
+  write("cpuset/cpuset.effective_cpus", "2");
+  EXPECT_EQ(cpuset_size(root_), 1) << "version 1";
+  write("cpuset.cpus.effective", "0-3,8,10-11");
+  EXPECT_EQ(cpuset_size(root_), 7) << "version 2";
+  for (const char* text : {"", "none", "0-", "0-3,x"}) {
+    write("cpuset.cpus.effective", text);
+    fs::remove(root_ / "cpuset/cpuset.effective_cpus");
+    EXPECT_EQ(cpuset_size(root_), std::nullopt) << text;
+  }
+}
+
+TEST_F(CpuQuota, ACpusetLimitsTheCpusOfTheSystem) {
+  const int all = cpus_within_quota(root_);
+  write("cpuset.cpus.effective", "0-63");
+  EXPECT_EQ(cpus_within_quota(root_), std::min(all, 64)) << "more than there may be";
+  write("cpuset.cpus.effective", "1");
+  EXPECT_EQ(cpus_within_quota(root_), 1);
+}
+
+TEST(JobCpus, AreWhatTheLauncherSays) {
+  ::unsetenv("LOCKSTEP_CPUS");
+  EXPECT_EQ(job_cpus(), cpus_within_quota());
+  for (const char* text : {"3", "1"}) {
+    ::setenv("LOCKSTEP_CPUS", text, 1);
+    EXPECT_EQ(std::to_string(job_cpus()), text);
+  }
+  for (const char* text : {"0", "-1", "two"}) {
+    ::setenv("LOCKSTEP_CPUS", text, 1);
+    EXPECT_THAT(job_cpus, refuses(ErrorCode::kInvalidArgument, std::string("LOCKSTEP_CPUS is '") + text + "'"));
+  }
+  ::unsetenv("LOCKSTEP_CPUS");
 }
 
 }  // namespace lockstep

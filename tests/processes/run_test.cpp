@@ -52,6 +52,17 @@ TEST(Run, RanksGetTorchrunsVariables) {
               ElementsAre("[rank 0] 0 3 0 3 127.0.0.1", "[rank 1] 1 3 1 3 127.0.0.1", "[rank 2] 2 3 2 3 127.0.0.1"));
 }
 
+TEST(Run, RanksKnowHowManyCpusTheyHaveTogetherWhereverEachIsBound) {
+  for (const char* const ranks : {"1", "2"}) {
+    const Result result = testing_support::run_command(
+        {"sh", "-c",
+         std::string("exec taskset -c 0 " LOCKSTEP_PROGRAM " run -n ") + ranks + " sh -c 'echo $LOCKSTEP_CPUS'"},
+        {.environment = {"LOCKSTEP_CPUS=64"}});
+    EXPECT_EQ(result.code, 0) << result.errors;
+    EXPECT_EQ(lines_of(result.output), lines_of(*ranks == '1' ? "[rank 0] 1" : "[rank 0] 1\n[rank 1] 1"));
+  }
+}
+
 TEST(Run, RanksShareTheJobsIdentityAndJobsDoNot) {
   const auto ids = [] { return lines_of(run({"-n", "2", "sh", "-c", "echo >&2 $LOCKSTEP_JOB"}).errors); };
   const auto first = ids();

@@ -37,6 +37,12 @@ void take_over(const Selection& measured, int ranks, SelectionInForce& result) {
   result.source += fmt::format("; as measured here on {} ranks: {}", ranks, fmt::join(names, ", "));
 }
 
+/// What has been measured on all cores says nothing of fewer.
+std::string of_more_cores(const Machine& machine, int cores) {
+  return fmt::format("what is stored was measured on {}, of which ranks may use {} now.",
+                     counted(static_cast<std::uint64_t>(machine.cores), "core"), cores);
+}
+
 /// Of ranks that share memory.
 void follow_predictions(const Calibration& calibration, int ranks, SelectionInForce& result) {
   const auto& [sizes, numbers_of_ranks] = calibration.held_back;
@@ -76,7 +82,9 @@ SelectionInForce selection_in_force(int ranks, Medium medium, const std::vector<
   const bool one_host = ranks_of_hosts(hosts).size() < 2;
   if (medium != Medium::kMpi && one_host) {
     if (!followed.fault.empty()) result.source += fmt::format(", since {}", followed.fault);
-    if (followed.calibration) {
+    if (followed.calibration && cores < followed.calibration->machine.cores) {
+      result.source += fmt::format(", since {}", of_more_cores(followed.calibration->machine, cores));
+    } else if (followed.calibration) {
       const bool in_memory = medium == Medium::kSharedMemory;
       const Calibration& calibration = *followed.calibration;
       if (in_memory) follow_predictions(calibration, ranks, result);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <memory>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -105,6 +106,21 @@ TEST_F(InForce, WhatWasMeasuredHereIsUsedHere) {
             fmt::format("built in, since what is stored was measured on another machine (another, {}); measure this "
                         "one with `lockstep calibrate`.",
                         counted(static_cast<std::uint64_t>(this_machine().cores), "core")));
+}
+
+TEST_F(InForce, WhatWasMeasuredOnMoreCoresIsNotUsed) {
+  Calibration calibration{.machine = this_machine(), .shm = {}, .held_back = {}, .samples = {}};
+  calibration.machine.cores = 8;
+  calibration.selections[4] = Selection::parse("all_reduce: tree", "a test");
+  const auto followed = [&](int cores) {
+    return selection_in_force(4, Medium::kSharedMemory, {}, {std::make_shared<const Calibration>(calibration), ""},
+                              cores);
+  };
+  EXPECT_EQ(followed(8).source, "calibrated here");
+  EXPECT_EQ(select(followed(16).selection, Collective::kAllReduce, 4), "tree") << "threads of hyperthreaded cores";
+  EXPECT_EQ(followed(2).source,
+            "built in, since what is stored was measured on 8 cores, of which ranks may use 2 now.");
+  EXPECT_EQ(followed(2).selection, built_in_selection(4, Medium::kSharedMemory, {}, 2));
 }
 
 TEST_F(InForce, OverTcpWhatWasMeasuredOnThisHostIsUsedOnOneHost) {

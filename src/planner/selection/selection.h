@@ -68,7 +68,7 @@ class Selection {
 /// matters whether each rank has one of `cores` to itself; ranks of containers may differ in what they have, and must
 /// agree on a number first (group/placement.h).
 Selection built_in_selection(int ranks, Medium medium = Medium::kSharedMemory, const std::vector<int>& hosts = {},
-                             int cores = cpus_within_quota());
+                             int cores = job_cpus());
 
 /// The algorithm that "auto" is: pure, the same on every rank that has the same selection.
 std::string select(const Selection& selection, Collective collective, std::uint64_t bytes,

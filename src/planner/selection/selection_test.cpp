@@ -97,7 +97,7 @@ TEST(Selection, FewRanksThatTakeTurnsExchangeInPairsBetweenSmallAndLarge) {
               cores < 4 ? "recursive_doubling" : "naive");
     EXPECT_EQ(select(selection, Collective::kAllReduce, 1024, MemoryKind::kPlain), "naive");
   }
-  EXPECT_EQ(built_in_selection(4), built_in_selection(4, Medium::kSharedMemory, {}, cpus_within_quota()));
+  EXPECT_EQ(built_in_selection(4), built_in_selection(4, Medium::kSharedMemory, {}, job_cpus()));
 }
 
 TEST(Selection, ABroadcastFromPlainMemoryIsStagedOnce) {
@@ -110,6 +110,19 @@ TEST(Selection, RanksThatShareCoresMeetOnceForSmallMessages) {
   EXPECT_EQ(select(selection, Collective::kAllReduce, 4), "naive");
   EXPECT_EQ(select(selection, Collective::kAllReduce, 64 * 1024), "star");
   EXPECT_EQ(select(selection, Collective::kAllReduce, 1 << 20), "direct");
+}
+
+TEST(Selection, OnOneCoreAllIsReadFromOneCache) {
+  for (const int ranks : {2, 3, 8}) {
+    const Selection one = built_in_selection(ranks, Medium::kSharedMemory, {}, 1);
+    for (const std::uint64_t bytes : {64ULL << 10U, 1ULL << 20U, 64ULL << 20U}) {
+      EXPECT_EQ(select(one, Collective::kAllReduce, bytes), "star");
+      EXPECT_EQ(select(one, Collective::kReduce, bytes), "star");
+    }
+    EXPECT_EQ(select(one, Collective::kAllReduce, 16 << 10), ranks == 2 ? "naive" : "star");
+    EXPECT_EQ(select(one, Collective::kAllReduce, 512), "naive");
+  }
+  EXPECT_EQ(select(built_in_selection(8, Medium::kSharedMemory, {}, 2), Collective::kReduce, 1 << 20), "direct");
 }
 
 TEST(Selection, HostsAlikeAreComposed) {

@@ -233,7 +233,7 @@ std::vector<int> Peers::ask_who_is_idle() {
 }
 
 Streams::Streams(const Process& process, Peers& peers, const std::vector<int>& world_ranks, const Kind& kind)
-    : peers_(peers), number_(kind.number), patience_(peers.size() <= cpus_within_quota() ? 200 : 4) {
+    : peers_(peers), number_(kind.number), patience_(peers.size() <= job_cpus() ? 200 : 4) {
   lanes_.reserve(world_ranks.size());
   for (const int world_rank : world_ranks) lanes_.emplace_back(process, world_rank, kind.tag, kind.buffer_bytes);
 }

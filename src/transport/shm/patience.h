@@ -14,7 +14,7 @@ class Patience {
  public:
   /// `ranks`: that share this machine's cores.
   explicit Patience(int ranks) {
-    const bool own_core = ranks <= cpus_within_quota();
+    const bool own_core = ranks <= job_cpus();
     spins_ = own_core ? 4000 : 0;
     yields_ = own_core ? 64 : 400;
   }

@@ -26,7 +26,7 @@ msghdr message_of(std::span<const iovec> spans) {
 }  // namespace
 
 Streams::Streams(Peers& peers, std::vector<FileDescriptor> sockets, const RankHere& here)
-    : peers_(peers), sockets_(std::move(sockets)), shares_core_(!has_core_alone(here, cpus_within_quota())) {
+    : peers_(peers), sockets_(std::move(sockets)), shares_core_(!has_core_alone(here, job_cpus())) {
   polled_.reserve(sockets_.size());
 }
 

@@ -7,7 +7,7 @@
 namespace lockstep::tcp {
 
 TEST(Turns, AreTakenByMoreRanksThanCores) {
-  const int cores = cpus_within_quota();
+  const int cores = job_cpus();
   EXPECT_FALSE(take_turns(cores));
   EXPECT_TRUE(take_turns(cores + 1));
   EXPECT_EQ(piece_bytes_over_loopback(cores), 0U);
