@@ -42,14 +42,17 @@ ResidualCurve::Way ResidualCurve::way_of(double bytes) const {
 }
 
 ResidualCurve::ResidualCurve(const std::vector<Sample>& samples, const Schedule& schedule,
-                             const std::optional<Machine>& memory_of) {
+                             const std::optional<Machine>& memory_of)
+    : ranks_(schedule.ranks) {
   std::map<int, ResidualCurve> by_ranks;
   for (const Sample& sample : samples) {
     if (!tells(sample, schedule)) continue;
     const auto [place, is_new] = by_ranks.try_emplace(sample.ranks);
     ResidualCurve& one = place->second;
+    one.ranks_ = sample.ranks;
     if (is_new) one.find_ways(schedule, sample.ranks, memory_of);
-    one.curves_[one.way_of(sample.bytes)][std::log(sample.bytes)] = std::log(sample.seconds / sample.predicted_s);
+    one.curves_[one.way_of(sample.bytes)][std::log(sample.bytes * sample.ranks)] =
+        std::log(sample.seconds / sample.predicted_s);
   }
   const auto more = by_ranks.lower_bound(schedule.ranks);
   if (more == by_ranks.end() || !is_of_the_catalogue(schedule)) return;
@@ -84,7 +87,7 @@ ResidualCurve::Curve ResidualCurve::said_by_both(const Curve& fewer, const Curve
 
 double ResidualCurve::factor(double bytes) const {
   const Curve& curve = curves_[way_of(bytes)];
-  return curve.empty() || bytes <= 0 ? 1 : std::exp(at(curve, std::log(bytes)));
+  return curve.empty() || bytes <= 0 ? 1 : std::exp(at(curve, std::log(bytes * ranks_)));
 }
 
 }  // namespace lockstep

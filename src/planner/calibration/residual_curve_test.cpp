@@ -49,11 +49,11 @@ TEST(ResidualCurve, IsTheSameFromEveryRoot) {
   }
 }
 
-TEST(ResidualCurve, OfANumberOfRanksBetweenTwoIsWhatBothSay) {
+TEST(ResidualCurve, OfANumberOfRanksBetweenTwoIsWhatBothSayOfAsManyBytesInAll) {
   const ResidualCurve curve(samples(), ring(3), std::nullopt);
-  EXPECT_DOUBLE_EQ(curve.factor(1 << 10), 1) << "2 ranks say nothing";
-  EXPECT_DOUBLE_EQ(curve.factor(1 << 16), 2) << "of 2 and 4";
-  EXPECT_DOUBLE_EQ(curve.factor(1 << 13), std::sqrt(2.0));
+  EXPECT_DOUBLE_EQ(curve.factor(2048.0 / 3), 1) << "2 ranks say nothing of 1 KiB each";
+  EXPECT_DOUBLE_EQ(curve.factor(131072.0 / 3), 2) << "of 2 and 4";
+  EXPECT_DOUBLE_EQ(curve.factor(16384.0 / 3), std::sqrt(2.0));
   const std::vector<Sample> against{ring_sample(2, 1 << 10, 2, 1), ring_sample(4, 1 << 10, 1, 2)};
   EXPECT_DOUBLE_EQ(ResidualCurve(against, ring(3), std::nullopt).factor(1 << 10), 1) << "one says more, the other less";
 }

@@ -167,12 +167,12 @@ double through_memory(const HostCosts& costs) {
   return lost / (kLevelsEnd - HostCosts::kMemoryByte) + costs[HostCosts::kStreamedByte];
 }
 
-/// Half of what a core brings from memory, or writes there past the caches, counts as if all cores had the same part of
-/// it: they share the memory's bus. Where all do alike, as 2 and 4 ranks on 2 cores, no time tells the halves apart.
+/// Half of what a core brings from memory counts as if all cores had the same part of it: they share the memory's bus.
+/// Where all do alike, as 2 and 4 ranks on 2 cores, no time tells the halves apart. What a core writes past the caches
+/// is its own, since no more of it can be on its way than a core has buffers for.
 void share_memory(const HostCosts& of_all_cores, int cores, HostCosts& costs) {
-  const auto share = [&](std::size_t cost) { costs[cost] = (costs[cost] + of_all_cores[cost] / cores) / 2; };
-  for (std::size_t level = HostCosts::kMemoryByte; level < kLevelsEnd; ++level) share(level);
-  share(HostCosts::kStreamedByte);
+  for (std::size_t level = HostCosts::kMemoryByte; level < kLevelsEnd; ++level)
+    costs[level] = (costs[level] + of_all_cores[level] / cores) / 2;
 }
 
 HostCosts work_of_plans(const HostJob& job, const HostOperation& operation, const Machine& machine,
