@@ -41,6 +41,7 @@ Measured measure_all(const CalibrationPlan& plan, const Sampling& sampling, int 
   // In turn, so that what comes and goes on the machine does not tell those that are held back from the others.
   Measured measured = parted(measure(plan, sampling, "what predictions are made from", points.fitted), numbers);
   Sampling of_others = sampling;
+  of_others.small_bytes = Sampling().small_bytes;
   if (plan.fast) of_others.rounds = 1;
   measured.other_collectives = measure(plan, of_others, "other collectives", points.others);
   return measured;
@@ -85,8 +86,10 @@ Calibration::Tcp calibrate_tcp(const CalibrationPlan& plan, int cores) {
 
 Calibrated calibrate(const CalibrationPlan& plan) {
   const Machine machine = this_machine();
-  const Sampling sampling =
-      plan.fast ? Sampling{.seconds_a_round = 1e-3} : Sampling{.passes_of_small = 3, .more_rounds = 6};
+  // Up to where a shared cache is lost, which differs most from round to round.
+  constexpr std::size_t kBeyondCaches = std::size_t{32} << 20;
+  const Sampling sampling = plan.fast ? Sampling{.seconds_a_round = 1e-3}
+                                      : Sampling{.passes_of_small = 3, .small_bytes = kBeyondCaches, .more_rounds = 6};
   Measured measured = measure_all(plan, sampling, plan.ranks);
   Calibration calibration{.machine = machine,
                           .shm = fit(measured.known, machine),

@@ -28,9 +28,6 @@ namespace lockstep::bench {
 
 namespace {
 
-/// A round over all buffers of at most so many bytes takes less than one over a single larger size.
-constexpr std::size_t kSmallBytes = std::size_t{8} << 20;
-
 Shape shape_of(const Point& point, const World& world) {
   const DataType dtype = DataType::kFloat32;
   return {.collective = point.collective,
@@ -227,7 +224,7 @@ void measure_all_rounds(const Sampling& sampling, AllMeasuring& measured) {
   while (rounds < sampling.rounds) {
     begin_round();
     for (int pass = 1; pass < sampling.passes_of_small; ++pass)
-      measure([](const Measuring& one) { return one.point.bytes <= kSmallBytes; });
+      measure([&](const Measuring& one) { return one.point.bytes <= sampling.small_bytes; });
     measure([](const Measuring&) { return true; });
   }
   const double distance = usual_distance(measured);
