@@ -7,7 +7,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <lockstep/error.h>
-#include <unistd.h>
 
 namespace lockstep {
 
@@ -105,8 +104,7 @@ TEST(Selection, ABroadcastFromPlainMemoryIsStagedOnce) {
 }
 
 TEST(Selection, RanksThatShareCoresMeetOnceForSmallMessages) {
-  const int ranks = 64 * static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
-  const Selection selection = built_in_selection(ranks);
+  const Selection selection = built_in_selection(128, Medium::kSharedMemory, {}, 2);
   EXPECT_EQ(select(selection, Collective::kAllReduce, 4), "naive");
   EXPECT_EQ(select(selection, Collective::kAllReduce, 64 * 1024), "star");
   EXPECT_EQ(select(selection, Collective::kAllReduce, 1 << 20), "direct");
