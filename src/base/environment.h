@@ -8,7 +8,7 @@ namespace lockstep {
 
 /// The variables that this project reads of its own; `lockstep info` prints them.
 inline constexpr const char* kJobVariable = "LOCKSTEP_JOB";          ///< identity of the job, made by the launcher
-inline constexpr const char* kCpusVariable = "LOCKSTEP_CPUS";        ///< how many of this host's its ranks may use
+inline constexpr const char* kCpusVariable = "LOCKSTEP_CPUS";        ///< how many of this host its ranks share
 inline constexpr const char* kTimeoutVariable = "LOCKSTEP_TIMEOUT";  ///< how long an operation waits ("10min")
 inline constexpr const char* kJoinTimeoutVariable =
     "LOCKSTEP_JOIN_TIMEOUT";  ///< how long ranks wait for each other at start

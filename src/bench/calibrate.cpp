@@ -41,7 +41,7 @@ Measured measure_all(const CalibrationPlan& plan, const Sampling& sampling, int 
   // In turn, so that what comes and goes on the machine does not tell those that are held back from the others.
   Measured measured = parted(measure(plan, sampling, "what predictions are made from", points.fitted), numbers);
   Sampling of_others = sampling;
-  of_others.small_bytes = Sampling().small_bytes;
+  of_others.small_bytes = Sampling().small_bytes;  // no prediction is held against them
   if (plan.fast) of_others.rounds = 1;
   measured.other_collectives = measure(plan, of_others, "other collectives", points.others);
   return measured;

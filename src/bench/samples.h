@@ -31,7 +31,7 @@ struct Sampling {
   Medium medium = Medium::kSharedMemory;  ///< or kTcp
   int rounds = 7;                         ///< over all points
   int passes_of_small = 1;                ///< in each round, over those of at most small_bytes, which cost little
-  std::size_t small_bytes = std::size_t{8} << 20;    ///< up to here all sizes together take less than a larger one
+  std::size_t small_bytes = std::size_t{8} << 20;    ///< of the buffer
   int more_rounds = 0;                               ///< at most, of a point of which too little is known by then
   double seconds_a_round = 2e-3;                     ///< for each point, but at least three iterations
   std::function<void(int round)> begins_round = {};  ///< told of each, from 0

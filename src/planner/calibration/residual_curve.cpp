@@ -30,6 +30,7 @@ double minmod(double a, double b) {
 }  // namespace
 
 void ResidualCurve::find_ways(const Schedule& like, int ranks, const std::optional<Machine>& memory_of) {
+  ranks_ = ranks;
   if (!memory_of) return;
   most_letter_bytes_ =
       most_letter_bytes(find_algorithm(like.name).build({.collective = like.collective, .ranks = ranks}));
@@ -42,14 +43,12 @@ ResidualCurve::Way ResidualCurve::way_of(double bytes) const {
 }
 
 ResidualCurve::ResidualCurve(const std::vector<Sample>& samples, const Schedule& schedule,
-                             const std::optional<Machine>& memory_of)
-    : ranks_(schedule.ranks) {
+                             const std::optional<Machine>& memory_of) {
   std::map<int, ResidualCurve> by_ranks;
   for (const Sample& sample : samples) {
     if (!tells(sample, schedule)) continue;
     const auto [place, is_new] = by_ranks.try_emplace(sample.ranks);
     ResidualCurve& one = place->second;
-    one.ranks_ = sample.ranks;
     if (is_new) one.find_ways(schedule, sample.ranks, memory_of);
     one.curves_[one.way_of(sample.bytes)][std::log(sample.bytes * sample.ranks)] =
         std::log(sample.seconds / sample.predicted_s);

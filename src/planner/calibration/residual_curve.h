@@ -38,7 +38,7 @@ class ResidualCurve {
   static double at(const Curve& curve, double log_bytes);
   static Curve said_by_both(const Curve& fewer, const Curve& more);
   Way way_of(double bytes) const;
-  /// Where the ways end, of the same algorithm between so many ranks.
+  /// Of how many ranks this is, and where the ways end of the same algorithm between them.
   void find_ways(const Schedule& like, int ranks, const std::optional<Machine>& memory_of);
 
   int ranks_ = 1;

@@ -216,30 +216,33 @@ std::string built_in_with_own_cores() {
       shm::Letterbox::kBytes);
 }
 
-/// On a single core all is in one cache, and nobody can share the work of summing.
-std::string built_in_on_one_core(std::uint64_t naive_end) {
-  return fmt::format("all_reduce: 0-{0} naive, {0}- star; broadcast: 0-8MiB tree, 8MiB- direct; reduce: star",
-                     exact_bytes(naive_end));
+/// Up to where ranks that take turns on a core want no meeting but one: all they read fits into what it has nearest.
+std::string end_of_one_meeting(int ranks) {
+  constexpr std::uint64_t kReadAtOnce = std::uint64_t{10} << 10U;
+  constexpr std::uint64_t kLine = 64;
+  return exact_bytes(std::bit_floor(std::max(kLine, kReadAtOnce / static_cast<std::uint64_t>(ranks))));
 }
 
-/// Ranks that take turns on a core want few meetings for longer, and none but the one where all they read fits into
-/// what a core has nearest.
-std::string built_in_in_turns(int ranks, int cores) {
-  constexpr std::uint64_t kReadAtOnce = std::uint64_t{10} << 10U;
-  constexpr std::uint64_t kOfTwo = std::uint64_t{32} << 10U;
-  constexpr std::uint64_t kLine = 64;
-  const std::uint64_t naive_end =
-      ranks == 2 ? kOfTwo : std::bit_floor(std::max(kLine, kReadAtOnce / static_cast<std::uint64_t>(ranks)));
-  if (cores == 1) return built_in_on_one_core(naive_end);
+/// On a single core all is in one cache, and nobody can share the work of summing.
+std::string built_in_on_one_core(int ranks) {
+  return fmt::format("all_reduce: 0-{0} naive, {0}- star; broadcast: 0-8MiB tree, 8MiB- direct; reduce: star",
+                     ranks == 2 ? "32KiB" : end_of_one_meeting(ranks));
+}
+
+/// Ranks that take turns on some cores want few meetings for longer.
+std::string built_in_in_turns(int ranks) {
   return fmt::format(
       "all_reduce: 0-{0} naive, {0}-{1}; broadcast: 0-8MiB tree, 8MiB- direct; "
       "reduce: 0-128KiB star, 128KiB- direct",
-      exact_bytes(naive_end), ranks == 3 ? "64KiB star, 64KiB- double_tree" : "256KiB star, 256KiB- direct");
+      end_of_one_meeting(ranks), ranks == 3 ? "64KiB star, 64KiB- double_tree" : "256KiB star, 256KiB- direct");
 }
 
 std::string built_in_over_memory(int ranks, int cores) {
   const bool in_turns = ranks > cores;
-  return (in_turns ? built_in_in_turns(ranks, cores) : built_in_with_own_cores()) +
+  const std::string text = !in_turns    ? built_in_with_own_cores()
+                           : cores == 1 ? built_in_on_one_core(ranks)
+                                        : built_in_in_turns(ranks);
+  return text +
          "; reduce_scatter: direct; all_gather: direct; gather: star; scatter: star; all_to_all: direct; barrier: "
          "naive" +
          built_in_of_plain_memory(ranks, in_turns);
