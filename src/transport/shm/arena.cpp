@@ -1,28 +1,24 @@
 #include "transport/shm/arena.h"
 
+#include "transport/shm/pages.h"
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <lockstep/error.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <iterator>
 
 namespace lockstep::shm {
 
 namespace {
 
-constexpr std::size_t kPage = 4096;
-
-/// Makes the pages present now, so that a lack of memory is an error here and not a signal later.
-bool populate(std::byte* data, std::size_t bytes) {
-  constexpr int kMadvPopulateWrite = 23;  // Linux 5.14; older headers lack the name
-  if (::madvise(data, bytes, kMadvPopulateWrite) == 0) return true;
-  if (errno != EINVAL) return false;
-  for (std::size_t at = 0; at < bytes; at += kPage) *reinterpret_cast<volatile char*>(data + at) = 0;
-  return true;
+/// Where in a huge page a rank's memory begins. If it were the same place for all, what a pass reads of all of them
+/// would fight for the same places in caches and memory (docs/design/runtime.md).
+std::size_t first_place(int rank) {
+  constexpr std::size_t kApart = 65 * kPage;  // of 8 ranks none is nearer to another than 57 pages
+  return static_cast<std::size_t>(rank) * kApart % kHugePage;
 }
 
 Error out_of_memory(std::size_t bytes) {
@@ -43,11 +39,14 @@ std::size_t Arena::default_bytes(int ranks, std::size_t memory_bytes) {
   return std::max(kPage, std::min(memory_bytes, of_all / static_cast<std::size_t>(ranks)) / kPage * kPage);
 }
 
-std::shared_ptr<Arena> Arena::create(std::size_t bytes) {
-  return std::shared_ptr<Arena>(new Arena(SharedMapping::create("lockstep-memory", bytes)));
+std::shared_ptr<Arena> Arena::create(std::size_t bytes, int rank) {
+  return std::shared_ptr<Arena>(new Arena(SharedMapping::create("lockstep-memory", bytes), rank));
 }
 
-Arena::Arena(SharedMapping mapping) : mapping_(std::move(mapping)) { free_.emplace(0, mapping_.bytes()); }
+Arena::Arena(SharedMapping mapping, int rank) : mapping_(std::move(mapping)) {
+  const std::size_t first = mapping_.bytes() > kHugePage ? first_place(rank) : 0;
+  free_.emplace(first, mapping_.bytes() - first);
+}
 
 std::size_t Arena::take_range(std::size_t bytes) {
   const std::lock_guard lock(mutex_);

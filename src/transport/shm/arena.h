@@ -24,9 +24,11 @@ class Arena : public std::enable_shared_from_this<Arena> {
   /// who each map all ranks' arenas and may do so for several groups, at least twice a rank's share of that memory.
   static std::size_t default_bytes(int ranks);
   static std::size_t default_bytes(int ranks, std::size_t memory_bytes);
-  static std::shared_ptr<Arena> create(std::size_t bytes);
+  /// `rank`, whose it is: what ranks allocate alike lies at other places of huge pages.
+  static std::shared_ptr<Arena> create(std::size_t bytes, int rank = 0);
 
-  /// Zero-filled, page-aligned, its pages present. The arena lives as long as the memory does. Throws kOutOfMemory.
+  /// Zero-filled, page-aligned, its pages present, huge ones where there are any (pages.h). The arena lives as
+  /// long as the memory does. Throws kOutOfMemory.
   std::shared_ptr<void> allocate(std::size_t bytes);
   /// The same, but never given back: peers may read it for as long as they have it mapped.
   std::byte* allocate_for_good(std::size_t bytes);
@@ -36,7 +38,7 @@ class Arena : public std::enable_shared_from_this<Arena> {
   const SharedMapping& mapping() const { return mapping_; }
 
  private:
-  explicit Arena(SharedMapping mapping);
+  Arena(SharedMapping mapping, int rank);
   /// A range of whole pages, all present. Throws kOutOfMemory.
   std::pair<std::size_t, std::size_t> take_pages(std::size_t bytes);
   std::size_t take_range(std::size_t bytes);

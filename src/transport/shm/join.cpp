@@ -97,7 +97,7 @@ struct Self {
 };
 
 Self introduce(const JoinRequest& request) {
-  Self self{Arena::create(Arena::default_bytes(request.size)), Lifeline::create(), {}};
+  Self self{Arena::create(Arena::default_bytes(request.size), request.rank), Lifeline::create(), {}};
   self.hello.rank = request.rank;
   self.hello.size = request.size;
   self.hello.arena_bytes = self.arena->mapping().bytes();

@@ -1,18 +1,31 @@
 #include "transport/shm/shared_mapping.h"
 
+#include "transport/shm/pages.h"
+
 #include <fcntl.h>
 #include <lockstep/error.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <utility>
 
 namespace lockstep::shm {
 
 namespace {
+
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+
+/// Where so many bytes would begin at a huge page: an address for mmap, which takes another one if somebody was faster.
+void* place_of(std::size_t bytes) {
+  void* const room = ::mmap(nullptr, bytes + kHugePage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room == MAP_FAILED) return nullptr;
+  ::munmap(room, bytes + kHugePage);
+  return reinterpret_cast<void*>(up_to_huge(reinterpret_cast<std::uintptr_t>(room)));
 }
+
+}  // namespace
 
 SharedMapping SharedMapping::create(const char* name, std::size_t bytes) {
   FileDescriptor file(::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
@@ -35,7 +48,8 @@ SharedMapping SharedMapping::attach(FileDescriptor file, std::size_t bytes) {
 }
 
 SharedMapping::SharedMapping(FileDescriptor file, std::size_t bytes) : file_(std::move(file)), bytes_(bytes) {
-  void* data = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file_.get(), 0);
+  void* const place = bytes < kHugePage ? nullptr : place_of(bytes);
+  void* data = ::mmap(place, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file_.get(), 0);
   if (data == MAP_FAILED) throw_system_error("Mapping shared memory (mmap)");
   data_ = static_cast<std::byte*>(data);
   // A core file of one rank need not hold every rank's buffers.

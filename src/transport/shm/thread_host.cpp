@@ -8,7 +8,7 @@ std::vector<Host> thread_hosts(int ranks) {
   auto arenas = std::make_shared<std::vector<std::shared_ptr<Arena>>>();
   std::vector<std::byte*> memory;
   for (int rank = 0; rank < ranks; ++rank) {
-    arenas->push_back(Arena::create(Arena::default_bytes(ranks)));
+    arenas->push_back(Arena::create(Arena::default_bytes(ranks), rank));
     memory.push_back(arenas->back()->mapping().data());
     // Every thread is there from the start, if not yet running: none may be taken for absent.
     slots.get()[rank].enter();
