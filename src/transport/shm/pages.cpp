@@ -2,7 +2,6 @@
 
 #include <sys/mman.h>
 
-#include <algorithm>
 #include <cerrno>
 
 namespace lockstep::shm {
@@ -18,12 +17,12 @@ constexpr int kPopulateWrite = 23;  // Linux 5.14
 constexpr int kCollapse = 25;
 
 void make_huge(std::uintptr_t begin, std::size_t bytes) {
-  const std::uintptr_t first = up_to_huge(begin - kHugePage / 2);
-  const std::uintptr_t end = up_to_huge(begin + bytes - kHugePage / 2);
+  const std::uintptr_t first = up_to_huge(begin);
+  const std::uintptr_t end = (begin + bytes) / kHugePage * kHugePage;
   if (first >= end) return;
   // One of which nothing is there yet would be refused.
   for (std::uintptr_t page = first; page < end; page += kHugePage) {
-    if (!advise(std::max(page, begin), kPage, kPopulateWrite)) return;
+    if (!advise(page, kPage, kPopulateWrite)) return;
   }
   advise(first, end - first, kCollapse);
 }

@@ -17,7 +17,7 @@ constexpr std::uintptr_t up_to_huge(std::uintptr_t address) {
 }
 
 /// Makes the pages of [data, data + bytes) present in a shared mapping, so that a lack of memory is an error now and
-/// not a signal later: false if there is one. Those are huge pages of which most lies in that range. What is there
+/// not a signal later: false if there is one. Huge pages are those that lie in it as a whole. What is there
 /// stays.
 ///
 /// They are asked for (MADV_COLLAPSE, Linux 6.1), which works whatever the system's setting for shared memory is, on
