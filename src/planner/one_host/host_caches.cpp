@@ -12,6 +12,10 @@ constexpr double kUsualFirst = 48 << 10;
 /// What another core wrote just now is still in its first cache, or on its way from there.
 constexpr double kWrittenFrom = 40 << 10;
 constexpr double kWrittenTo = 96 << 10;
+/// What a core has translations for, of pages of 4 KiB: 2,048 (Intel's) to 3,584 of them (AMD's). Huge pages reach as
+/// far where a host makes them of small ones.
+constexpr double kReachedFrom = 8 << 20;
+constexpr double kReachedTo = 16 << 20;
 
 double first_cache(const Machine& machine) {
   return machine.cache_bytes_first > 0 ? machine.cache_bytes_first : kUsualFirst;
@@ -108,6 +112,9 @@ void HostCaches::take_back(int core, std::size_t block, bool is_copy, HostCosts&
 void HostCaches::add_own(std::size_t block, double distance_bytes, double share, HostCosts& costs) const {
   constexpr std::size_t kFirstShared = HostCosts::kMemoryByte - HostCosts::kFirstLevel;
   double at = logarithm(distance_bytes);
+  if (std::isfinite(distance_bytes)) {
+    costs[HostCosts::kTranslatedByte] += share * block_bytes_ * ramp(at, std::log(kReachedFrom), std::log(kReachedTo));
+  }
   for (std::size_t level = 0; level < HostCosts::kLevels; ++level) {
     if (level == kFirstShared) at = logarithm(block_bytes_ * all_.of(block));
     const double beyond = ramp(at, rises_from_[level], rises_to_[level]);

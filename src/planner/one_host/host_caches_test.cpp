@@ -88,6 +88,19 @@ TEST(HostCaches, OfTheSharedCacheAllCoresHaveTheirPart) {
   EXPECT_EQ(host.read(0, 0, 8)[HostCosts::kMemoryByte], 0) << "what its own cache holds, no other core takes away";
 }
 
+TEST(HostCaches, TranslationsAreLostByWhatACoreItselfTouched) {
+  const auto translated = [](std::size_t own, std::size_t others) {
+    Host host(own + others);
+    (void)host.read(0, 0, own);
+    (void)host.read(1, own, others);
+    return host.read(0, 0, own)[HostCosts::kTranslatedByte];
+  };
+  EXPECT_EQ(translated(128, 0), 0) << "8 MiB";
+  EXPECT_GT(translated(192, 0), 0);
+  EXPECT_EQ(translated(300, 0), 300 * kBlock) << "more than 16 MiB";
+  EXPECT_EQ(translated(128, 300), 0) << "another core has its own";
+}
+
 TEST(HostCaches, WhatAnotherCoreWroteIsFetchedOnce) {
   Host host(2);
   (void)host.write(1, 0, 1);

@@ -19,19 +19,20 @@ struct HostCost {
     /// of its own one: by how much the core touched since it had it; an eighth, a quarter, half, all and twice of the
     /// shared one: by how much all of them touched (HostCaches).
     kFirstLevel,
-    kMemoryByte = kFirstLevel + 5,         ///< the level from which on it comes from memory
-    kFetchedByte = kFirstLevel + kLevels,  ///< from another core's own cache, where it was written
-    kJustWrittenByte,                      ///< of those, again, what is still in that core's first cache
-    kSharedWriteByte,                      ///< written where another core has read since, whose copy has to go first
-    kSharedWriteOwnByte,                   ///< of those, again, what is still in that core's own cache
-    kSharedCopyByte,                       ///< the same two, where one operand is copied there instead of a sum:
-    kSharedCopyOwnByte,                    ///< copies need not have what is there
-    kContendedByte,                        ///< fetched or so written, again, while all other cores are busy too
-    kStreamedByte,                         ///< written past the caches
-    kFromMemory,                           ///< a pass waits for the first line of what was so written
-    kTogetherByte,                         ///< that all cores bring from memory or stream, which they share
-    kLetter,                               ///< instead of all these: a small exchange of one step
-    kLetterByte,                           ///< that crosses from other cores to the busiest one
+    kMemoryByte = kFirstLevel + 5,            ///< the level from which on it comes from memory
+    kTranslatedByte = kFirstLevel + kLevels,  ///< again, of pages whose translation the core has lost meanwhile
+    kFetchedByte,                             ///< from another core's own cache, where it was written
+    kJustWrittenByte,                         ///< of those, again, what is still in that core's first cache
+    kSharedWriteByte,                         ///< written where another core has read since, whose copy has to go first
+    kSharedWriteOwnByte,                      ///< of those, again, what is still in that core's own cache
+    kSharedCopyByte,                          ///< the same two, where one operand is copied there instead of a sum:
+    kSharedCopyOwnByte,                       ///< copies need not have what is there
+    kContendedByte,                           ///< fetched or so written, again, while all other cores are busy too
+    kStreamedByte,                            ///< written past the caches
+    kFromMemory,                              ///< a pass waits for the first line of what was so written
+    kTogetherByte,                            ///< that all cores bring from memory or stream, which they share
+    kLetter,                                  ///< instead of all these: a small exchange of one step
+    kLetterByte,                              ///< that crosses from other cores to the busiest one
     kCount
   };
 };

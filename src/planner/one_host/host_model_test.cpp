@@ -12,8 +12,8 @@ namespace {
 
 /// In the order of HostCosts.
 constexpr HostModel kTruth{
-    {{}, {1e-7,  9e-7,  2e-7,  6e-8,    7e-12, 6e-12, 3e-12, 3e-12, 8e-12, 7e-12, 4e-12, 1.1e-11, 2e-11, 9e-12,
-          6e-12, 5e-11, 1e-10, 1.2e-10, 3e-11, 6e-11, 2e-11, 1e-11, 1e-11, 5e-7,  1e-11, 2e-7,    2e-10}}};
+    {{}, {1e-7,  9e-7,  2e-7,  6e-8,  7e-12,   6e-12, 3e-12, 3e-12, 8e-12, 7e-12, 4e-12, 1.1e-11, 2e-11, 9e-12,
+          6e-12, 1e-11, 5e-11, 1e-10, 1.2e-10, 3e-11, 6e-11, 2e-11, 1e-11, 1e-11, 5e-7,  1e-11,   2e-7,  2e-10}}};
 
 std::vector<Sample> samples(const HostModel& truth, std::initializer_list<int> ranks, double first_bytes) {
   std::vector<Sample> all;

@@ -139,10 +139,6 @@ Length length_of(const Cut& cut, double bytes) {
 
 int cores_of(const HostJob& job, const Machine& machine) { return std::clamp(machine.cores, 1, job.schedule.ranks); }
 
-/// Where all cores always are busy, as with 2 and 4 ranks on 2 cores, no time tells how much of what is taken back is
-/// for the others' sake. Where lines are asked for early, many are on their way at once, and less is a core's own wait.
-double for_their_sake(const Machine& machine) { return caches_of(machine).are_worth_asking ? 0.5 : 0.25; }
-
 HostCosts work_of_letters(const HostJob& job, double bytes, int cores, const HostCosts& seconds) {
   const int ranks = job.schedule.ranks;
   HostTurns turns(job.plans, {.is_staged = true, .pieces = 1, .cores = cores, .straying = kStraying}, seconds);
@@ -167,18 +163,19 @@ double through_memory(const HostCosts& costs) {
   return lost / (kLevelsEnd - HostCosts::kMemoryByte) + costs[HostCosts::kStreamedByte];
 }
 
-/// Half of what a core brings from memory counts as if all cores had the same part of it: they share the memory's bus.
-/// Where all do alike, as 2 and 4 ranks on 2 cores, no time tells the halves apart. What a core writes past the caches
-/// is its own, since no more of it can be on its way than a core has buffers for.
-void share_memory(const HostCosts& of_all_cores, int cores, HostCosts& costs) {
+/// A part of what a core brings from memory counts as if all cores had the same part of it: they share the memory's
+/// bus. What a core writes past the caches is its own, since no more of it can be on its way than a core has buffers
+/// for.
+void share_memory(const HostCosts& of_all_cores, int cores, double part, HostCosts& costs) {
   for (std::size_t level = HostCosts::kMemoryByte; level < kLevelsEnd; ++level)
-    costs[level] = (costs[level] + of_all_cores[level] / cores) / 2;
+    costs[level] = std::lerp(costs[level], of_all_cores[level] / cores, part);
 }
 
 HostCosts work_of_plans(const HostJob& job, const HostOperation& operation, const Machine& machine,
                         const HostCosts& seconds) {
   const double bytes = operation.bytes;
   const int cores = cores_of(job, machine);
+  const Sharing sharing = sharing_of(machine);
   const Cut cut = cut_of(job, bytes);
   const WritePolicy write_policy(caches_of(machine), job.is_staged,
                                  static_cast<std::size_t>(bytes * job.schedule.ranks));
@@ -187,7 +184,7 @@ HostCosts work_of_plans(const HostJob& job, const HostOperation& operation, cons
                              .parts = cut.blocks,
                              .cores = cores,
                              .straying = kStraying,
-                             .for_their_sake = for_their_sake(machine)};
+                             .for_their_sake = sharing.for_their_sake};
   const auto run = [&](const Length& length) {
     Memory memory(job, cut, machine, cores, operation.touched_between);
     HostTurns turns(job.plans, host, seconds);
@@ -197,7 +194,7 @@ HostCosts work_of_plans(const HostJob& job, const HostOperation& operation, cons
       memory.move(move, where, write_policy.of(move, moved).past_caches, spent);
     });
     costs[HostCosts::kTogetherByte] = through_memory(turns.of_all_cores());
-    share_memory(turns.of_all_cores(), cores, costs);
+    share_memory(turns.of_all_cores(), cores, sharing.from_memory, costs);
     return costs;
   };
   const Length steady = length_of(cut, bytes);

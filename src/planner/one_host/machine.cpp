@@ -39,4 +39,12 @@ WritePolicy::Caches caches_of(const Machine& machine) {
           .are_worth_asking = machine.processor.starts_with("Intel")};
 }
 
+Sharing sharing_of(const Machine& machine) {
+  const WritePolicy::Caches caches = caches_of(machine);
+  if (caches.are_slow_to_take_back) return {.from_memory = 0.75};
+  // Where lines are asked for early, many are on their way at once, and less is a core's own wait.
+  if (caches.are_worth_asking) return {.for_their_sake = 0.5};
+  return {};
+}
+
 }  // namespace lockstep

@@ -27,4 +27,12 @@ Machine this_machine();
 /// crossing). Intel's are worth asking: a sum there goes at 7 GB/s, and at 19 where it asks early (Xeon, model 207).
 WritePolicy::Caches caches_of(const Machine& machine);
 
+/// How much of what a core does depends on the others, which no time of ranks tells where all cores do alike. Each is a
+/// part, from 0 to 1, that predicts held back numbers of ranks best (docs/design/predictions.md).
+struct Sharing {
+  double from_memory = 0.5;      ///< of what a core brings from memory: as if all brought as much
+  double for_their_sake = 0.25;  ///< of what is taken back: not while no other core is busy
+};
+Sharing sharing_of(const Machine& machine);
+
 }  // namespace lockstep

@@ -14,4 +14,11 @@ inline Machine machine_for_tests(int cores = 2) {
           .cache_bytes_shared = 32 << 20};
 }
 
+/// The same, of another make.
+inline Machine machine_for_tests_with(const char* processor, int cores = 2) {
+  Machine machine = machine_for_tests(cores);
+  machine.processor = processor;
+  return machine;
+}
+
 }  // namespace lockstep
