@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <utility>
 
 namespace lockstep {
@@ -203,6 +204,16 @@ HostCosts work_of_plans(const HostJob& job, const HostOperation& operation, cons
   return costs;
 }
 
+/// From which size on results go past the caches is known to the byte (WritePolicy), so that nothing beyond it tells of
+/// a size before: `size`, around `bytes`, is taken as the nearest on its side, in proportion.
+HostCosts on_the_side_of(double bytes, double size, double most_cached, const std::function<HostCosts(double)>& work) {
+  const double nearest = bytes > most_cached ? std::max(size, most_cached + 1) : std::min(size, most_cached);
+  HostCosts costs = work(nearest);
+  if (nearest == size) return costs;
+  for (double& amount : costs.values) amount *= size / nearest;
+  return costs;
+}
+
 int longest_letter(const Schedule& schedule) {
   int most = 0;
   if (!is_one_exchange(schedule)) return most;
@@ -243,7 +254,10 @@ HostCosts work_of(const HostJob& job, const HostOperation& operation, const Mach
     return work_of_plans(job, {size, operation.touched_between}, machine, seconds);
   };
   // What is staged goes in pieces: how many there are, and so what is in step, is known.
-  return job.is_staged ? of_plans(bytes) : mean_around(bytes, of_plans);
+  if (job.is_staged) return of_plans(bytes);
+  const auto most_cached = static_cast<double>(WritePolicy::most_cached_bytes(caches_of(machine)));
+  return mean_around(
+      bytes, [&](double size) { return on_the_side_of(bytes, size, most_cached / job.schedule.ranks, of_plans); });
 }
 
 }  // namespace lockstep

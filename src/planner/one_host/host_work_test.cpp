@@ -123,15 +123,20 @@ TEST(HostWork, WhatGoesPastTheCachesIsThatCoresOwn) {
   EXPECT_NEAR(costs[HostCosts::kStreamedByte], all * 2.0 / 3, 1e-6 * all);
 }
 
-/// Where it goes past the caches from one size on, sizes around that are between.
 TEST(HostWork, ASizeIsTheMeanOfThoseAround) {
+  const auto beyond = [](double bytes) { return work("direct", 2, 2, bytes)[HostCosts::kMemoryByte]; };
+  EXPECT_EQ(beyond(1.5 * kMiB), 0);
+  EXPECT_GT(beyond(1.8 * kMiB), 0) << "1.25 times of it, of two ranks, are more than an eighth of the shared cache";
+}
+
+TEST(HostWork, FromWhichSizeOnResultsGoPastTheCachesIsKnownToTheByte) {
   const auto streamed = [](double bytes) {
     return work("direct", 2, 2, bytes, Collective::kAllGather)[HostCosts::kStreamedByte] / bytes;
   };
-  EXPECT_EQ(streamed(15 * kMiB), 0) << "that begins beyond 20 MiB a rank, and 1.25 times 15 are less";
-  EXPECT_NEAR(streamed(18 * kMiB), 0.5 * 1.25 / 3, 1e-6);
-  EXPECT_NEAR(streamed(24 * kMiB), 0.5 * 2.25 / 3, 1e-6);
-  EXPECT_NEAR(streamed(28 * kMiB), 0.5, 1e-6);
+  EXPECT_EQ(streamed(18 * kMiB), 0);
+  EXPECT_EQ(streamed(20 * kMiB), 0) << "5/4 of the shared cache, of two ranks";
+  EXPECT_NEAR(streamed(20 * kMiB + 4), 0.5, 1e-6);
+  EXPECT_NEAR(streamed(24 * kMiB), 0.5, 1e-6);
 }
 
 TEST(HostWork, ALongStagedOperationIsManyPiecesAlike) {
