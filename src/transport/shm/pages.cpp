@@ -2,37 +2,35 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cerrno>
 
 namespace lockstep::shm {
 
 namespace {
 
-bool advise(std::uintptr_t from, std::size_t bytes, int advice) {
-  return ::madvise(reinterpret_cast<void*>(from), bytes, advice) == 0;
-}
+bool advise(std::byte* from, std::size_t bytes, int advice) { return ::madvise(from, bytes, advice) == 0; }
 
 // Older headers lack the names.
 constexpr int kPopulateWrite = 23;  // Linux 5.14
 constexpr int kCollapse = 25;
 
-void make_huge(std::uintptr_t begin, std::size_t bytes) {
-  const std::uintptr_t first = up_to_huge(begin);
-  const std::uintptr_t end = (begin + bytes) / kHugePage * kHugePage;
-  if (first >= end) return;
+void make_huge(std::byte* data, std::size_t bytes) {
+  const std::size_t before = std::min(bytes, bytes_before_huge(data));
+  const std::size_t huge = (bytes - before) / kHugePage * kHugePage;
+  if (huge == 0) return;
   // One of which nothing is there yet would be refused.
-  for (std::uintptr_t page = first; page < end; page += kHugePage) {
-    if (!advise(page, kPage, kPopulateWrite)) return;
+  for (std::size_t at = before; at < before + huge; at += kHugePage) {
+    if (!advise(data + at, kPage, kPopulateWrite)) return;
   }
-  advise(first, end - first, kCollapse);
+  advise(data + before, huge, kCollapse);
 }
 
 }  // namespace
 
 bool populate(std::byte* data, std::size_t bytes) {
-  const auto begin = reinterpret_cast<std::uintptr_t>(data);
-  make_huge(begin, bytes);
-  if (advise(begin, bytes, kPopulateWrite)) return true;
+  make_huge(data, bytes);
+  if (advise(data, bytes, kPopulateWrite)) return true;
   if (errno != EINVAL) return false;
   for (std::size_t at = 0; at < bytes; at += kPage) *reinterpret_cast<volatile char*>(data + at) = 0;
   return true;

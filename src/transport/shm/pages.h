@@ -11,9 +11,9 @@ inline constexpr std::size_t kPage = 4096;
 /// aarch64 with pages of 4 KiB. Elsewhere none are made.
 inline constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
-/// The next boundary between huge pages.
-constexpr std::uintptr_t up_to_huge(std::uintptr_t address) {
-  return (address + kHugePage - 1) / kHugePage * kHugePage;
+/// How many bytes come before the next boundary between huge pages.
+inline std::size_t bytes_before_huge(const void* address) {
+  return (kHugePage - reinterpret_cast<std::uintptr_t>(address) % kHugePage) % kHugePage;
 }
 
 /// Makes the pages of [data, data + bytes) present in a shared mapping, so that a lack of memory is an error now and

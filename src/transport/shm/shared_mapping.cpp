@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstdint>
 #include <utility>
 
 namespace lockstep::shm {
@@ -22,7 +21,7 @@ void* place_of(std::size_t bytes) {
   void* const room = ::mmap(nullptr, bytes + kHugePage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (room == MAP_FAILED) return nullptr;
   ::munmap(room, bytes + kHugePage);
-  return reinterpret_cast<void*>(up_to_huge(reinterpret_cast<std::uintptr_t>(room)));
+  return static_cast<std::byte*>(room) + bytes_before_huge(room);
 }
 
 }  // namespace
