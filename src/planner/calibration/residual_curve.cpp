@@ -34,7 +34,7 @@ void ResidualCurve::find_ways(const Schedule& like, int ranks, const std::option
   if (!memory_of) return;
   most_letter_bytes_ =
       most_letter_bytes(find_algorithm(like.name).build({.collective = like.collective, .ranks = ranks}));
-  most_cached_bytes_ = static_cast<double>(WritePolicy::most_cached_bytes(caches_of(*memory_of))) / ranks;
+  most_cached_bytes_ = most_cached_bytes(*memory_of, ranks);
 }
 
 ResidualCurve::Way ResidualCurve::way_of(double bytes) const {

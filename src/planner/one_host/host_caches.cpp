@@ -112,7 +112,8 @@ void HostCaches::take_back(int core, std::size_t block, bool is_copy, HostCosts&
 void HostCaches::add_own(std::size_t block, double distance_bytes, double share, HostCosts& costs) const {
   constexpr std::size_t kFirstShared = HostCosts::kMemoryByte - HostCosts::kFirstLevel;
   double at = logarithm(distance_bytes);
-  if (std::isfinite(distance_bytes)) {
+  if (std::isfinite(
+          distance_bytes)) {  // else another took it away: of when its page was touched last, nothing is known
     costs[HostCosts::kTranslatedByte] += share * block_bytes_ * ramp(at, std::log(kReachedFrom), std::log(kReachedTo));
   }
   for (std::size_t level = 0; level < HostCosts::kLevels; ++level) {

@@ -255,9 +255,8 @@ HostCosts work_of(const HostJob& job, const HostOperation& operation, const Mach
   };
   // What is staged goes in pieces: how many there are, and so what is in step, is known.
   if (job.is_staged) return of_plans(bytes);
-  const auto most_cached = static_cast<double>(WritePolicy::most_cached_bytes(caches_of(machine)));
-  return mean_around(
-      bytes, [&](double size) { return on_the_side_of(bytes, size, most_cached / job.schedule.ranks, of_plans); });
+  const double most_cached = most_cached_bytes(machine, job.schedule.ranks);
+  return mean_around(bytes, [&](double size) { return on_the_side_of(bytes, size, most_cached, of_plans); });
 }
 
 }  // namespace lockstep

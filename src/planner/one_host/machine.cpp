@@ -39,6 +39,10 @@ WritePolicy::Caches caches_of(const Machine& machine) {
           .are_worth_asking = machine.processor.starts_with("Intel")};
 }
 
+double most_cached_bytes(const Machine& machine, int ranks) {
+  return static_cast<double>(WritePolicy::most_cached_bytes(caches_of(machine))) / ranks;
+}
+
 Sharing sharing_of(const Machine& machine) {
   const WritePolicy::Caches caches = caches_of(machine);
   if (caches.are_slow_to_take_back) return {.from_memory = 0.75};

@@ -27,6 +27,9 @@ Machine this_machine();
 /// crossing). Intel's are worth asking: a sum there goes at 7 GB/s, and at 19 where it asks early (Xeon, model 207).
 WritePolicy::Caches caches_of(const Machine& machine);
 
+/// The largest buffer, of so many ranks, whose results are left in the caches (WritePolicy).
+double most_cached_bytes(const Machine& machine, int ranks);
+
 /// How much of what a core does depends on the others, which no time of ranks tells where all cores do alike. Each is a
 /// part, from 0 to 1, that predicts held back numbers of ranks best (docs/design/predictions.md).
 struct Sharing {

@@ -17,8 +17,7 @@ inline std::size_t bytes_before_huge(const void* address) {
 }
 
 /// Makes the pages of [data, data + bytes) present in a shared mapping, so that a lack of memory is an error now and
-/// not a signal later: false if there is one. Huge pages are those that lie in it as a whole. What is there
-/// stays.
+/// not a signal later: false if there is one. Huge are those that lie in it as a whole. What is there stays.
 ///
 /// They are asked for (MADV_COLLAPSE, Linux 6.1), which works whatever the system's setting for shared memory is, on
 /// most `never`; where the system makes none, small pages are as good but for time (docs/design/runtime.md).

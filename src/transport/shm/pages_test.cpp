@@ -4,9 +4,11 @@
 #include "transport/shm/shared_mapping.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <fstream>
@@ -36,16 +38,28 @@ std::size_t huge_bytes_at(const std::byte* data) {
   return 0;
 }
 
-bool are_huge_pages_made_here() {
-  const auto tried = SharedMapping::create("lockstep-test", 2 * kHugePage);
-  populate(tried.data(), kHugePage);
-  return huge_bytes_at(tried.data()) > 0;
+/// Why the system makes no huge page of shared memory, whatever pages.cpp does; empty if it makes one.
+std::string why_none_here() {
+  constexpr int kCollapse = 25;
+  const FileDescriptor file(::memfd_create("lockstep-test", MFD_CLOEXEC));
+  if (!file || ::ftruncate(file.get(), kHugePage) != 0) return std::strerror(errno);
+  void* const room = ::mmap(nullptr, 2 * kHugePage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room == MAP_FAILED) return std::strerror(errno);
+  std::byte* const page = static_cast<std::byte*>(room) + bytes_before_huge(room);
+  const bool is_mapped =
+      ::mmap(page, kHugePage, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file.get(), 0) != MAP_FAILED;
+  if (is_mapped) *page = std::byte{1};
+  const bool is_huge = is_mapped && ::madvise(page, kHugePage, kCollapse) == 0;
+  const std::string why = is_huge ? "" : std::strerror(errno);
+  ::munmap(room, 2 * kHugePage);
+  return why;
 }
 
 class HugePages : public testing::Test {
  protected:
   void SetUp() override {
-    if (!are_huge_pages_made_here()) GTEST_SKIP() << "this system makes no huge pages of shared memory";
+    const std::string why = why_none_here();
+    if (!why.empty()) GTEST_SKIP() << "this system makes no huge pages of shared memory: " << why;
   }
 };
 

@@ -7,8 +7,8 @@
 namespace lockstep::shm {
 
 /// Memory that several processes map: an anonymous file (memfd), sealed so that nobody can shrink it under another's
-/// feet, and this process's mapping of it. Pages exist once they are written. Where huge pages have room, it
-/// begins at the boundary of one (pages.h), or where else there is room.
+/// feet, and this process's mapping of it. Pages exist once they are written. A mapping in which a huge page
+/// has room begins at the boundary of one (pages.h), if there is address space.
 class SharedMapping {
  public:
   SharedMapping() = default;

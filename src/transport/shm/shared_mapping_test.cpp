@@ -1,6 +1,7 @@
 #include "transport/shm/shared_mapping.h"
 
 #include "base/error_for_tests.h"
+#include "transport/shm/pages.h"
 
 #include <gtest/gtest.h>
 #include <lockstep/error.h>
@@ -16,6 +17,13 @@ TEST(SharedMapping, TwoMappingsAreOneMemory) {
   made.data()[8191] = std::byte{42};
   EXPECT_EQ(attached.data()[8191], std::byte{42});
   EXPECT_LT(attached.file(), 0) << "there may be many peers and groups, and few descriptors";
+}
+
+TEST(SharedMapping, BeginsAtAHugePageWhereOneHasRoom) {
+  const auto made = SharedMapping::create("lockstep-test", 3 * kHugePage / 2);
+  const auto attached = SharedMapping::attach(FileDescriptor(::dup(made.file())), 3 * kHugePage / 2);
+  EXPECT_EQ(bytes_before_huge(made.data()), 0U);
+  EXPECT_EQ(bytes_before_huge(attached.data()), 0U);
 }
 
 TEST(SharedMapping, NobodyCanShrinkIt) {
