@@ -37,28 +37,7 @@ Shape shape_of(const Point& point, const World& world) {
           .count = whole_bytes(point.collective, point.bytes, dtype, world.size()) / size_of(dtype)};
 }
 
-Layout layout_of(const Shape& shape) { return make_layout(Pattern(shape), false, 0); }
-
-/// Zeros, laid out as in `lockstep bench`.
-class Zeros final : public Operands {
- public:
-  Zeros(void* memory, const Shape& shape)
-      : memory_(static_cast<unsigned char*>(memory)), shape_(shape), layout_(layout_of(shape)) {}
-
-  const Layout& layout() const { return layout_; }
-  /// Writes what cannot go in again, as a program does before it is reduced or scattered: no other rank has it cached.
-  void prepare(std::size_t) override {
-    used_ = 0;
-    if (layout_.uses == 1) std::memset(memory_, 0, layout_.bytes());
-  }
-  Buffer next() override { return {memory_ + used_++ % layout_.slots * layout_.stride, shape_.count, shape_.dtype}; }
-
- private:
-  unsigned char* memory_;
-  Shape shape_;
-  Layout layout_;
-  std::size_t used_ = 0;
-};
+Layout layout_of(const Pattern& pattern) { return make_layout(pattern, false, 0); }
 
 /// Room for the largest of the points, of each kind of memory that they have.
 class Room {
@@ -75,7 +54,7 @@ class Room {
   static std::size_t bytes_for(MemoryKind memory, const World& world, const std::vector<Point>& points) {
     std::size_t most = sizeof(float);
     for (const Point& point : points) {
-      if (point.memory == memory) most = std::max(most, layout_of(shape_of(point, world)).bytes());
+      if (point.memory == memory) most = std::max(most, layout_of(Pattern(shape_of(point, world))).bytes());
     }
     return most;
   }
@@ -85,21 +64,21 @@ class Room {
 };
 
 /// The median of the iterations, of each the slowest rank's seconds for an operation.
-double median_of_slowest(const World& world, GroupSubject& subject, Zeros& zeros, const Round& round) {
+double median_of_slowest(const World& world, GroupSubject& subject, FilledOperands& operands, const Round& round) {
   std::vector<double> seconds;
-  run_round(subject, zeros, round, seconds);
+  run_round(subject, operands, round, seconds);
   world.all_reduce(buffer_of(seconds), ReduceOp::kMax).wait();
   return median(seconds);
 }
 
 /// As many iterations and operations as fit into the time, the same on all ranks.
-Round agreed_round(const World& world, GroupSubject& subject, Zeros& zeros, double seconds) {
+Round agreed_round(const World& world, GroupSubject& subject, FilledOperands& operands, double seconds) {
   constexpr std::size_t kProbes = 4;
   constexpr double kFewest = 3;
   constexpr double kMost = 1000;
-  double once_s = median_of_slowest(world, subject, zeros, {});
-  if (once_s < seconds) once_s = std::max(median_of_slowest(world, subject, zeros, {.batch = kProbes}), 1e-7);
-  const std::size_t batch = choose_batch(once_s, zeros.layout());
+  double once_s = median_of_slowest(world, subject, operands, {});
+  if (once_s < seconds) once_s = std::max(median_of_slowest(world, subject, operands, {.batch = kProbes}), 1e-7);
+  const std::size_t batch = choose_batch(once_s, operands.layout());
   const double wanted = seconds / (once_s * static_cast<double>(batch));
   return {.iterations = static_cast<std::size_t>(std::clamp(wanted, kFewest, kMost)), .batch = batch};
 }
@@ -147,9 +126,10 @@ struct Turn {
 
 /// As many iterations and operations as before, where that is known. What a disturbance made seem long has a short
 /// batch, and what the barrier adds to each of its operations; so of short ones each round finds out anew.
-Round round_for(const World& world, GroupSubject& subject, Zeros& zeros, const Measuring& one, double seconds) {
+Round round_for(const World& world, GroupSubject& subject, FilledOperands& operands, const Measuring& one,
+                double seconds) {
   const bool is_long = !one.readings.empty() && operations_a_batch(one.readings.back().seconds) == 1;
-  return is_long ? one.agreed : agreed_round(world, subject, zeros, seconds);
+  return is_long ? one.agreed : agreed_round(world, subject, operands, seconds);
 }
 
 /// A round on one rank of a job; what it finds is the same on all ranks, of which the first writes it down.
@@ -162,10 +142,11 @@ void measure_on(World& world, const Turn& turn, CrossingProbe& probe, const std:
     const Point& point = one->point;
     GroupSubject subject(world, point.collective,
                          {.options = {.algorithm = point.algorithm, .purpose = {}, .reduction = Reduction::kFast}});
-    Zeros zeros(room.of(point.memory), shape_of(point, world));
-    (void)median_of_slowest(world, subject, zeros, {});  // plans are made
-    const Round round = round_for(world, subject, zeros, *one, turn.seconds);
-    const double seconds = median_of_slowest(world, subject, zeros, round);
+    const Pattern pattern(shape_of(point, world));
+    FilledOperands operands(pattern, layout_of(pattern), room.of(point.memory));
+    (void)median_of_slowest(world, subject, operands, {});  // plans are made
+    const Round round = round_for(world, subject, operands, *one, turn.seconds);
+    const double seconds = median_of_slowest(world, subject, operands, round);
     const double distance = probes ? probe.measure(is_first) : 0;
     if (!is_first) continue;  // after a reduction of all: nobody reads it any more
     one->agreed = round;

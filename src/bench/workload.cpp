@@ -28,17 +28,29 @@ Layout make_layout(const Pattern& pattern, bool cold, std::size_t cache_bytes) {
   return {.slots = std::clamp<std::size_t>(kWarmBytes / stride, 1, kMostWarmSlots), .stride = stride};
 }
 
-Workload::Workload(Pattern pattern, const Layout& layout, void* memory)
-    : pattern_(std::move(pattern)), layout_(layout), memory_(static_cast<unsigned char*>(memory)), used_(0) {}
+FilledOperands::FilledOperands(Pattern pattern, const Layout& layout, void* memory)
+    : pattern_(std::move(pattern)), layout_(layout), memory_(static_cast<unsigned char*>(memory)) {}
 
-void Workload::prepare(std::size_t operations) {
-  if (layout_.slots > 1 && filled_ && used_ + operations <= layout_.operations()) return;
-  check();
+void FilledOperands::prepare(std::size_t operations) {
+  if (suffices_for(operations)) return;
+  spend();
   for (std::size_t i = 0; i < layout_.slots; ++i) pattern_.fill(slot(i));
   filled_ = true;
 }
 
-Buffer Workload::next() { return {slot(used_++ % layout_.slots), pattern_.shape().count, pattern_.shape().dtype}; }
+Buffer FilledOperands::next() {
+  return {slot(used_++ % layout_.slots), pattern_.shape().count, pattern_.shape().dtype};
+}
+
+void FilledOperands::spend() {
+  used_ = 0;
+  filled_ = false;
+}
+
+void Workload::prepare(std::size_t operations) {
+  if (!suffices_for(operations)) check();
+  FilledOperands::prepare(operations);
+}
 
 std::uint64_t Workload::take_wrong() {
   check();
@@ -46,12 +58,12 @@ std::uint64_t Workload::take_wrong() {
 }
 
 void Workload::check() {
-  for (std::size_t i = 0; i < std::min(used_, layout_.slots); ++i) {
-    const std::size_t uses = used_ / layout_.slots + (i < used_ % layout_.slots ? 1 : 0);
-    wrong_ += pattern_.wrong(slot(i), static_cast<int>(uses));
+  const std::size_t slots = layout().slots;
+  for (std::size_t i = 0; i < std::min(used(), slots); ++i) {
+    const std::size_t uses = used() / slots + (i < used() % slots ? 1 : 0);
+    wrong_ += pattern().wrong(slot(i), static_cast<int>(uses));
   }
-  used_ = 0;
-  filled_ = false;
+  spend();
 }
 
 }  // namespace lockstep::bench

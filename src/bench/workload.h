@@ -32,29 +32,50 @@ class Operands {
   virtual Buffer next() = 0;
 };
 
-/// Operands that are filled and checked.
-class Workload final : public Operands {
+/// Operands that are filled before they go in.
+class FilledOperands : public Operands {
  public:
   /// `memory` holds layout.bytes() and outlives this.
-  Workload(Pattern pattern, const Layout& layout, void* memory);
+  FilledOperands(Pattern pattern, const Layout& layout, void* memory);
 
   const Layout& layout() const { return layout_; }
-  /// Makes sure that the next `operations` buffers are filled; checks what came of those before. At most
-  /// layout().operations().
+  /// Makes sure that the next `operations` buffers are filled, by this rank, as gradients are when they are reduced. At
+  /// most layout().operations().
   void prepare(std::size_t operations) override;
   Buffer next() override;
+
+ protected:
+  const Pattern& pattern() const { return pattern_; }
+  unsigned char* slot(std::size_t index) const { return memory_ + index * layout_.stride; }
+  bool suffices_for(std::size_t operations) const {
+    return layout_.slots > 1 && filled_ && used_ + operations <= layout_.operations();
+  }
+  /// Operations since the buffers were filled.
+  std::size_t used() const { return used_; }
+  /// They are not to go in again as they are.
+  void spend();
+
+ private:
+  Pattern pattern_;
+  Layout layout_;
+  unsigned char* memory_;
+  std::size_t used_ = 0;
+  bool filled_ = false;
+};
+
+/// Operands that are filled, and checked before they are filled anew.
+class Workload final : public FilledOperands {
+ public:
+  using FilledOperands::FilledOperands;
+
+  /// Checks what came of the buffers before, too.
+  void prepare(std::size_t operations) override;
   /// Checks what was not checked yet; elements that were wrong since the last call.
   std::uint64_t take_wrong();
 
  private:
   void check();
-  unsigned char* slot(std::size_t index) const { return memory_ + index * layout_.stride; }
 
-  Pattern pattern_;
-  Layout layout_;
-  unsigned char* memory_;
-  std::size_t used_;  ///< operations since the buffers were filled
-  bool filled_ = false;
   std::uint64_t wrong_ = 0;
 };
 

@@ -43,6 +43,21 @@ TEST(Layout, ColdIsLargerThanTheCache) {
   }
 }
 
+TEST(FilledOperands, AreWrittenBeforeEveryBatch) {
+  const Layout layout = make_layout(alone(100), false, kCache);
+  std::vector<unsigned char> memory(layout.bytes());
+  FilledOperands operands(alone(100), layout, memory.data());
+  std::vector<unsigned char> filled(400);
+  for (int batch = 0; batch < 2; ++batch) {
+    operands.prepare(2);
+    void* const data = operands.next().data;
+    if (batch == 0) std::memcpy(filled.data(), data, filled.size());
+    EXPECT_EQ(std::memcmp(filled.data(), data, filled.size()), 0) << batch;
+    std::memset(data, 0x11, filled.size());
+    EXPECT_EQ(operands.next().data, data) << "which is for the whole batch";
+  }
+}
+
 TEST(Workload, ColdBuffersTakeTurns) {
   const Layout layout = make_layout(alone(100), true, kCache);
   std::vector<unsigned char> memory(layout.bytes());

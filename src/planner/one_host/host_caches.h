@@ -38,6 +38,8 @@ class HostCaches {
   }
   /// A pass of `core` over blocks; adds what it costs.
   void pass(int core, const std::vector<Access>& accesses, HostCosts& costs);
+  /// A core writes a block, at no cost.
+  void write(int core, std::size_t block, bool past_caches = false);
 
  private:
   static constexpr std::int16_t kMemory = -1;
@@ -55,7 +57,6 @@ class HostCaches {
   void take_back(int core, std::size_t block, bool is_copy, HostCosts& costs);
   void add_own(std::size_t block, double distance_bytes, double share, HostCosts& costs) const;
   void touch(int core, std::size_t block);
-  void write(int core, std::size_t block, bool past_caches);
 
   double block_bytes_;
   double own_bytes_;

@@ -14,10 +14,13 @@ HostTurns::HostTurns(const std::vector<Plan>& plans, const Host& host, const Hos
   for (int core = 0; core < host.cores; ++core) cores_[at(core)].current = first_on_core(core);
 }
 
-HostCosts HostTurns::run(const Length& length, const MoveCosts& move_costs) {
+HostCosts HostTurns::run(const Length& length, const MoveCosts& move_costs, const BeforeBarrier& before_barrier) {
   length_ = length;
   const auto until = [&](int over, int operations) { run_until(over, operations, move_costs); };
-  return cost_of(length, ends_, until, [this] { return meet(); });
+  return cost_of(length, ends_, until, [&] {
+    if (before_barrier) before_barrier();
+    return meet();
+  });
 }
 
 /// Until so many operations are over on all ranks, which enter no more than `operations`.

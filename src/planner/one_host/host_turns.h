@@ -42,12 +42,14 @@ class HostTurns {
   };
   /// Adds what a part of a move costs.
   using MoveCosts = std::function<void(const Plan::Move& move, const Where& where, HostCosts& costs)>;
+  /// What ranks do before they meet at a barrier, outside of what is timed.
+  using BeforeBarrier = std::function<void()>;
 
   /// `plans`, by rank, outlive it. `seconds`: what each cost takes.
   HostTurns(const std::vector<Plan>& plans, const Host& host, const HostCosts& seconds);
 
   /// What one operation of those counted costs, along the longest chain of what waited for what. Runs once.
-  HostCosts run(const Length& length, const MoveCosts& move_costs);
+  HostCosts run(const Length& length, const MoveCosts& move_costs, const BeforeBarrier& before_barrier = {});
   /// What the moves of one operation of those counted cost on all cores together, waited for or not.
   const HostCosts& of_all_cores() const { return of_all_cores_; }
 

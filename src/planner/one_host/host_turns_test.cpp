@@ -17,7 +17,8 @@ HostCosts by_hand(double switch_s, double progress_s, double move_s) {
   return seconds;
 }
 
-HostCosts run(const Schedule& schedule, int cores, const HostCosts& seconds, const Length& length) {
+HostCosts run(const Schedule& schedule, int cores, const HostCosts& seconds, const Length& length,
+              const HostTurns::BeforeBarrier& before_barrier = {}) {
   const int ranks = schedule.ranks;
   const bool is_staged = !runs_in_place(schedule);
   std::vector<Plan> plans;
@@ -26,11 +27,12 @@ HostCosts run(const Schedule& schedule, int cores, const HostCosts& seconds, con
     plans.push_back(is_staged ? make_staged_plan(schedule, rank) : make_in_place_plan(schedule, rank));
   }
   HostTurns turns(plans, {.is_staged = is_staged, .pieces = 1, .cores = cores, .for_their_sake = 0.5}, seconds);
-  return turns.run(length, [](const Plan::Move&, const HostTurns::Where&, HostCosts& costs) {
+  const auto move_costs = [](const Plan::Move&, const HostTurns::Where&, HostCosts& costs) {
     ++costs[HostCosts::kMove];
     ++costs[HostCosts::kFetchedByte];
     ++costs[HostCosts::kSharedWriteOwnByte];
-  });
+  };
+  return turns.run(length, move_costs, before_barrier);
 }
 
 constexpr Length kSteady{2, 4};
@@ -78,6 +80,16 @@ TEST(HostTurns, WhatBeginsAtABarrierTakesAsLongAsAlone) {
     EXPECT_LE(takes(1, 4), takes(1, 1)) << name;
     EXPECT_GE(takes(1, 4), run(schedule, 4, seconds, kSteady) * seconds) << name;
   }
+}
+
+TEST(HostTurns, WhatComesBeforeABarrierComesOnce) {
+  const Schedule schedule = find_algorithm("ring").build({.ranks = 4});
+  int times = 0;
+  const auto count = [&] { ++times; };
+  (void)run(schedule, 4, by_hand(1, 1, 1), {1, 4, true}, count);
+  EXPECT_EQ(times, 1);
+  (void)run(schedule, 4, by_hand(1, 1, 1), kSteady, count);
+  EXPECT_EQ(times, 1) << "there is none";
 }
 
 /// Two switches to hear of both of another core, and one until the core that waits looks at the one that can go on.

@@ -60,6 +60,20 @@ class Memory {
     }
   }
 
+  /// Every rank writes its buffers, cores side by side, and on each of them one rank after the other.
+  void fill() {
+    const int ranks = job_.schedule.ranks;
+    const std::vector<std::size_t> blocks = blocks_by_address();
+    for (int turn = 0; turn < (ranks + cores_ - 1) / cores_; ++turn) {
+      for (const std::size_t block : blocks) {
+        for (int core = 0; core < cores_; ++core) {
+          const int rank = first_on(core, ranks, cores_) + turn;
+          if (rank < first_on(core + 1, ranks, cores_)) caches_.write(core, at(rank) * blocks_a_rank() + block);
+        }
+      }
+    }
+  }
+
   void move(const Plan::Move& move, const HostTurns::Where& where, std::size_t past_caches, HostCosts& costs) {
     int& operation = operations_[at(where.rank)];
     if (operation != where.operation) caches_.touch_others(core_of(where.rank), touched_between_);
@@ -95,6 +109,24 @@ class Memory {
     return job_.is_staged ? static_cast<int>(StagingRing::kSlots) * job_.plans.front().staging_versions * chunks_ : 0;
   }
   std::size_t blocks_a_rank() const { return at(places_a_rank_) * at(cut_.blocks); }
+  /// Of a rank's buffers, in order.
+  std::vector<std::size_t> blocks_by_address() const {
+    std::vector<std::size_t> blocks;
+    blocks.reserve(at(buffers() * cut_.pieces * chunks_ * cut_.blocks));
+    for (int buffer = 0; buffer < buffers(); ++buffer) {
+      for (int chunk = 0; chunk < chunks_; ++chunk) {
+        for (int piece = 0; piece < cut_.pieces; ++piece) {
+          for (int part = 0; part < cut_.blocks; ++part)
+            blocks.push_back(at(index_in_buffers(buffer, piece, chunk)) * at(cut_.blocks) + at(part));
+        }
+      }
+    }
+    return blocks;
+  }
+  /// Of the places of a rank, which staged ones follow.
+  int index_in_buffers(int buffer, int piece, int chunk) const {
+    return (buffer * cut_.pieces + piece) * chunks_ + chunk;
+  }
 
   std::size_t block_of(const Plan::Place& place, int chunk, const HostTurns::Where& where) const {
     int rank = place.rank;
@@ -107,7 +139,7 @@ class Memory {
               stage.chunk;
     } else {
       const int buffer = keeps_input_ && place.memory == Plan::Memory::kInput ? 1 : 0;
-      index = (buffer * cut_.pieces + where.piece) * chunks_ + chunk;
+      index = index_in_buffers(buffer, where.piece, chunk);
     }
     return at(rank) * blocks_a_rank() + at(index) * at(cut_.blocks) + at(where.part);
   }
@@ -189,11 +221,12 @@ HostCosts work_of_plans(const HostJob& job, const HostOperation& operation, cons
   const auto run = [&](const Length& length) {
     Memory memory(job, cut, machine, cores, operation.touched_between);
     HostTurns turns(job.plans, host, seconds);
-    HostCosts costs = turns.run(length, [&](const Plan::Move& move, const HostTurns::Where& where, HostCosts& spent) {
+    const auto move_costs = [&](const Plan::Move& move, const HostTurns::Where& where, HostCosts& spent) {
       const auto moved = static_cast<std::size_t>(cut.block_bytes * cut.blocks);
       if (where.part == 0) ++spent[HostCosts::kMove];
       memory.move(move, where, write_policy.of(move, moved).past_caches, spent);
-    });
+    };
+    HostCosts costs = turns.run(length, move_costs, [&] { memory.fill(); });
     costs[HostCosts::kTogetherByte] = through_memory(turns.of_all_cores());
     share_memory(turns.of_all_cores(), cores, sharing.from_memory, costs);
     return costs;

@@ -40,6 +40,19 @@ TEST(HostWork, AFusedExchangeAccessesEachChunkOnceOnEveryRank) {
   EXPECT_EQ(direct[HostCosts::kFetchedByte], 0) << "a chunk is always the same rank's work";
 }
 
+/// So that of each chunk three quarters are another core's, and in small batches count.
+TEST(HostWork, BeforeABatchEveryRankHasWrittenItsBuffers) {
+  HostCosts slow = prices();
+  const auto fetched = [&](double operation_s) {
+    slow[HostCosts::kOperation] = operation_s;
+    const HostJob job(find_algorithm("direct").build({.collective = Collective::kAllReduce, .ranks = 4}));
+    return work_of(job, {4096}, machine_for_tests(4), slow)[HostCosts::kFetchedByte];
+  };
+  EXPECT_EQ(fetched(1e-3), 3 * 1024) << "an operation alone";
+  EXPECT_EQ(fetched(90e-6), 3 * 1024 / 3.0) << "one of three";
+  EXPECT_EQ(fetched(1e-6), 0) << "one of very many";
+}
+
 TEST(HostWork, WhatAnotherCoreWroteIsFetched) {
   EXPECT_GT(work("ring", 4, 4, kMiB, Collective::kAllGather)[HostCosts::kFetchedByte], 0);
   EXPECT_EQ(work("ring", 4, 1, kMiB, Collective::kAllGather)[HostCosts::kFetchedByte], 0) << "there is no other core";
