@@ -13,12 +13,6 @@ void append(std::vector<T>& all, const std::vector<T>& more) {
   all.insert(all.end(), more.begin(), more.end());
 }
 
-/// What prices are fitted to: all_gather only copies, which tells copies from sums.
-const std::vector<Collective>& fitted_collectives() {
-  static const std::vector<Collective> kFitted{Collective::kAllReduce, Collective::kAllGather};
-  return kFitted;
-}
-
 std::vector<Point> other_points(Medium medium, int ranks) {
   const std::vector<std::size_t> sizes = sizes_from(4, 4);
   std::vector<Collective> others;
@@ -35,6 +29,11 @@ std::vector<Point> other_points(Medium medium, int ranks) {
 }
 
 }  // namespace
+
+const std::vector<Collective>& fitted_collectives() {
+  static const std::vector<Collective> kFitted{Collective::kAllReduce, Collective::kAllGather};
+  return kFitted;
+}
 
 CalibrationPoints calibration_points(Medium medium, const Numbers& numbers) {
   std::vector<std::size_t> sizes = known_sizes(medium);

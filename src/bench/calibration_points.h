@@ -8,6 +8,9 @@
 
 namespace lockstep::bench {
 
+/// What prices are fitted to: all_gather only copies, which tells copies from sums.
+const std::vector<Collective>& fitted_collectives();
+
 /// What `lockstep calibrate` measures.
 struct CalibrationPoints {
   std::vector<Point>

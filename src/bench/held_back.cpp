@@ -61,13 +61,16 @@ void predict(Measured& measured, const std::function<double(const Sample&)>& mod
   }
 }
 
-HeldBack errors_of_held_back(const Measured& measured, const std::optional<Machine>& memory_of) {
-  std::map<const HostJob*, ResidualCurve> curves;
-  const auto predicted = [&](const Sample& sample) {
+Corrected corrected_by(const std::vector<Sample>& known, const std::optional<Machine>& memory_of) {
+  return [&known, memory_of, curves = std::map<const HostJob*, ResidualCurve>()](const Sample& sample) mutable {
     const auto [curve, is_new] = curves.try_emplace(sample.job.get());
-    if (is_new) curve->second = ResidualCurve(measured.known, sample.job->schedule, memory_of);
+    if (is_new) curve->second = ResidualCurve(known, sample.job->schedule, memory_of);
     return sample.predicted_s * curve->second.factor(sample.bytes);
   };
+}
+
+HeldBack errors_of_held_back(const Measured& measured, const std::optional<Machine>& memory_of) {
+  const Corrected predicted = corrected_by(measured.known, memory_of);
   return {.sizes = error_of(measured.other_sizes, predicted), .ranks = error_of(measured.other_ranks, predicted)};
 }
 

@@ -40,6 +40,12 @@ Measured parted(const std::vector<Sample>& samples, const Numbers& numbers);
 /// Of every sample on registered memory what the model that was fitted to the known ones says.
 void predict(Measured& measured, const std::function<double(const Sample&)>& model);
 
+/// What is predicted of a sample, corrected where something is known of its schedule.
+using Corrected = std::function<double(const Sample&)>;
+/// By what the model's predictions of `known`, which outlives the result, are wrong by; `memory_of` as ResidualCurve
+/// takes it.
+Corrected corrected_by(const std::vector<Sample>& known, const std::optional<Machine>& memory_of);
+
 /// How well the predictions do, corrected where something is known; `memory_of` as ResidualCurve takes it.
 HeldBack errors_of_held_back(const Measured& measured, const std::optional<Machine>& memory_of);
 
