@@ -158,6 +158,9 @@ class Memory {
 
 constexpr double kStraying = 0.3;
 
+/// The part of what is taken back that is not while no other core is busy.
+constexpr double kForTheirSake = 0.5;
+
 /// Small operations overlap, and more of them are needed until it no longer matters who came first by chance.
 constexpr Length kManySmall{4, 16};
 
@@ -208,7 +211,6 @@ HostCosts work_of_plans(const HostJob& job, const HostOperation& operation, cons
                         const HostCosts& seconds) {
   const double bytes = operation.bytes;
   const int cores = cores_of(job, machine);
-  const Sharing sharing = sharing_of(machine);
   const Cut cut = cut_of(job, bytes);
   const WritePolicy write_policy(caches_of(machine), job.is_staged,
                                  static_cast<std::size_t>(bytes * job.schedule.ranks));
@@ -217,7 +219,7 @@ HostCosts work_of_plans(const HostJob& job, const HostOperation& operation, cons
                              .parts = cut.blocks,
                              .cores = cores,
                              .straying = kStraying,
-                             .for_their_sake = sharing.for_their_sake};
+                             .for_their_sake = kForTheirSake};
   const auto run = [&](const Length& length) {
     Memory memory(job, cut, machine, cores, operation.touched_between);
     HostTurns turns(job.plans, host, seconds);
@@ -228,7 +230,7 @@ HostCosts work_of_plans(const HostJob& job, const HostOperation& operation, cons
     };
     HostCosts costs = turns.run(length, move_costs, [&] { memory.fill(); });
     costs[HostCosts::kTogetherByte] = through_memory(turns.of_all_cores());
-    share_memory(turns.of_all_cores(), cores, sharing.from_memory, costs);
+    share_memory(turns.of_all_cores(), cores, shared_of_memory(machine), costs);
     return costs;
   };
   const Length steady = length_of(cut, bytes);

@@ -43,12 +43,6 @@ double most_cached_bytes(const Machine& machine, int ranks) {
   return static_cast<double>(WritePolicy::most_cached_bytes(caches_of(machine))) / ranks;
 }
 
-Sharing sharing_of(const Machine& machine) {
-  const WritePolicy::Caches caches = caches_of(machine);
-  if (caches.are_slow_to_take_back) return {.from_memory = 0.75};
-  // Where lines are asked for early, many are on their way at once, and less is a core's own wait.
-  if (caches.are_worth_asking) return {.for_their_sake = 0.5};
-  return {};
-}
+double shared_of_memory(const Machine& machine) { return caches_of(machine).are_slow_to_take_back ? 1 : 0.5; }
 
 }  // namespace lockstep

@@ -30,12 +30,8 @@ WritePolicy::Caches caches_of(const Machine& machine);
 /// The largest buffer, of so many ranks, whose results are left in the caches (WritePolicy).
 double most_cached_bytes(const Machine& machine, int ranks);
 
-/// How much of what a core does depends on the others, which no time of ranks tells where all cores do alike. Each is a
-/// part, from 0 to 1, that predicts held back numbers of ranks best (docs/design/predictions.md).
-struct Sharing {
-  double from_memory = 0.5;      ///< of what a core brings from memory: as if all brought as much
-  double for_their_sake = 0.25;  ///< of what is taken back: not while no other core is busy
-};
-Sharing sharing_of(const Machine& machine);
+/// The part, from 0 to 1, of what a core brings from memory that counts as if all cores brought as much. No time of
+/// ranks tells it where all cores do alike; this predicts held back numbers of ranks best (docs/design/predictions.md).
+double shared_of_memory(const Machine& machine);
 
 }  // namespace lockstep
