@@ -32,7 +32,7 @@ struct HostOperation {
 inline constexpr double kTouchedPerModelByte = 4;
 
 /// How much of what costs time one operation has, as `lockstep bench` times it (as_timed()), along the longest chain of
-/// what had to wait for what.
+/// what had to wait for what. Where few operations are timed together every rank has just written its buffers.
 ///
 /// Found by letting the plans run on the machine's cores, of which neighbours share one: a core runs a rank until it
 /// has to wait, then looks at its next; `seconds`, the price of each cost, says who comes when. Which cache data comes
