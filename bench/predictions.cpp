@@ -5,6 +5,7 @@
 #include "base/atomic_file.h"
 #include "base/units.h"
 #include "bench/refit.h"
+#include "bench/usage.h"
 
 #include <fmt/format.h>
 #include <lockstep/error.h>
@@ -53,7 +54,7 @@ int main(int argc, char** argv) try {
   app.add_option("percent", percent, "What is further off is listed")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);
-  CLI11_PARSE(app, argc, argv);
+  if (const auto end = read_arguments(app, "predictions", argc, argv)) return *end;
   const Calibration calibration = parse_calibration(read_file(file), file);
   tell(calibration, Medium::kSharedMemory, percent);
   if (!calibration.tcp.samples.empty()) tell(calibration, Medium::kTcp, percent);

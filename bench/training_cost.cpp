@@ -3,6 +3,8 @@
 // stages, one at stage 0 of Sharded and one at stage 3; rank 0 prints one JSON object: times, and the most memory that
 // a rank held. bench/compare_training runs it beside PyTorch's DDP and says what follows; bench/peers/pytorch_ddp.py is
 // its twin.
+#include "bench/usage.h"
+
 #include <lockstep/train.h>
 #include <torch/torch.h>
 #include <CLI/CLI.hpp>
@@ -260,14 +262,7 @@ int main(int argc, char** argv) {
   app.add_option("--mode", options.mode, "Which copies to train")
       ->check(CLI::IsMember({"both", "alone", "wrapped", "stages"}));
   app.add_flag("--communication", options.communication, "Also time the buckets' all-reduces by themselves");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& help) {
-    return app.exit(help);
-  } catch (const CLI::ParseError& error) {
-    std::cerr << "training_cost: " << error.what() << "." << std::endl;
-    return 2;  // as `lockstep` for wrong usage; CLI11's own number says which of its errors it was
-  }
+  if (const auto end = lockstep::read_arguments(app, "training_cost", argc, argv)) return *end;
   const auto world = lockstep::World::from_env();
   at::set_num_threads(1);
   const nlohmann::json result = Measurement(world, options).run();

@@ -34,4 +34,10 @@ TEST_F(Compare, AnUnknownSectionIsRefused) {
   EXPECT_EQ(command.errors(), "bench/compare: There is no section 'shm-3'; known: quick-2 quick-cold-2.\n");
 }
 
+TEST_F(Compare, AnUnknownOptionIsRefused) {
+  Command command({LOCKSTEP_COMPARE, "--quickly"});
+  EXPECT_EQ(command.wait(), 2);
+  EXPECT_EQ(command.errors(), "bench/compare: The following argument was not expected: --quickly.\n");
+}
+
 }  // namespace lockstep::compare

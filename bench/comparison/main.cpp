@@ -1,6 +1,7 @@
 // Behind bench/compare, which builds this and the peers.
 #include "bench/comparison/report.h"
 #include "bench/comparison/sections.h"
+#include "bench/usage.h"
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -65,7 +66,7 @@ int main(int argc, char** argv) {
   app.add_option("--min-seconds", arguments.min_seconds, "For each library at each size (default: 0.25)");
   app.add_flag("--only-report", arguments.only_report, "Measure nothing");
   app.add_flag("--quick", arguments.quick, "A few small sizes, to see that it works");
-  CLI11_PARSE(app, argc, argv);
+  if (const auto end = lockstep::read_arguments(app, "bench/compare", argc, argv)) return *end;
   try {
     const std::uint64_t wrong = run(arguments, std::filesystem::read_symlink("/proc/self/exe").parent_path());
     if (wrong > 0) fmt::print(stderr, "bench/compare: {} elements were wrong.\n", wrong);

@@ -17,7 +17,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <memory>
 #include <utility>
 
@@ -49,7 +48,7 @@ double slowest_one(const World& world, double value) { return slowest(world, {va
 /// Buffers for all sizes, allocated once, so that pages are not faulted in again for each.
 class BufferMemory {
  public:
-  BufferMemory(const World& world, std::size_t bytes, bool plain) : plain_(nullptr, std::free) {
+  BufferMemory(const World& world, std::size_t bytes, bool plain) {
     if (plain) {
       plain_ = allocate_plain(bytes);
     } else {

@@ -1,11 +1,11 @@
 #include "bench/memory.h"
 
+#include "base/map_pages.h"
 #include "kernels/stream.h"
 
 #include <fmt/format.h>
 #include <lockstep/error.h>
 
-#include <cstdlib>
 #include <cstring>
 
 namespace lockstep::bench {
@@ -23,7 +23,7 @@ std::size_t whole_pages(std::size_t bytes) { return (bytes + kPage - 1) / kPage 
 }  // namespace
 
 PlainMemory allocate_plain(std::size_t bytes, std::string_view remedy) {
-  PlainMemory memory(std::aligned_alloc(kPage, whole_pages(bytes)), std::free);
+  PlainMemory memory = map_pages(whole_pages(bytes));
   if (!memory) {
     throw Error(ErrorCode::kOutOfMemory,
                 fmt::format("There is no memory for a buffer of {} bytes; {}.", bytes, remedy));

@@ -6,8 +6,9 @@
 
 namespace lockstep::bench {
 
-/// Memory of the program's own, page-aligned.
-using PlainMemory = std::unique_ptr<void, void (*)(void*)>;
+/// Memory of the program's own, page-aligned, that goes back to the system with its last owner: the launcher has the
+/// allocator keep what is freed.
+using PlainMemory = std::shared_ptr<void>;
 
 /// Throws Error (kOutOfMemory) that ends with what to do.
 PlainMemory allocate_plain(std::size_t bytes, std::string_view remedy = "try a smaller --max-bytes");

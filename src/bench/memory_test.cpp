@@ -1,7 +1,6 @@
 #include "bench/memory.h"
 
 #include "base/error_for_tests.h"
-#include "base/sanitizers_for_tests.h"
 
 #include <gtest/gtest.h>
 #include <lockstep/error.h>
@@ -12,9 +11,6 @@
 namespace lockstep::bench {
 
 namespace {
-
-using testing_support::kUnderAddressSanitizer;
-using testing_support::kUnderThreadSanitizer;
 
 constexpr std::size_t kFarTooMuch = std::size_t{1} << 60;
 
@@ -27,7 +23,6 @@ TEST(BenchMemory, IsOfWholePages) {
 }
 
 TEST(BenchMemory, SaysWhatToDoWhereItCannotBeHad) {
-  if (kUnderAddressSanitizer || kUnderThreadSanitizer) GTEST_SKIP() << "the sanitizers end who asks for so much";
   EXPECT_THAT([] { (void)allocate_plain(kFarTooMuch); },
               testing_support::refuses(ErrorCode::kOutOfMemory,
                                        "There is no memory for a buffer of 1152921504606846976 bytes; try a smaller "

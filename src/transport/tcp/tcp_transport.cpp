@@ -1,5 +1,6 @@
 #include "transport/tcp/tcp_transport.h"
 
+#include "base/map_pages.h"
 #include "transport/tcp/handshake.h"
 #include "transport/tcp/join.h"
 #include "transport/tcp/peers.h"
@@ -9,7 +10,6 @@
 #include <fmt/format.h>
 #include <lockstep/error.h>
 #include <poll.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -20,14 +20,13 @@ namespace lockstep::tcp {
 
 namespace {
 
-std::shared_ptr<void> map_pages(std::size_t bytes) {
-  const std::size_t mapped = std::max<std::size_t>(bytes, 1);
-  void* const data = ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (data == MAP_FAILED) {
+std::shared_ptr<void> pages_of(std::size_t bytes) {
+  auto pages = map_pages(bytes);
+  if (!pages) {
     throw Error(ErrorCode::kOutOfMemory,
                 fmt::format("{} bytes of memory could not be had: {}.", bytes, std::strerror(errno)));
   }
-  return {data, [mapped](void* memory) { ::munmap(memory, mapped); }};
+  return pages;
 }
 
 /// The links' sockets of one kind, by rank.
@@ -61,7 +60,7 @@ class TcpTransport final : public MessageTransport {
   int size() const override { return peers_.size(); }
   bool takes(Device device) const override { return device == Device::kHost; }
 
-  RegisteredMemory allocate(std::size_t bytes) override { return {map_pages(bytes), bytes}; }
+  RegisteredMemory allocate(std::size_t bytes) override { return {pages_of(bytes), bytes}; }
 
   std::size_t send(int peer, std::span<const iovec> spans) override { return data_.send(peer, spans); }
   std::size_t receive(int peer, std::span<const iovec> spans) override { return data_.receive(peer, spans); }
