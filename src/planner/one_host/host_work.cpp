@@ -199,12 +199,11 @@ double through_memory(const HostCosts& costs) {
   return lost / (kLevelsEnd - HostCosts::kMemoryByte) + costs[HostCosts::kStreamedByte];
 }
 
-/// A part of what a core brings from memory counts as if all cores had the same part of it: they share the memory's
-/// bus. What a core writes past the caches is its own, since no more of it can be on its way than a core has buffers
-/// for.
-void share_memory(const HostCosts& of_all_cores, int cores, double part, HostCosts& costs) {
+/// What a core brings from memory counts as if all cores had the same part of it: they share the memory's bus. What a
+/// core writes past the caches is its own, since no more of it can be on its way than a core has buffers for.
+void share_memory(const HostCosts& of_all_cores, int cores, HostCosts& costs) {
   for (std::size_t level = HostCosts::kMemoryByte; level < kLevelsEnd; ++level)
-    costs[level] = std::lerp(costs[level], of_all_cores[level] / cores, part);
+    costs[level] = of_all_cores[level] / cores;
 }
 
 HostCosts work_of_plans(const HostJob& job, const HostOperation& operation, const Machine& machine,
@@ -230,7 +229,7 @@ HostCosts work_of_plans(const HostJob& job, const HostOperation& operation, cons
     };
     HostCosts costs = turns.run(length, move_costs, [&] { memory.fill(); });
     costs[HostCosts::kTogetherByte] = through_memory(turns.of_all_cores());
-    share_memory(turns.of_all_cores(), cores, shared_of_memory(machine), costs);
+    share_memory(turns.of_all_cores(), cores, costs);
     return costs;
   };
   const Length steady = length_of(cut, bytes);

@@ -43,6 +43,4 @@ double most_cached_bytes(const Machine& machine, int ranks) {
   return static_cast<double>(WritePolicy::most_cached_bytes(caches_of(machine))) / ranks;
 }
 
-double shared_of_memory(const Machine& machine) { return caches_of(machine).are_slow_to_take_back ? 1 : 0.5; }
-
 }  // namespace lockstep

@@ -30,8 +30,4 @@ WritePolicy::Caches caches_of(const Machine& machine);
 /// The largest buffer, of so many ranks, whose results are left in the caches (WritePolicy).
 double most_cached_bytes(const Machine& machine, int ranks);
 
-/// The part, from 0 to 1, of what a core brings from memory that counts as if all cores brought as much. No time of
-/// ranks tells it where all cores do alike; this predicts held back numbers of ranks best (docs/design/predictions.md).
-double shared_of_memory(const Machine& machine);
-
 }  // namespace lockstep
