@@ -7,7 +7,7 @@
 #include "runtime/layout.h"
 #include "runtime/message_operation.h"
 #include "schedule/promise.h"
-#include "transport/tcp/turns.h"
+#include "transport/tcp/piece_bytes.h"
 
 #include <algorithm>
 #include <utility>
@@ -53,9 +53,8 @@ double buffers_a_core(const TcpJob& job, int cores) {
 TcpCosts work_of_plans(const TcpJob& job, double bytes, int cores, const TcpCosts& seconds) {
   constexpr std::size_t kMostPieces = 4;  // beyond, they are all alike
   constexpr double kPiecesAtOnce = 3;     // what is under way of pieces is as near as buffers of so many of them
-  const std::size_t piece_bytes = tcp::piece_bytes_over_loopback(job.schedule.ranks, cores);
   Layout layout = layout_of(job.schedule, bytes);
-  MessageOperation::cut_into_pieces(layout, job.schedule.chunks, piece_bytes);
+  MessageOperation::cut_into_pieces(layout, job.schedule.chunks, tcp::kPieceBytesOverLoopback);
   const std::size_t pieces = std::min(layout.pieces(), kMostPieces);
   std::vector<double> chunk_bytes;
   for (std::size_t piece = 0; piece < pieces; ++piece) {
@@ -68,7 +67,7 @@ TcpCosts work_of_plans(const TcpJob& job, double bytes, int cores, const TcpCost
   for (const MessagePlan& plan : job.plans) plans.push_back(in_pieces(plan, static_cast<int>(pieces)));
   const int used_cores = std::clamp(cores, 1, job.schedule.ranks);
   const double buffers = buffers_a_core(job, used_cores);
-  const double at_once = kPiecesAtOnce * static_cast<double>(piece_bytes);
+  const double at_once = kPiecesAtOnce * static_cast<double>(tcp::kPieceBytesOverLoopback);
   const TcpTurns::Host host{.cores = used_cores,
                             .parts = parts_of(chunk_bytes),
                             .bytes = buffers * bytes,

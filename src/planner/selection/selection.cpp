@@ -160,16 +160,14 @@ constexpr const char* kBuiltInOverMessages =
     "broadcast: 0-64KiB tree, 64KiB- ring; reduce: 0-64KiB tree, 64KiB- ring; gather: star; scatter: star; "
     "all_to_all: pairwise; barrier: recursive_doubling";
 
-/// On one host bytes go nowhere: the cores that all ranks share copy them, so that fewer messages win. Of two ranks
-/// with much to copy one had better send while the other receives.
+/// On one host bytes go nowhere: the cores that all ranks share copy them, so that fewer messages win.
 constexpr const char* kBuiltInOverLoopback =
     "all_reduce: 0-64KiB recursive_doubling, 64KiB- halving_doubling; all_gather: recursive_doubling";
-constexpr const char* kBuiltInOverLoopbackOfTwo =
-    "all_reduce: 0-256KiB recursive_doubling, 256KiB-24MiB halving_doubling, 24MiB- star";
+constexpr const char* kBuiltInOverLoopbackOfTwo = "all_reduce: 0-256KiB recursive_doubling, 256KiB- halving_doubling";
 
 /// Where ranks take turns, messages that could go side by side are sent one after the other, so that it counts how many
 /// there are in all: a star or a tree has fewest. With much to copy, who sends to neighbours has least to wait for,
-/// since ranks that take turns have little on its way at a time (transport/tcp/send_buffer.h, turns.h).
+/// since ranks that take turns have little on its way at a time (transport/tcp/send_buffer.h, piece_bytes.h).
 std::string built_in_over_loopback_in_turns(int ranks) {
   const bool doubles = ranks > 4 && std::has_single_bit(static_cast<unsigned>(ranks));
   return std::string("all_reduce: 0-32KiB star, 32KiB-1MiB tree, 1MiB- ring; all_gather: 0-128KiB ") +

@@ -156,7 +156,7 @@ TEST(Selection, OverTcpOnOneHostFewerMessagesWinWhileCachesHoldThem) {
     EXPECT_EQ(picked_at(16 << 10, ranks, Medium::kTcp), "recursive_doubling");
     EXPECT_EQ(picked_at(512 << 10, ranks, Medium::kTcp), "halving_doubling");
   }
-  EXPECT_EQ(picked(2, Medium::kTcp), "star");
+  EXPECT_EQ(picked(2, Medium::kTcp), "halving_doubling");
   EXPECT_EQ(picked(4, Medium::kTcp), "halving_doubling");
   EXPECT_EQ(picked(4, Medium::kTcp, {5, 5, 5, 5}), picked(4, Medium::kTcp));
   EXPECT_EQ(picked(8, Medium::kTcp), "halving_doubling");

@@ -4,7 +4,7 @@
 #include "base/environment.h"
 #include "transport/joining.h"
 #include "transport/tcp/gate.h"
-#include "transport/tcp/turns.h"
+#include "transport/tcp/piece_bytes.h"
 #include "transport/verdict.h"
 
 #include <fmt/format.h>
@@ -54,7 +54,7 @@ class Joiner {
     Gate gate(std::move(listener), credentials_, 0);
     try {
       for (int present = 1; present < request_.size; ++present) admit(gate, Channel::kControl, "to join");
-      if (all_on_loopback()) host_.piece_bytes = piece_bytes_over_loopback(request_.here.ranks);
+      if (all_on_loopback()) host_.piece_bytes = kPieceBytesOverLoopback;
       introduce_all();
       admit_rest(gate, kChannels - 1);
       await_all_complete();

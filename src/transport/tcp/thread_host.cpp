@@ -1,7 +1,7 @@
 #include "transport/tcp/thread_host.h"
 
+#include "transport/tcp/piece_bytes.h"
 #include "transport/tcp/tcp_socket.h"
-#include "transport/tcp/turns.h"
 
 #include <lockstep/error.h>
 
@@ -34,7 +34,7 @@ std::vector<Host> thread_hosts(int ranks) {
   for (std::size_t a = 0; a < hosts.size(); ++a) {
     hosts[a].rank = static_cast<int>(a);
     hosts[a].here = {static_cast<int>(a), ranks};
-    hosts[a].piece_bytes = piece_bytes_over_loopback(ranks);
+    hosts[a].piece_bytes = kPieceBytesOverLoopback;
     hosts[a].links.resize(hosts.size());
     for (std::size_t b = 0; b < a; ++b) {
       std::tie(hosts[a].links[b].control, hosts[b].links[a].control) = connected_pair(ranks);

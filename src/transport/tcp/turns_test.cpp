@@ -10,8 +10,6 @@ TEST(Turns, AreTakenByMoreRanksThanCores) {
   const int cores = job_cpus();
   EXPECT_FALSE(take_turns(cores));
   EXPECT_TRUE(take_turns(cores + 1));
-  EXPECT_EQ(piece_bytes_over_loopback(cores), 0U);
-  EXPECT_GT(piece_bytes_over_loopback(cores + 1), 0U);
 }
 
 }  // namespace lockstep::tcp
