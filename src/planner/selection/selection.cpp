@@ -167,13 +167,17 @@ constexpr const char* kBuiltInOverLoopbackOfTwo = "all_reduce: 0-256KiB recursiv
 
 /// Where ranks take turns, messages that could go side by side are sent one after the other, so that it counts how many
 /// there are in all: a star or a tree has fewest. With much to copy, who sends to neighbours has least to wait for,
-/// since ranks that take turns have little on its way at a time (transport/tcp/send_buffer.h, piece_bytes.h).
+/// since ranks that take turns have little on its way at a time (transport/tcp/send_buffer.h, piece_bytes.h). Of small
+/// blocks it is calls that count, and down a tree the root leaves half of them to the ranks of other cores.
 std::string built_in_over_loopback_in_turns(int ranks) {
+  constexpr std::uint64_t kSmallBlock = std::uint64_t{16} << 10U;
+  const std::string few = exact_bytes(kSmallBlock * static_cast<std::uint64_t>(ranks));
   const bool doubles = ranks > 4 && std::has_single_bit(static_cast<unsigned>(ranks));
-  return std::string("all_reduce: 0-32KiB star, 32KiB-1MiB tree, 1MiB- ring; all_gather: 0-128KiB ") +
-         (doubles ? "recursive_doubling" : "tree") +
-         ", 128KiB- ring; reduce_scatter: 0-512KiB halving_doubling, 512KiB- ring; broadcast: 0-4MiB tree, 4MiB- ring; "
-         "reduce: 0-16KiB star, 16KiB- tree";
+  return fmt::format(
+      "all_reduce: 0-32KiB star, 32KiB-1MiB tree, 1MiB- ring; all_gather: 0-128KiB {0}, 128KiB- ring; "
+      "reduce_scatter: 0-512KiB halving_doubling, 512KiB- ring; broadcast: 0-4MiB tree, 4MiB- ring; "
+      "reduce: 0-16KiB star, 16KiB- tree; scatter: 0-{1} tree, {1}- star",
+      doubles ? "recursive_doubling" : "tree", few);
 }
 
 /// Priced with `lockstep price` for 2 to 8 hosts of 2 to 8 ranks, a card of 10 Gbit/s a host (docs/design/hosts.md).

@@ -176,6 +176,8 @@ TEST(Selection, OverTcpRanksThatTakeTurnsSendAsFewMessagesAsTheyCan) {
     EXPECT_EQ(picked(ranks, Collective::kBroadcast, 256 << 10), "tree") << ranks;
     EXPECT_EQ(picked(ranks, Collective::kReduce, 256 << 10), "tree") << ranks;
     EXPECT_EQ(picked(ranks, Collective::kReduce, 4), "star") << ranks;
+    EXPECT_EQ(picked(ranks, Collective::kScatter, 4096), "tree") << ranks;
+    EXPECT_EQ(picked(ranks, Collective::kScatter, 256 << 10), "star") << ranks;
     EXPECT_EQ(picked(ranks, Collective::kAllGather, 4096), ranks == 8 ? "recursive_doubling" : "tree") << ranks;
   }
   EXPECT_EQ(picked(2, Collective::kAllReduce, 4096), "recursive_doubling") << "one message each way";
