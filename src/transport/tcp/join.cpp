@@ -54,7 +54,6 @@ class Joiner {
     Gate gate(std::move(listener), credentials_, 0);
     try {
       for (int present = 1; present < request_.size; ++present) admit(gate, Channel::kControl, "to join");
-      if (all_on_loopback()) host_.piece_bytes = kPieceBytesOverLoopback;
       introduce_all();
       admit_rest(gate, kChannels - 1);
       await_all_complete();
@@ -90,10 +89,13 @@ class Joiner {
  private:
   int name(int rank) const { return company_.name(rank); }
 
-  /// Whether every other rank takes connections where only this machine can make them.
-  bool all_on_loopback() const {
-    return std::all_of(addresses_.begin() + 1, addresses_.end(),
-                       [](const Address::Wire& one) { return Address::from_wire(one).is_loopback(); });
+  /// By the addresses that rank 0 has told all others, alike on every rank: whether each of these takes connections
+  /// where only this machine can make them.
+  void choose_pieces() {
+    const bool all_on_loopback = std::all_of(addresses_.begin() + 1, addresses_.end(), [](const Address::Wire& one) {
+      return Address::from_wire(one).is_loopback();
+    });
+    if (all_on_loopback) host_.piece_bytes = kPieceBytesOverLoopback;
   }
 
   FileDescriptor& place(int peer, Channel channel) {
@@ -215,20 +217,17 @@ class Joiner {
 
   void introduce_all() {
     tell_all(Verdict::yes());
-    const std::uint64_t piece_bytes = host_.piece_bytes;
     for (int peer = 1; peer < request_.size; ++peer) {
       const FileDescriptor& socket = place(peer, Channel::kControl);
       (void)send_all(socket, addresses_.data(), addresses_.size() * sizeof(Address::Wire), deadline_);
-      (void)send_all(socket, &piece_bytes, sizeof piece_bytes, deadline_);
     }
+    choose_pieces();
   }
 
   void hear_introduction() {
     hear_verdict("to let it join");
     hear(addresses_.data(), addresses_.size() * sizeof(Address::Wire), "to introduce the others");
-    std::uint64_t piece_bytes = 0;
-    hear(&piece_bytes, sizeof piece_bytes, "to introduce the others");
-    host_.piece_bytes = piece_bytes;
+    choose_pieces();
     introduced_ = true;
   }
 

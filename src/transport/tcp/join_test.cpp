@@ -121,7 +121,7 @@ TEST_F(JoinTest, ConnectsEachTwoRanks) {
   }
 }
 
-TEST_F(JoinTest, Rank0SaysInWhatPiecesLargeBuffersGo) {
+TEST_F(JoinTest, AllChooseAlikeInWhatPiecesLargeBuffersGo) {
   std::vector<JoinRequest> requests = world(3);
   ASSERT_THAT(join(requests), testing::Each(""));
   for (const Host& host : hosts_) EXPECT_EQ(host.piece_bytes, kPieceBytesOverLoopback);
@@ -357,7 +357,7 @@ void come_as_rank_2(const JoinRequest& rank, const std::function<void(const File
 
 /// What rank 0 says to three ranks once all are there.
 void hear_introduction(const FileDescriptor& socket) {
-  std::array<char, sizeof(Verdict) + 3 * sizeof(Address::Wire) + sizeof(std::uint64_t)> introduction{};
+  std::array<char, sizeof(Verdict) + 3 * sizeof(Address::Wire)> introduction{};
   EXPECT_EQ(receive_all(socket, introduction.data(), introduction.size(), in(milliseconds(10'000))), Moved::kAll);
 }
 

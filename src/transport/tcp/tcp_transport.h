@@ -24,7 +24,7 @@ struct Host {
   int rank = 0;
   std::vector<Link> links;  ///< by rank; our own is empty
   RankHere here;
-  std::size_t piece_bytes = 0;  ///< as MessageTransport's, which rank 0 decides
+  std::size_t piece_bytes = 0;  ///< as MessageTransport's
   std::string listen_on;        ///< as in JoinRequest
   std::optional<Secret> secret;
 };
