@@ -22,7 +22,7 @@ namespace lockstep {
 
 namespace {
 
-constexpr int kVersion = 29;
+constexpr int kVersion = 30;
 constexpr std::size_t kMostCalibrationBytes = std::size_t{64} << 20;
 
 nlohmann::json json_of(const std::vector<Sample>& samples) {

@@ -129,7 +129,11 @@ std::optional<HostTurns::Next> HostTurns::next_of(int number) const {
       if (moment->seconds <= now) return Next{now, rank, visits, {}};
       // What is on its way when something else is written joins it, so that the core goes on when it has come.
       const double seconds = moment->seconds + seconds_[HostCosts::kProgress];
-      if (!earliest || seconds < earliest->seconds) earliest = {seconds, rank, visits, moment};
+      if (!earliest || seconds < earliest->seconds) {
+        earliest = {seconds, rank, visits, moment, 1};
+      } else if (seconds == earliest->seconds) {
+        ++earliest->woken;
+      }
     }
     now += seconds_[HostCosts::kSwitch];
   }
@@ -141,9 +145,10 @@ void HostTurns::go_on(int number, const MoveCosts& move_costs) {
   const Next next = *core.next;
   if (next.woken_by) {
     if (next.woken_by->seconds > core.now.seconds) core.now = *next.woken_by;
-    // The core looks at one after the other: in the mean it comes to this one half a round late.
+    // The core looks at one after the other: in the mean it comes half a round late to the only one that can go on, and
+    // the sooner to the first of several.
     const int round = ranks_on(number) > 1 ? ranks_on(number) : 0;
-    spend(core, HostCosts::kSwitch, 0.5 * round);
+    spend(core, HostCosts::kSwitch, 0.5 * round / next.woken);
   } else {
     spend(core, HostCosts::kSwitch, next.visits);
   }

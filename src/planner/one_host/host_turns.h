@@ -85,6 +85,7 @@ class HostTurns {
     int rank = 0;
     int visits = 0;                  ///< of other ranks before
     std::optional<Moment> woken_by;  ///< where nobody could go on at once
+    int woken = 0;                   ///< how many ranks can then
   };
   struct Core {
     Moment now;

@@ -186,7 +186,7 @@ HostCosts work_of_letters(const HostJob& job, double bytes, int cores, const Hos
   const double crossing_again = cores < ranks && has_core_alone({ranks - 1, ranks}, cores) ? switches : 0;
   costs[HostCosts::kLetter] = 1 + crossing_again;
   const int of_others = ranks - (ranks + cores - 1) / cores;
-  costs[HostCosts::kLetterByte] = bytes * (of_others + crossing_again);
+  costs[HostCosts::kLetterByte] = bytes * of_others;
   return costs;
 }
 
