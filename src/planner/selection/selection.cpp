@@ -168,16 +168,19 @@ constexpr const char* kBuiltInOverLoopbackOfTwo = "all_reduce: 0-256KiB recursiv
 /// Where ranks take turns, messages that could go side by side are sent one after the other, so that it counts how many
 /// there are in all: a star or a tree has fewest. With much to copy, who sends to neighbours has least to wait for,
 /// since ranks that take turns have little on its way at a time (transport/tcp/send_buffer.h, piece_bytes.h). Of small
-/// blocks it is calls that count, and down a tree the root leaves half of them to the ranks of other cores.
+/// blocks it is calls that count, and down a tree the root leaves half of them to the ranks of other cores. Where ranks
+/// are no power of two a tree sums on some cores more than on others, and so does halving.
 std::string built_in_over_loopback_in_turns(int ranks) {
   constexpr std::uint64_t kSmallBlock = std::uint64_t{16} << 10U;
   const std::string few = exact_bytes(kSmallBlock * static_cast<std::uint64_t>(ranks));
-  const bool doubles = ranks > 4 && std::has_single_bit(static_cast<unsigned>(ranks));
+  const bool power_of_two = std::has_single_bit(static_cast<unsigned>(ranks));
   return fmt::format(
       "all_reduce: 0-32KiB star, 32KiB-1MiB tree, 1MiB- ring; all_gather: 0-128KiB {0}, 128KiB- ring; "
-      "reduce_scatter: 0-512KiB halving_doubling, 512KiB- ring; broadcast: 0-4MiB tree, 4MiB- ring; "
-      "reduce: 0-16KiB star, 16KiB- tree; scatter: 0-{1} tree, {1}- star",
-      doubles ? "recursive_doubling" : "tree", few);
+      "reduce_scatter: {1}, 512KiB- ring; broadcast: 0-4MiB tree, 4MiB- ring; "
+      "reduce: {2}; scatter: 0-{3} tree, {3}- star",
+      ranks > 4 && power_of_two ? "recursive_doubling" : "tree",
+      ranks == 3 ? "0-48KiB halving_doubling, 48KiB-512KiB direct" : "0-512KiB halving_doubling",
+      power_of_two ? "0-16KiB star, 16KiB- tree" : "0-1MiB star, 1MiB- ring", few);
 }
 
 /// Priced with `lockstep price` for 2 to 8 hosts of 2 to 8 ranks, a card of 10 Gbit/s a host (docs/design/hosts.md).
@@ -202,10 +205,18 @@ std::string plain_all_reduce(int ranks, bool in_turns) {
   return fmt::format("0-{0} naive, {0}- direct", end);
 }
 
+/// Up a tree of a power of two ranks that take turns, each core sums what its own ranks bring before anything crosses;
+/// of three the root has only one to hear of from another core.
+std::string plain_reduce(int ranks, bool in_turns) {
+  if (ranks <= 2 || (in_turns && ranks == 3)) return "star";
+  if (in_turns && std::has_single_bit(static_cast<unsigned>(ranks))) return "0-4KiB star, 4KiB- tree";
+  return "0-64KiB star, 64KiB- double_tree";
+}
+
 std::string built_in_of_plain_memory(int ranks, bool in_turns) {
-  const std::string text =
-      "; all_reduce plain: " + plain_all_reduce(ranks, in_turns) +
-      "; broadcast plain: star; reduce plain: " + (ranks <= 2 ? "star" : "0-64KiB star, 64KiB- double_tree");
+  const std::string text = "; all_reduce plain: " + plain_all_reduce(ranks, in_turns) +
+                           "; broadcast plain: star; reduce plain: " + plain_reduce(ranks, in_turns) +
+                           "; gather plain: star; scatter plain: star";
   return text + (in_turns && ranks == 3 ? "; all_gather plain: 0-8KiB direct, 8KiB-4MiB ring, 4MiB- direct" : "");
 }
 
@@ -239,15 +250,19 @@ std::string built_in_in_turns(int ranks) {
       end_of_one_meeting(ranks), ranks == 3 ? "64KiB star, 64KiB- double_tree" : "256KiB star, 256KiB- direct");
 }
 
+/// What is small goes first between the halves of the ranks, where each has cores of its own to pass it on meanwhile.
+std::string built_in_of_blocks(bool in_halves) {
+  return in_halves ? "; gather: 0-8KiB tree, 8KiB- star; scatter: 0-64KiB tree, 64KiB- star"
+                   : "; gather: star; scatter: star";
+}
+
 std::string built_in_over_memory(int ranks, int cores) {
   const bool in_turns = ranks > cores;
   const std::string text = !in_turns    ? built_in_with_own_cores()
                            : cores == 1 ? built_in_on_one_core(ranks)
                                         : built_in_in_turns(ranks);
-  return text +
-         "; reduce_scatter: direct; all_gather: direct; gather: star; scatter: star; all_to_all: direct; barrier: "
-         "naive" +
-         built_in_of_plain_memory(ranks, in_turns);
+  return text + "; reduce_scatter: direct; all_gather: direct; all_to_all: direct; barrier: naive" +
+         built_in_of_blocks(in_turns && cores > 1 && ranks % 2 == 0) + built_in_of_plain_memory(ranks, in_turns);
 }
 
 Selection built_in_on_one_host(int ranks, Medium medium, int cores, const char* source) {

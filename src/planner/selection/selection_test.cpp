@@ -174,8 +174,12 @@ TEST(Selection, OverTcpRanksThatTakeTurnsSendAsFewMessagesAsTheyCan) {
     EXPECT_EQ(picked(ranks, Collective::kAllReduce, 256 << 10), "tree") << ranks;
     EXPECT_EQ(picked(ranks, Collective::kAllReduce, 64 << 20), "ring") << ranks;
     EXPECT_EQ(picked(ranks, Collective::kBroadcast, 256 << 10), "tree") << ranks;
-    EXPECT_EQ(picked(ranks, Collective::kReduce, 256 << 10), "tree") << ranks;
+    const bool power_of_two = ranks == 4 || ranks == 8;
+    EXPECT_EQ(picked(ranks, Collective::kReduce, 256 << 10), power_of_two ? "tree" : "star") << ranks;
+    EXPECT_EQ(picked(ranks, Collective::kReduce, 16 << 20), power_of_two ? "tree" : "ring") << ranks;
     EXPECT_EQ(picked(ranks, Collective::kReduce, 4), "star") << ranks;
+    EXPECT_EQ(picked(ranks, Collective::kReduceScatter, 256 << 10), ranks == 3 ? "direct" : "halving_doubling");
+    EXPECT_EQ(picked(ranks, Collective::kReduceScatter, 1 << 20), "ring") << ranks;
     EXPECT_EQ(picked(ranks, Collective::kScatter, 4096), "tree") << ranks;
     EXPECT_EQ(picked(ranks, Collective::kScatter, 256 << 10), "star") << ranks;
     EXPECT_EQ(picked(ranks, Collective::kAllGather, 4096), ranks == 8 ? "recursive_doubling" : "tree") << ranks;
@@ -201,6 +205,38 @@ TEST(Selection, ThroughMemoryRanksThatTakeTurnsLeaveMoreToARoot) {
               in_turns ? "recursive_doubling" : "direct");
     EXPECT_EQ(picked(3, cores, Collective::kAllGather, 1 << 20, MemoryKind::kPlain), in_turns ? "ring" : "direct");
   }
+}
+
+TEST(Selection, SmallBlocksOfRanksThatTakeTurnsGoFirstToTheOtherHalf) {
+  for (const Collective collective : {Collective::kScatter, Collective::kGather}) {
+    const auto picked = [&](int ranks, int cores, std::uint64_t bytes, MemoryKind memory) {
+      return select(built_in_selection(ranks, Medium::kSharedMemory, {}, cores), collective, bytes, memory);
+    };
+    for (const int ranks : {4, 6, 8}) {
+      EXPECT_EQ(picked(ranks, 2, 4096, MemoryKind::kRegistered), "tree") << ranks;
+      EXPECT_EQ(picked(ranks, 2, 256 << 10, MemoryKind::kRegistered), "star") << ranks;
+      EXPECT_EQ(picked(ranks, 2, 4096, MemoryKind::kPlain), "star") << ranks << ": a tree stages blocks twice";
+    }
+    EXPECT_EQ(picked(3, 2, 4096, MemoryKind::kRegistered), "star") << "two on one core and one on the other";
+    EXPECT_EQ(picked(8, 8, 4096, MemoryKind::kRegistered), "star") << "a core each";
+    EXPECT_EQ(picked(8, 1, 4096, MemoryKind::kRegistered), "star") << "no other core";
+  }
+}
+
+TEST(Selection, AReduceOfPlainMemoryCrossesAsLittleAsItCan) {
+  const auto picked = [](int ranks, int cores, std::uint64_t bytes) {
+    const Selection selection = built_in_selection(ranks, Medium::kSharedMemory, {}, cores);
+    return select(selection, Collective::kReduce, bytes, MemoryKind::kPlain);
+  };
+  for (const std::uint64_t bytes : {std::uint64_t{64} << 10U, std::uint64_t{16} << 20U}) {
+    EXPECT_EQ(picked(2, 2, bytes), "star");
+    EXPECT_EQ(picked(3, 2, bytes), "star") << "one other core's";
+    EXPECT_EQ(picked(4, 2, bytes), "tree");
+    EXPECT_EQ(picked(8, 2, bytes), "tree");
+    EXPECT_EQ(picked(6, 2, bytes), "double_tree");
+    EXPECT_EQ(picked(4, 4, bytes), "double_tree") << "a core each";
+  }
+  EXPECT_EQ(picked(8, 2, 1024), "star");
 }
 
 TEST(Selection, EveryCollectiveHasOneBuiltIn) {
