@@ -175,12 +175,15 @@ std::string built_in_over_loopback_in_turns(int ranks) {
   const std::string few = exact_bytes(kSmallBlock * static_cast<std::uint64_t>(ranks));
   const bool power_of_two = std::has_single_bit(static_cast<unsigned>(ranks));
   return fmt::format(
-      "all_reduce: 0-32KiB star, 32KiB-1MiB tree, 1MiB- ring; all_gather: 0-128KiB {0}, 128KiB- ring; "
-      "reduce_scatter: {1}, 512KiB- ring; broadcast: 0-4MiB tree, 4MiB- ring; "
-      "reduce: {2}; scatter: 0-{3} tree, {3}- star",
-      ranks > 4 && power_of_two ? "recursive_doubling" : "tree",
-      ranks == 3 ? "0-48KiB halving_doubling, 48KiB-512KiB direct" : "0-512KiB halving_doubling",
-      power_of_two ? "0-16KiB star, 16KiB- tree" : "0-1MiB star, 1MiB- ring", few);
+      "all_reduce: 0-32KiB star, 32KiB-1MiB tree, 1MiB- ring; broadcast: 0-4MiB tree, 4MiB- ring; "
+      "all_gather: {0}; reduce_scatter: {1}; reduce: {2}; scatter: 0-{3} tree, {3}- star",
+      power_of_two ? "0-512KiB halving_doubling, 512KiB- ring" : "0-128KiB tree, 128KiB- ring",
+      ranks == 3 ? "0-48KiB halving_doubling, 48KiB-512KiB direct, 512KiB- ring"
+                 : "0-512KiB halving_doubling, 512KiB- ring",
+      !power_of_two ? "0-1MiB star, 1MiB- ring"
+      : ranks > 4   ? "tree"
+                    : "0-16KiB star, 16KiB- tree",
+      few);
 }
 
 /// Priced with `lockstep price` for 2 to 8 hosts of 2 to 8 ranks, a card of 10 Gbit/s a host (docs/design/hosts.md).

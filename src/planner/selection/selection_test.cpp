@@ -177,12 +177,13 @@ TEST(Selection, OverTcpRanksThatTakeTurnsSendAsFewMessagesAsTheyCan) {
     const bool power_of_two = ranks == 4 || ranks == 8;
     EXPECT_EQ(picked(ranks, Collective::kReduce, 256 << 10), power_of_two ? "tree" : "star") << ranks;
     EXPECT_EQ(picked(ranks, Collective::kReduce, 16 << 20), power_of_two ? "tree" : "ring") << ranks;
-    EXPECT_EQ(picked(ranks, Collective::kReduce, 4), "star") << ranks;
+    EXPECT_EQ(picked(ranks, Collective::kReduce, 4), ranks == 8 ? "tree" : "star") << ranks;
     EXPECT_EQ(picked(ranks, Collective::kReduceScatter, 256 << 10), ranks == 3 ? "direct" : "halving_doubling");
     EXPECT_EQ(picked(ranks, Collective::kReduceScatter, 1 << 20), "ring") << ranks;
     EXPECT_EQ(picked(ranks, Collective::kScatter, 4096), "tree") << ranks;
     EXPECT_EQ(picked(ranks, Collective::kScatter, 256 << 10), "star") << ranks;
-    EXPECT_EQ(picked(ranks, Collective::kAllGather, 4096), ranks == 8 ? "recursive_doubling" : "tree") << ranks;
+    EXPECT_EQ(picked(ranks, Collective::kAllGather, 4096), power_of_two ? "halving_doubling" : "tree") << ranks;
+    EXPECT_EQ(picked(ranks, Collective::kAllGather, 1 << 20), "ring") << ranks;
   }
   EXPECT_EQ(picked(2, Collective::kAllReduce, 4096), "recursive_doubling") << "one message each way";
   EXPECT_EQ(select(built_in_selection(8, Medium::kTcp, {}, 7), Collective::kAllReduce, 64 << 20), "ring");
