@@ -152,8 +152,11 @@ void HostTurns::go_on(int number, const MoveCosts& move_costs) {
   } else {
     spend(core, HostCosts::kSwitch, next.visits);
   }
-  // The system's own words, which it writes to switch, come behind what was shown: that is to have crossed first.
-  if (next.rank != core.current && std::exchange(core.was_watched, false)) spend(core, HostCosts::kProgress, 1);
+  // The system's own words, which it writes to switch, come behind what was shown: that is to have crossed first,
+  // but for what of it has passed by then.
+  if (next.rank != core.current && std::exchange(core.was_watched, false)) {
+    spend(core, HostCosts::kProgress, host_.before_switch);
+  }
   core.current = next.rank;
   core.is_stale = true;
   if (!is_within_step(next.rank)) look(number, next.rank);

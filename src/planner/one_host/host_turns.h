@@ -29,6 +29,8 @@ class HostTurns {
     /// time, alike on every machine: without it all are in step for ever, as no cores are.
     double straying = 0;
     double for_their_sake = 0;  ///< the part of what is taken back that is not, while no other core is busy
+    /// The part of a crossing, of what a rank is shown that has a core alone, before which no switch ends.
+    double before_switch = 1;
   };
   /// Of which rank a move is, in which operation and piece, through which slot of the staging area that passes, and
   /// whether this use of it is turned (StagingRing); and which part of the move.

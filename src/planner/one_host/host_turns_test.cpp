@@ -18,7 +18,7 @@ HostCosts by_hand(double switch_s, double progress_s, double move_s) {
 }
 
 HostCosts run(const Schedule& schedule, int cores, const HostCosts& seconds, const Length& length,
-              const HostTurns::BeforeBarrier& before_barrier = {}) {
+              const HostTurns::BeforeBarrier& before_barrier = {}, double before_switch = 1) {
   const int ranks = schedule.ranks;
   const bool is_staged = !runs_in_place(schedule);
   std::vector<Plan> plans;
@@ -26,7 +26,9 @@ HostCosts run(const Schedule& schedule, int cores, const HostCosts& seconds, con
   for (int rank = 0; rank < ranks; ++rank) {
     plans.push_back(is_staged ? make_staged_plan(schedule, rank) : make_in_place_plan(schedule, rank));
   }
-  HostTurns turns(plans, {.is_staged = is_staged, .pieces = 1, .cores = cores, .for_their_sake = 0.5}, seconds);
+  const HostTurns::Host host{
+      .is_staged = is_staged, .pieces = 1, .cores = cores, .for_their_sake = 0.5, .before_switch = before_switch};
+  HostTurns turns(plans, host, seconds);
   const auto move_costs = [](const Plan::Move&, const HostTurns::Where&, HostCosts& costs) {
     ++costs[HostCosts::kMove];
     ++costs[HostCosts::kFetchedByte];
@@ -105,9 +107,13 @@ TEST(HostTurns, ACoreThatWaitsSeesWhatHasComeHalfARoundLater) {
 /// Of 3 ranks on 2 cores the third has one alone and looks at the centre's line all the time: that crosses before the
 /// first core goes on to its other rank. Of 4 nobody has a core alone.
 TEST(HostTurns, WhatALoneRankLooksForCrossesBeforeTheNextSwitch) {
-  const auto crossings = [](int ranks) { return run("star", ranks, 2, by_hand(10, 1, 1))[HostCosts::kProgress]; };
-  EXPECT_EQ(crossings(3), 2) << "what the third shows, and what it is shown";
-  EXPECT_EQ(crossings(4), 2) << "what two show, and nothing that they are shown";
+  const auto crossings = [](int ranks, double before_switch) {
+    const Schedule schedule = find_algorithm("star").build({.ranks = ranks});
+    return run(schedule, 2, by_hand(10, 1, 1), kSteady, {}, before_switch)[HostCosts::kProgress];
+  };
+  EXPECT_EQ(crossings(3, 1), 2) << "what the third shows, and what it is shown";
+  EXPECT_EQ(crossings(3, 0.75), 1.75) << "a quarter of which has passed before the switch waits for it";
+  EXPECT_EQ(crossings(4, 1), 2) << "what two show, and nothing that they are shown";
 }
 
 /// Two that are dealt with alike take as long: in step for ever, the one would have three switches and the other five.

@@ -161,6 +161,9 @@ constexpr double kStraying = 0.3;
 /// The part of what is taken back that is not while no other core is busy.
 constexpr double kForTheirSake = 0.5;
 
+/// The rest of a crossing has passed by the time that a switch waits for it.
+constexpr double kBeforeSwitch = 0.7;
+
 /// Small operations overlap, and more of them are needed until it no longer matters who came first by chance.
 constexpr Length kManySmall{4, 16};
 
@@ -177,14 +180,16 @@ int cores_of(const HostJob& job, const Machine& machine) { return std::clamp(mac
 
 HostCosts work_of_letters(const HostJob& job, double bytes, int cores, const HostCosts& seconds) {
   const int ranks = job.schedule.ranks;
-  HostTurns turns(job.plans, {.is_staged = true, .pieces = 1, .cores = cores, .straying = kStraying}, seconds);
+  const HostTurns::Host host{
+      .is_staged = true, .pieces = 1, .cores = cores, .straying = kStraying, .before_switch = kBeforeSwitch};
+  HostTurns turns(job.plans, host, seconds);
   HostCosts costs = turns.run(kManySmall, [](const Plan::Move&, const HostTurns::Where&, HostCosts&) {});
   const double switches = costs[HostCosts::kSwitch];
   costs = {};
   costs[HostCosts::kSwitch] = switches;
   // As HostTurns has it of progress: what a rank with a core alone looks for has crossed before a switch.
-  const double crossing_again = cores < ranks && has_core_alone({ranks - 1, ranks}, cores) ? switches : 0;
-  costs[HostCosts::kLetter] = 1 + crossing_again;
+  const bool is_looked_for = cores < ranks && has_core_alone({ranks - 1, ranks}, cores);
+  costs[HostCosts::kLetter] = 1 + (is_looked_for ? kBeforeSwitch * switches : 0);
   const int of_others = ranks - (ranks + cores - 1) / cores;
   costs[HostCosts::kLetterByte] = bytes * of_others;
   return costs;
@@ -218,7 +223,8 @@ HostCosts work_of_plans(const HostJob& job, const HostOperation& operation, cons
                              .parts = cut.blocks,
                              .cores = cores,
                              .straying = kStraying,
-                             .for_their_sake = kForTheirSake};
+                             .for_their_sake = kForTheirSake,
+                             .before_switch = kBeforeSwitch};
   const auto run = [&](const Length& length) {
     Memory memory(job, cut, machine, cores, operation.touched_between);
     HostTurns turns(job.plans, host, seconds);
