@@ -161,7 +161,7 @@ constexpr double kStraying = 0.3;
 /// The part of what is taken back that is not while no other core is busy.
 constexpr double kForTheirSake = 0.5;
 
-/// The rest of a crossing has passed by the time that a switch waits for it.
+/// How much of a crossing a switch has to wait for: the rest has passed while it began.
 constexpr double kBeforeSwitch = 0.7;
 
 /// Small operations overlap, and more of them are needed until it no longer matters who came first by chance.

@@ -88,7 +88,7 @@ TEST(HostWork, ASmallExchangeOfOneStepIsALetter) {
   EXPECT_GT(shared[HostCosts::kSwitch], 0);
   const HostCosts uneven = work("naive", 3, 2, 256);
   EXPECT_EQ(uneven[HostCosts::kLetter], 1 + 0.7 * uneven[HostCosts::kSwitch]) << "the third has a core alone and looks";
-  EXPECT_EQ(uneven[HostCosts::kLetterByte], 256) << "of the third, or of the two that another core shares";
+  EXPECT_EQ(uneven[HostCosts::kLetterByte], 256) << "of the third, once";
   EXPECT_EQ(shared[HostCosts::kLetter], 1) << "nobody has";
   EXPECT_EQ(work("naive", 2, 2, 4096)[HostCosts::kLetter], 0);
   EXPECT_EQ(work("direct", 2, 2, 256)[HostCosts::kLetter], 0) << "two steps";

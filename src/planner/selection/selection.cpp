@@ -180,10 +180,7 @@ std::string built_in_over_loopback_in_turns(int ranks) {
       power_of_two ? "0-512KiB halving_doubling, 512KiB- ring" : "0-128KiB tree, 128KiB- ring",
       ranks == 3 ? "0-48KiB halving_doubling, 48KiB-512KiB direct, 512KiB- ring"
                  : "0-512KiB halving_doubling, 512KiB- ring",
-      !power_of_two ? "0-1MiB star, 1MiB- ring"
-      : ranks > 4   ? "tree"
-                    : "0-16KiB star, 16KiB- tree",
-      few);
+      power_of_two ? (ranks > 4 ? "tree" : "0-16KiB star, 16KiB- tree") : "0-1MiB star, 1MiB- ring", few);
 }
 
 /// Priced with `lockstep price` for 2 to 8 hosts of 2 to 8 ranks, a card of 10 Gbit/s a host (docs/design/hosts.md).
