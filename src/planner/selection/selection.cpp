@@ -170,14 +170,16 @@ constexpr const char* kBuiltInOverLoopbackOfTwo = "all_reduce: 0-256KiB recursiv
 /// since ranks that take turns have little on its way at a time (transport/tcp/send_buffer.h, piece_bytes.h). Of small
 /// blocks it is calls that count, and down a tree the root leaves half of them to the ranks of other cores. Where ranks
 /// are no power of two a tree sums on some cores more than on others, and so does halving.
-std::string built_in_over_loopback_in_turns(int ranks) {
+std::string built_in_over_loopback_in_turns(int ranks, int cores) {
   constexpr std::uint64_t kSmallBlock = std::uint64_t{16} << 10U;
   const std::string few = exact_bytes(kSmallBlock * static_cast<std::uint64_t>(ranks));
   const bool power_of_two = std::has_single_bit(static_cast<unsigned>(ranks));
   return fmt::format(
       "all_reduce: 0-32KiB star, 32KiB-1MiB tree, 1MiB- ring; broadcast: 0-4MiB tree, 4MiB- ring; "
       "all_gather: {0}; reduce_scatter: {1}; reduce: {2}; scatter: 0-{3} tree, {3}- star",
-      power_of_two ? "0-512KiB halving_doubling, 512KiB- ring" : "0-128KiB tree, 128KiB- ring",
+      !power_of_two ? "0-128KiB tree, 128KiB- ring"
+      : cores == 1  ? "0-512KiB recursive_doubling, 512KiB- ring"
+                    : "0-512KiB halving_doubling, 512KiB- ring",
       ranks == 3 ? "0-48KiB halving_doubling, 48KiB-512KiB direct, 512KiB- ring"
                  : "0-512KiB halving_doubling, 512KiB- ring",
       power_of_two ? (ranks > 4 ? "tree" : "0-16KiB star, 16KiB- tree") : "0-1MiB star, 1MiB- ring", few);
@@ -205,18 +207,20 @@ std::string plain_all_reduce(int ranks, bool in_turns) {
   return fmt::format("0-{0} naive, {0}- direct", end);
 }
 
-/// Up a tree of a power of two ranks that take turns, each core sums what its own ranks bring before anything crosses;
-/// of three the root has only one to hear of from another core.
-std::string plain_reduce(int ranks, bool in_turns) {
-  if (ranks <= 2 || (in_turns && ranks == 3)) return "star";
-  if (in_turns && std::has_single_bit(static_cast<unsigned>(ranks))) return "0-4KiB star, 4KiB- tree";
+/// Up a tree of ranks that take turns each core sums what its own ranks bring before anything crosses, if all have as
+/// many and both numbers are powers of two; of 3 ranks on 2 cores the root has only one to hear of from the other. On a
+/// single core nothing crosses, and a star copies least.
+std::string plain_reduce(int ranks, int cores) {
+  const auto is_power_of_two = [](int n) { return std::has_single_bit(static_cast<unsigned>(n)); };
+  if (ranks <= 2 || cores == 1 || (ranks == 3 && cores == 2)) return "star";
+  if (ranks > cores && is_power_of_two(ranks) && is_power_of_two(cores)) return "0-4KiB star, 4KiB- tree";
   return "0-64KiB star, 64KiB- double_tree";
 }
 
-std::string built_in_of_plain_memory(int ranks, bool in_turns) {
+std::string built_in_of_plain_memory(int ranks, int cores) {
+  const bool in_turns = ranks > cores;
   const std::string text = "; all_reduce plain: " + plain_all_reduce(ranks, in_turns) +
-                           "; broadcast plain: star; reduce plain: " + plain_reduce(ranks, in_turns) +
-                           "; gather plain: star; scatter plain: star";
+                           "; broadcast plain: star; reduce plain: " + plain_reduce(ranks, cores);
   return text + (in_turns && ranks == 3 ? "; all_gather plain: 0-8KiB direct, 8KiB-4MiB ring, 4MiB- direct" : "");
 }
 
@@ -250,19 +254,20 @@ std::string built_in_in_turns(int ranks) {
       end_of_one_meeting(ranks), ranks == 3 ? "64KiB star, 64KiB- double_tree" : "256KiB star, 256KiB- direct");
 }
 
-/// What is small goes first between the halves of the ranks, where each has cores of its own to pass it on meanwhile.
-std::string built_in_of_blocks(bool in_halves) {
-  return in_halves ? "; gather: 0-8KiB tree, 8KiB- star; scatter: 0-64KiB tree, 64KiB- star"
-                   : "; gather: star; scatter: star";
+/// Where ranks take turns and each half of them has cores of its own, what is small goes first between the halves, to
+/// be passed on in both; but not through staging memory, where it would be copied again.
+std::string built_in_of_blocks(int ranks, int cores) {
+  if (ranks <= cores || ranks % 2 != 0 || cores % 2 != 0) return "; gather: star; scatter: star";
+  return "; gather: 0-8KiB tree, 8KiB- star; gather plain: star"
+         "; scatter: 0-64KiB tree, 64KiB- star; scatter plain: star";
 }
 
 std::string built_in_over_memory(int ranks, int cores) {
-  const bool in_turns = ranks > cores;
-  const std::string text = !in_turns    ? built_in_with_own_cores()
-                           : cores == 1 ? built_in_on_one_core(ranks)
-                                        : built_in_in_turns(ranks);
+  const std::string text = ranks <= cores ? built_in_with_own_cores()
+                           : cores == 1   ? built_in_on_one_core(ranks)
+                                          : built_in_in_turns(ranks);
   return text + "; reduce_scatter: direct; all_gather: direct; all_to_all: direct; barrier: naive" +
-         built_in_of_blocks(in_turns && cores > 1 && ranks % 2 == 0) + built_in_of_plain_memory(ranks, in_turns);
+         built_in_of_blocks(ranks, cores) + built_in_of_plain_memory(ranks, cores);
 }
 
 Selection built_in_on_one_host(int ranks, Medium medium, int cores, const char* source) {
@@ -272,7 +277,7 @@ Selection built_in_on_one_host(int ranks, Medium medium, int cores, const char* 
   const auto prefer = [&](const std::string& text) { selection.override_with(Selection::parse(text, source)); };
   const bool power_of_two = std::has_single_bit(static_cast<unsigned>(ranks));
   if (power_of_two) prefer(ranks == 2 ? kBuiltInOverLoopbackOfTwo : kBuiltInOverLoopback);
-  if (ranks > 2 && ranks > cores) prefer(built_in_over_loopback_in_turns(ranks));
+  if (ranks > 2 && ranks > cores) prefer(built_in_over_loopback_in_turns(ranks, cores));
   return selection;
 }
 

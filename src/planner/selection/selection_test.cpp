@@ -185,6 +185,7 @@ TEST(Selection, OverTcpRanksThatTakeTurnsSendAsFewMessagesAsTheyCan) {
     EXPECT_EQ(picked(ranks, Collective::kAllGather, 4096), power_of_two ? "halving_doubling" : "tree") << ranks;
     EXPECT_EQ(picked(ranks, Collective::kAllGather, 1 << 20), "ring") << ranks;
   }
+  EXPECT_EQ(select(built_in_selection(8, Medium::kTcp, {}, 1), Collective::kAllGather, 4096), "recursive_doubling");
   EXPECT_EQ(picked(2, Collective::kAllReduce, 4096), "recursive_doubling") << "one message each way";
   EXPECT_EQ(select(built_in_selection(8, Medium::kTcp, {}, 7), Collective::kAllReduce, 64 << 20), "ring");
   EXPECT_EQ(select(built_in_selection(1 << 14, Medium::kTcp), Collective::kAllReduce, 64 << 20), "ring")
@@ -221,6 +222,7 @@ TEST(Selection, SmallBlocksOfRanksThatTakeTurnsGoFirstToTheOtherHalf) {
     EXPECT_EQ(picked(3, 2, 4096, MemoryKind::kRegistered), "star") << "two on one core and one on the other";
     EXPECT_EQ(picked(8, 8, 4096, MemoryKind::kRegistered), "star") << "a core each";
     EXPECT_EQ(picked(8, 1, 4096, MemoryKind::kRegistered), "star") << "no other core";
+    EXPECT_EQ(picked(8, 3, 4096, MemoryKind::kRegistered), "star") << "a core in both halves";
   }
 }
 
@@ -236,6 +238,8 @@ TEST(Selection, AReduceOfPlainMemoryCrossesAsLittleAsItCan) {
     EXPECT_EQ(picked(8, 2, bytes), "tree");
     EXPECT_EQ(picked(6, 2, bytes), "double_tree");
     EXPECT_EQ(picked(4, 4, bytes), "double_tree") << "a core each";
+    EXPECT_EQ(picked(4, 3, bytes), "double_tree") << "two on one core, and one on each other";
+    for (const int ranks : {3, 4, 6, 8}) EXPECT_EQ(picked(ranks, 1, bytes), "star") << "nothing crosses";
   }
   EXPECT_EQ(picked(8, 2, 1024), "star");
 }
