@@ -1,5 +1,6 @@
 #include "bench/readings.h"
 
+#include "bench/fast_levels.h"
 #include "bench/median_polish.h"
 #include "bench/statistics.h"
 
@@ -25,7 +26,6 @@ bool is_as_usual(const Reading& reading, double usual_distance) {
 
 /// Whether a reading counts.
 using Counts = std::function<bool(const Reading& reading)>;
-using Points = std::vector<std::vector<Reading>>;
 
 /// Logarithms of seconds, by round; NaN where there is no reading that counts.
 std::vector<std::vector<double>> table_of(const Points& points, const Counts& counts) {
@@ -45,9 +45,6 @@ std::vector<std::vector<double>> table_of(const Points& points, const Counts& co
   return table;
 }
 
-/// Of fewer nobody knows by how much they differ.
-constexpr std::size_t kFewestReadings = 3;
-
 /// Whether there are enough, and every second one says the same as the others: by their `of`, as the median.
 bool agree(const std::vector<double>& logarithms, const std::function<double(const std::vector<double>&)>& of) {
   constexpr double kSame = 1.05;
@@ -57,18 +54,17 @@ bool agree(const std::vector<double>& logarithms, const std::function<double(con
   return std::abs(of(halves[0]) - of(halves[1])) <= std::log(kSame);
 }
 
-/// Of each point the logarithms that it has by itself, once what its round added to all is taken off, and what the
-/// fastest quarter of the rounds adds.
+/// A size in one state of the machine: of each point the logarithms that it has by itself, once what its round added to
+/// all is taken off, and what each round adds, NaN of one that tells nothing.
 struct ToldApart {
   std::vector<std::vector<double>> logarithms;
-  double fast = 0;
-  bool is_fast_clear = false;  ///< from enough rounds that say the same
+  std::vector<double> added;
 };
+
 ToldApart told_apart(const Points& points, const Counts& counts) {
-  const auto fastest_quarter = [](const std::vector<double>& rounds) { return percentile(rounds, 0.25); };
   const std::vector<std::vector<double>> table = table_of(points, counts);
   const Polished polished = median_polish(table);
-  ToldApart told;
+  ToldApart told{.logarithms = {}, .added = polished.rounds};
   for (const std::vector<double>& row : table) {
     std::vector<double>& logarithms = told.logarithms.emplace_back();
     for (std::size_t round = 0; round < row.size(); ++round) {
@@ -76,32 +72,41 @@ ToldApart told_apart(const Points& points, const Counts& counts) {
       if (!std::isnan(one)) logarithms.push_back(one);
     }
   }
-  std::vector<double> rounds = polished.rounds;
-  std::erase_if(rounds, [](double round) { return std::isnan(round); });
-  told.fast = fastest_quarter(rounds);
-  told.is_fast_clear = agree(rounds, fastest_quarter);
   return told;
 }
 
-constexpr double kUnknownError = 0.1;
+/// All sizes in one state of the machine, and what the fast rounds add to each.
+struct State {
+  std::vector<ToldApart> sizes;
+  std::vector<double> levels;
 
-/// Of the median, as of a normal distribution whose median deviation is theirs; never so little that a few readings
-/// which happen to be alike would be taken for certain.
-double error_of_median(const std::vector<double>& logarithms) {
-  constexpr double kNormal = 1.4826;  // standard deviations in a median one
-  constexpr double kMedian = 1.2533;  // of the error of a mean, as much as that has
-  constexpr double kLeast = 0.005;
-  if (logarithms.size() < kFewestReadings) return kUnknownError;
-  std::vector<double> deviations;
-  deviations.reserve(logarithms.size());
-  const double middle = median(logarithms);
-  for (const double one : logarithms) deviations.push_back(std::abs(one - middle));
-  return std::max(kLeast, kMedian * kNormal * median(deviations) / std::sqrt(static_cast<double>(logarithms.size())));
+  Found found(std::size_t size, std::size_t point) const {
+    const std::vector<double>& logarithms = sizes[size].logarithms[point];
+    return {.seconds = std::exp(median(logarithms) + levels[size]), .error = error_of_median(logarithms)};
+  }
+};
+
+State state_of(const std::vector<Points>& sizes, const Counts& counts) {
+  std::size_t rounds = 0;
+  State state;
+  for (const Points& points : sizes) {
+    state.sizes.push_back(told_apart(points, counts));
+    rounds = std::max(rounds, state.sizes.back().added.size());
+  }
+  std::vector<std::vector<double>> added;
+  for (const ToldApart& told : state.sizes) {
+    added.push_back(told.added);
+    added.back().resize(rounds, std::numeric_limits<double>::quiet_NaN());
+  }
+  state.levels = fast_levels(added);
+  return state;
 }
 
-Found found_in(const ToldApart& told, std::size_t point) {
-  const std::vector<double>& logarithms = told.logarithms[point];
-  return {.seconds = std::exp(median(logarithms) + told.fast), .error = error_of_median(logarithms)};
+/// Whether enough rounds of a size are fast, and say the same.
+bool is_fast_clear(const ToldApart& told) {
+  std::vector<double> rounds = told.added;
+  std::erase_if(rounds, [](double round) { return std::isnan(round); });
+  return agree(rounds, fastest_quarter);
 }
 
 double median_of_seconds(const std::vector<Reading>& readings) {
@@ -113,18 +118,23 @@ double median_of_seconds(const std::vector<Reading>& readings) {
 
 }  // namespace
 
-std::vector<Finding> findings_of(const Points& points, double usual_distance) {
+std::vector<std::vector<Finding>> findings_of(const std::vector<Points>& sizes, double usual_distance) {
   const auto is_usual = [&](const Reading& reading) { return is_as_usual(reading, usual_distance); };
-  const ToldApart usual = told_apart(points, is_usual);
-  const ToldApart other = told_apart(points, [&](const Reading& reading) { return !is_usual(reading); });
-  std::vector<Finding> findings;
-  findings.reserve(points.size());
-  for (std::size_t point = 0; point < points.size(); ++point) {
-    Finding& finding = findings.emplace_back();
-    finding.is_clear = usual.is_fast_clear && agree(usual.logarithms[point], median);
-    if (other.logarithms[point].size() >= kFewestReadings) finding.other = found_in(other, point);
-    const bool has_usual = !usual.logarithms[point].empty();
-    finding.usual = has_usual ? found_in(usual, point) : Found{median_of_seconds(points[point]), kUnknownError};
+  const State usual = state_of(sizes, is_usual);
+  const State other = state_of(sizes, [&](const Reading& reading) { return !is_usual(reading); });
+  std::vector<std::vector<Finding>> findings;
+  findings.reserve(sizes.size());
+  for (std::size_t size = 0; size < sizes.size(); ++size) {
+    const bool is_clear = is_fast_clear(usual.sizes[size]);
+    std::vector<Finding>& of_size = findings.emplace_back(sizes[size].size());
+    for (std::size_t point = 0; point < of_size.size(); ++point) {
+      const std::vector<double>& logarithms = usual.sizes[size].logarithms[point];
+      Finding& finding = of_size[point];
+      finding.is_clear = is_clear && agree(logarithms, median);
+      finding.usual = logarithms.empty() ? Found{median_of_seconds(sizes[size][point]), error_of_median(logarithms)}
+                                         : usual.found(size, point);
+      if (other.sizes[size].logarithms[point].size() >= kFewestReadings) finding.other = other.found(size, point);
+    }
   }
   return findings;
 }

@@ -24,10 +24,13 @@ struct Finding {
   bool is_clear = false;  ///< enough readings that say the same, in rounds of which enough are as fast
 };
 
-/// Of points that were measured beside each other, round by round, by their readings: those in which cores were about
-/// as far from each other as usual, and the others by themselves, of which a point must have three. What made a round
-/// slow made all points in it slow, and is no difference between them (median_polish.h): each has the time that it
-/// takes in the fastest quarter of the rounds.
-std::vector<Finding> findings_of(const std::vector<std::vector<Reading>>& points, double usual_distance);
+/// Of one size, points that were measured beside each other, round by round.
+using Points = std::vector<std::vector<Reading>>;
+
+/// Of sizes, in ascending order, and their points, by their readings: those in which cores were about as far from each
+/// other as usual, and the others by themselves, of which a point must have three. What made a round slow made all
+/// points of a size in it slow, and is no difference between them (median_polish.h), and nearly as slow those of the
+/// next size (fast_levels.h): each has the time that it takes in the fastest quarter of the rounds.
+std::vector<std::vector<Finding>> findings_of(const std::vector<Points>& sizes, double usual_distance);
 
 }  // namespace lockstep::bench

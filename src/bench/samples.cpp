@@ -162,16 +162,21 @@ double usual_distance(const AllMeasuring& measured) {
   return median(distances);
 }
 
-/// What is made of all that was read; points of one size were measured beside each other.
+/// What is made of all that was read; points of one size were measured beside each other, and sizes in the same rounds.
 void find(AllMeasuring& measured, double distance) {
   std::map<std::size_t, std::vector<Measuring*>> by_size;
   for (auto& [key, one] : measured) by_size[one.point.bytes].push_back(&one);
+  std::vector<Points> sizes;
   for (const auto& [bytes, all] : by_size) {
-    std::vector<std::vector<Reading>> readings;
-    readings.reserve(all.size());
-    for (const Measuring* one : all) readings.push_back(one->readings);
-    const std::vector<Finding> findings = findings_of(readings, distance);
-    for (std::size_t i = 0; i < all.size(); ++i) all[i]->finding = findings[i];
+    Points& points = sizes.emplace_back();
+    points.reserve(all.size());
+    for (const Measuring* one : all) points.push_back(one->readings);
+  }
+  const std::vector<std::vector<Finding>> findings = findings_of(sizes, distance);
+  auto of_size = findings.begin();
+  for (const auto& [bytes, all] : by_size) {
+    for (std::size_t i = 0; i < all.size(); ++i) all[i]->finding = (*of_size)[i];
+    ++of_size;
   }
 }
 

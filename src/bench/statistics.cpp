@@ -20,4 +20,17 @@ double percentile(std::vector<double> values, double share) {
   return values[std::min(std::max<std::size_t>(needed, 1), values.size()) - 1];
 }
 
+double error_of_median(const std::vector<double>& logarithms) {
+  constexpr double kNormal = 1.4826;  // standard deviations in a median one
+  constexpr double kMedian = 1.2533;  // of the error of a mean, as much as that has
+  constexpr double kLeast = 0.005;
+  constexpr double kUnknown = 0.1;
+  if (logarithms.size() < kFewestReadings) return kUnknown;
+  std::vector<double> deviations;
+  deviations.reserve(logarithms.size());
+  const double middle = median(logarithms);
+  for (const double one : logarithms) deviations.push_back(std::abs(one - middle));
+  return std::max(kLeast, kMedian * kNormal * median(deviations) / std::sqrt(static_cast<double>(logarithms.size())));
+}
+
 }  // namespace lockstep::bench
