@@ -1,3 +1,4 @@
+#include "bench/refit_for_tests.h"
 #include "tests/processes/command.h"
 #include "tests/processes/temporary_folder.h"
 
@@ -34,6 +35,22 @@ TEST_F(Predictions, WhatIsNoCalibrationIsAnErrorThatNamesTheFile) {
   const Result result = run_command({LOCKSTEP_PREDICTIONS, file});
   EXPECT_EQ(result.code, 1);
   EXPECT_THAT(result.errors, HasSubstr(file.string()));
+}
+
+/// A ring of 3 ranks takes twice as long at 4 KiB as all else says.
+TEST_F(Predictions, WhatIsFarOffIsListed) {
+  const auto seconds = [](const Schedule& schedule, double bytes) {
+    const bool is_odd_one = schedule.name == "ring" && schedule.ranks == 3 && bytes == 4096;
+    return bench::in_shared_memory(schedule, bytes) * (is_odd_one ? 2 : 1);
+  };
+  const std::filesystem::path file = folder_ / "calibration.json";
+  std::ofstream(file) << to_json(bench::calibration_of(bench::samples_that_take(seconds), {}));
+  const Result result = run_command({LOCKSTEP_PREDICTIONS, file});
+  EXPECT_EQ(result.code, 0) << result.errors;
+  EXPECT_THAT(result.output, testing::MatchesRegex("shm: [^\n]+\n"
+                                                   "  sizes: [^\n]+, 0 of [0-9]+ by more than 25 %\n"
+                                                   "  all_reduce by ring, 3 ranks, 4 KiB: measured [^\n]+ \\(-50 %\\)\n"
+                                                   "  numbers of ranks: [^\n]+, 1 of [0-9]+ by more than 25 %\n"));
 }
 
 }  // namespace lockstep::compare

@@ -175,14 +175,15 @@ std::string built_in_over_loopback_in_turns(int ranks, int cores) {
   const std::string few = exact_bytes(kSmallBlock * static_cast<std::uint64_t>(ranks));
   const bool power_of_two = std::has_single_bit(static_cast<unsigned>(ranks));
   return fmt::format(
-      "all_reduce: 0-32KiB star, 32KiB-1MiB tree, 1MiB- ring; broadcast: 0-4MiB tree, 4MiB- ring; "
+      "all_reduce: 0-32KiB star, 32KiB-1MiB tree, 1MiB- ring; broadcast: 0-4MiB tree, 4MiB- {4}; "
       "all_gather: {0}; reduce_scatter: {1}; reduce: {2}; scatter: 0-{3} tree, {3}- star",
       !power_of_two ? "0-128KiB tree, 128KiB- ring"
       : cores == 1  ? "0-512KiB recursive_doubling, 512KiB- ring"
                     : "0-512KiB halving_doubling, 512KiB- ring",
       ranks == 3 ? "0-48KiB halving_doubling, 48KiB-512KiB direct, 512KiB- ring"
                  : "0-512KiB halving_doubling, 512KiB- ring",
-      power_of_two ? (ranks > 4 ? "tree" : "0-16KiB star, 16KiB- tree") : "0-1MiB star, 1MiB- ring", few);
+      power_of_two ? (ranks > 4 ? "tree" : "0-16KiB star, 16KiB- tree") : "0-1MiB star, 1MiB- ring", few,
+      ranks == 3 ? "double_tree" : "ring");
 }
 
 /// Priced with `lockstep price` for 2 to 8 hosts of 2 to 8 ranks, a card of 10 Gbit/s a host (docs/design/hosts.md).
@@ -208,11 +209,13 @@ std::string plain_all_reduce(int ranks, bool in_turns) {
 }
 
 /// Up a tree of ranks that take turns each core sums what its own ranks bring before anything crosses, if all have as
-/// many and both numbers are powers of two; of 3 ranks on 2 cores the root has only one to hear of from the other. On a
-/// single core nothing crosses, and a star copies least.
+/// many and both numbers are powers of two; of 3 ranks on 2 cores the root has only one to hear of from the other,
+/// until it has so much to sum that two trees, which share the work, are ahead. On a single core nothing crosses, and a
+/// star copies least.
 std::string plain_reduce(int ranks, int cores) {
   const auto is_power_of_two = [](int n) { return std::has_single_bit(static_cast<unsigned>(n)); };
-  if (ranks <= 2 || cores == 1 || (ranks == 3 && cores == 2)) return "star";
+  if (ranks <= 2 || cores == 1) return "star";
+  if (ranks == 3 && cores == 2) return "0-512KiB star, 512KiB- double_tree";
   if (ranks > cores && is_power_of_two(ranks) && is_power_of_two(cores)) return "0-4KiB star, 4KiB- tree";
   return "0-64KiB star, 64KiB- double_tree";
 }
@@ -262,12 +265,19 @@ std::string built_in_of_blocks(int ranks, int cores) {
          "; scatter: 0-64KiB tree, 64KiB- star; scatter plain: star";
 }
 
+/// Four ranks that take turns exchange blocks pair by pair: not the smallest, where to meet in each pair costs more,
+/// nor the largest, where both ways take as long.
+std::string all_to_all_over_memory(int ranks, int cores) {
+  return ranks == 4 && ranks > cores ? "0-4KiB direct, 4KiB-2MiB pairwise, 2MiB- direct" : "direct";
+}
+
 std::string built_in_over_memory(int ranks, int cores) {
   const std::string text = ranks <= cores ? built_in_with_own_cores()
                            : cores == 1   ? built_in_on_one_core(ranks)
                                           : built_in_in_turns(ranks);
-  return text + "; reduce_scatter: direct; all_gather: direct; all_to_all: direct; barrier: naive" +
-         built_in_of_blocks(ranks, cores) + built_in_of_plain_memory(ranks, cores);
+  return text + "; reduce_scatter: direct; all_gather: direct; barrier: naive; all_to_all: " +
+         all_to_all_over_memory(ranks, cores) + built_in_of_blocks(ranks, cores) +
+         built_in_of_plain_memory(ranks, cores);
 }
 
 Selection built_in_on_one_host(int ranks, Medium medium, int cores, const char* source) {

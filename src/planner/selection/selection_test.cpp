@@ -174,6 +174,7 @@ TEST(Selection, OverTcpRanksThatTakeTurnsSendAsFewMessagesAsTheyCan) {
     EXPECT_EQ(picked(ranks, Collective::kAllReduce, 256 << 10), "tree") << ranks;
     EXPECT_EQ(picked(ranks, Collective::kAllReduce, 64 << 20), "ring") << ranks;
     EXPECT_EQ(picked(ranks, Collective::kBroadcast, 256 << 10), "tree") << ranks;
+    EXPECT_EQ(picked(ranks, Collective::kBroadcast, 16 << 20), ranks == 3 ? "double_tree" : "ring") << ranks;
     const bool power_of_two = ranks == 4 || ranks == 8;
     EXPECT_EQ(picked(ranks, Collective::kReduce, 256 << 10), power_of_two ? "tree" : "star") << ranks;
     EXPECT_EQ(picked(ranks, Collective::kReduce, 16 << 20), power_of_two ? "tree" : "ring") << ranks;
@@ -231,9 +232,10 @@ TEST(Selection, AReduceOfPlainMemoryCrossesAsLittleAsItCan) {
     const Selection selection = built_in_selection(ranks, Medium::kSharedMemory, {}, cores);
     return select(selection, Collective::kReduce, bytes, MemoryKind::kPlain);
   };
-  for (const std::uint64_t bytes : {std::uint64_t{64} << 10U, std::uint64_t{16} << 20U}) {
+  const std::uint64_t large = std::uint64_t{16} << 20U;
+  for (const std::uint64_t bytes : {std::uint64_t{64} << 10U, large}) {
     EXPECT_EQ(picked(2, 2, bytes), "star");
-    EXPECT_EQ(picked(3, 2, bytes), "star") << "one other core's";
+    EXPECT_EQ(picked(3, 2, bytes), bytes == large ? "double_tree" : "star") << "one other core's, or much to sum";
     EXPECT_EQ(picked(4, 2, bytes), "tree");
     EXPECT_EQ(picked(8, 2, bytes), "tree");
     EXPECT_EQ(picked(6, 2, bytes), "double_tree");
@@ -242,6 +244,22 @@ TEST(Selection, AReduceOfPlainMemoryCrossesAsLittleAsItCan) {
     for (const int ranks : {3, 4, 6, 8}) EXPECT_EQ(picked(ranks, 1, bytes), "star") << "nothing crosses";
   }
   EXPECT_EQ(picked(8, 2, 1024), "star");
+}
+
+TEST(Selection, FourRanksThatTakeTurnsExchangeBlocksInPairsBetweenSmallAndLarge) {
+  const auto picked = [](int ranks, int cores, std::uint64_t bytes, MemoryKind memory = MemoryKind::kRegistered) {
+    const Selection selection = built_in_selection(ranks, Medium::kSharedMemory, {}, cores);
+    return select(selection, Collective::kAllToAll, bytes, memory);
+  };
+  for (const int cores : {1, 2}) {
+    EXPECT_EQ(picked(4, cores, 64 << 10), "pairwise");
+    EXPECT_EQ(picked(4, cores, 64 << 10, MemoryKind::kPlain), "pairwise");
+    EXPECT_EQ(picked(4, cores, 1024), "direct");
+    EXPECT_EQ(picked(4, cores, 4 << 20), "direct");
+    EXPECT_EQ(picked(3, cores, 64 << 10), "direct");
+    EXPECT_EQ(picked(8, cores, 64 << 10), "direct");
+  }
+  EXPECT_EQ(picked(4, 4, 64 << 10), "direct") << "a core each";
 }
 
 TEST(Selection, EveryCollectiveHasOneBuiltIn) {
