@@ -47,10 +47,11 @@ TEST_F(Predictions, WhatIsFarOffIsListed) {
   std::ofstream(file) << to_json(bench::calibration_of(bench::samples_that_take(seconds), {}));
   const Result result = run_command({LOCKSTEP_PREDICTIONS, file});
   EXPECT_EQ(result.code, 0) << result.errors;
-  EXPECT_THAT(result.output, testing::MatchesRegex("shm: [^\n]+\n"
-                                                   "  sizes: [^\n]+, 0 of [0-9]+ by more than 25 %\n"
-                                                   "  all_reduce by ring, 3 ranks, 4 KiB: measured [^\n]+ \\(-50 %\\)\n"
-                                                   "  numbers of ranks: [^\n]+, 1 of [0-9]+ by more than 25 %\n"));
+  EXPECT_THAT(result.output,
+              testing::MatchesRegex("shm: [^\n]+\n"
+                                    "  sizes: [^\n]+, 0 of [0-9]+ by more than 25 %\n"
+                                    "  all_reduce by ring, 3 ranks, 4 KiB: measured [^\n]+ \\(-(49|50|51) %\\)\n"
+                                    "  numbers of ranks: [^\n]+, 1 of [0-9]+ by more than 25 %\n"));
 }
 
 }  // namespace lockstep::compare
