@@ -2,21 +2,16 @@
 
 #include "bench/statistics.h"
 
-#include <cmath>
+#include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <utility>
 
 namespace lockstep::bench {
 
 namespace {
 
 constexpr double kNoLevel = std::numeric_limits<double>::quiet_NaN();
-
-/// Those that there are.
-std::vector<double> without_nan(std::vector<double> values) {
-  std::erase_if(values, [](double value) { return std::isnan(value); });
-  return values;
-}
 
 /// What is known of a level, or of what two differ by.
 struct Told {
@@ -45,7 +40,7 @@ Chain chain_of(const std::vector<std::vector<double>>& added) {
     chain.diagonal[i] += quarter.weight;
     chain.right[i] += quarter.weight * quarter.value;
     if (i + 1 == sizes) break;
-    std::vector<double> differences(added[i].size());
+    std::vector<double> differences(std::min(added[i].size(), added[i + 1].size()));
     for (std::size_t round = 0; round < differences.size(); ++round)
       differences[round] = added[i + 1][round] - added[i][round];
     differences = without_nan(std::move(differences));

@@ -3,9 +3,9 @@
 #include "bench/statistics.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <limits>
+#include <utility>
 
 namespace lockstep::bench {
 
@@ -17,7 +17,7 @@ constexpr std::size_t kFewestThings = 3;
 
 /// Of at least so many that there are.
 double median_of(std::vector<double> values, std::size_t fewest) {
-  std::erase_if(values, [](double value) { return std::isnan(value); });
+  values = without_nan(std::move(values));
   return values.size() < fewest ? kNone : median(values);
 }
 

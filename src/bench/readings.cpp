@@ -87,27 +87,18 @@ struct State {
 };
 
 State state_of(const std::vector<Points>& sizes, const Counts& counts) {
-  std::size_t rounds = 0;
   State state;
+  std::vector<std::vector<double>> added;
   for (const Points& points : sizes) {
     state.sizes.push_back(told_apart(points, counts));
-    rounds = std::max(rounds, state.sizes.back().added.size());
-  }
-  std::vector<std::vector<double>> added;
-  for (const ToldApart& told : state.sizes) {
-    added.push_back(told.added);
-    added.back().resize(rounds, std::numeric_limits<double>::quiet_NaN());
+    added.push_back(state.sizes.back().added);
   }
   state.levels = fast_levels(added);
   return state;
 }
 
 /// Whether enough rounds of a size are fast, and say the same.
-bool is_fast_clear(const ToldApart& told) {
-  std::vector<double> rounds = told.added;
-  std::erase_if(rounds, [](double round) { return std::isnan(round); });
-  return agree(rounds, fastest_quarter);
-}
+bool is_fast_clear(const ToldApart& told) { return agree(without_nan(told.added), fastest_quarter); }
 
 double median_of_seconds(const std::vector<Reading>& readings) {
   std::vector<double> seconds;

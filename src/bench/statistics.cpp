@@ -20,6 +20,11 @@ double percentile(std::vector<double> values, double share) {
   return values[std::min(std::max<std::size_t>(needed, 1), values.size()) - 1];
 }
 
+std::vector<double> without_nan(std::vector<double> values) {
+  std::erase_if(values, [](double value) { return std::isnan(value); });
+  return values;
+}
+
 double error_of_median(const std::vector<double>& logarithms) {
   constexpr double kNormal = 1.4826;  // standard deviations in a median one
   constexpr double kMedian = 1.2533;  // of the error of a mean, as much as that has

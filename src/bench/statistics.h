@@ -10,6 +10,9 @@ double median(std::vector<double> values);
 /// The smallest value that at least `share` (0 to 1) of the values do not exceed (nearest rank); 0 of nothing.
 double percentile(std::vector<double> values, double share);
 
+/// Those that are there, of values of which NaN stands for none.
+std::vector<double> without_nan(std::vector<double> values);
+
 /// Of fewer nobody knows by how much they differ.
 inline constexpr std::size_t kFewestReadings = 3;
 

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <vector>
+
 namespace lockstep::bench {
 
 TEST(Statistics, MedianIsTheMiddle) {
@@ -19,6 +22,11 @@ TEST(Statistics, PercentileIsTheNearestRank) {
   EXPECT_EQ(percentile(hundred, 0), 1);
   EXPECT_EQ(percentile({1, 2, 3}, 0.99), 3);
   EXPECT_EQ(percentile({}, 0.5), 0);
+}
+
+TEST(Statistics, NanStandsForNone) {
+  EXPECT_EQ(without_nan({1, std::nan(""), 2}), (std::vector<double>{1, 2}));
+  EXPECT_TRUE(without_nan({std::nan("")}).empty());
 }
 
 /// The median deviation of the last is 1; of a normal distribution it is 0.6745 of a standard one, and the error of a
