@@ -4,11 +4,8 @@
 #include "base/secret.h"
 #include "launch/openblas.h"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
-#include <netinet/in.h>
 #include <sys/random.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -69,31 +66,17 @@ std::string random_id() {
   return id;
 }
 
-/// A port that nobody listens on now. Whoever uses it may still find it taken; torchrun's rendezvous has the same gap.
-int free_port() {
-  const FileDescriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!socket) throw_system_error("Making a socket to find a free port");
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  auto* generic = reinterpret_cast<sockaddr*>(&address);
-  if (::bind(socket.get(), generic, size) != 0 || ::getsockname(socket.get(), generic, &size) != 0) {
-    throw_system_error("Finding a free port on 127.0.0.1");
-  }
-  return ntohs(address.sin_port);
-}
-
 }  // namespace
 
 Job make_job(int ranks, const CpuCount& cpus) {
+  const HeldPort port = hold_port();  // only until here: who listens there may not set SO_REUSEADDR
   return {.id = random_id(),
-          .port = free_port(),
+          .port = port.number,
           .ranks = ranks,
           .cpus = cpus.threads,
           .threads = std::max(1, cpus.cores / ranks),
           .openblas_core_type = openblas_core_type(openblas_choice(), processor_flags()),
-          .meeting_port = free_port(),
+          .meeting_port = hold_port(),
           .secret = Secret::make().inheritable()};
 }
 
@@ -107,7 +90,7 @@ std::vector<std::string> rank_environment(const Job& job, int rank, const std::v
   variables.set("MASTER_PORT", job.port);
   variables.set(kJobVariable, job.id);
   variables.set(kCpusVariable, job.cpus);
-  variables.set(kPortVariable, job.meeting_port);
+  variables.set(kPortVariable, job.meeting_port.number);
   variables.set(kSecretDescriptorVariable, job.secret.get());
   variables.set_if_absent("OMP_NUM_THREADS", std::to_string(job.threads));
   const std::string threads(variables.value_of("OMP_NUM_THREADS"));

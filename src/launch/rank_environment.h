@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/file_descriptor.h"
+#include "base/held_port.h"
 #include "topology/cpus.h"
 
 #include <string>
@@ -16,7 +17,7 @@ struct Job {
   int cpus = 1;                    ///< of this host, which the ranks may use together
   int threads = 1;                 ///< for the BLAS and OpenMP of each rank
   std::string openblas_core_type;  ///< what OpenBLAS is to take the cores for; empty: what it takes by itself
-  int meeting_port = 0;            ///< another one: where ranks meet that talk over TCP
+  HeldPort meeting_port;           ///< where ranks meet that talk over TCP
   FileDescriptor secret;           ///< what they prove to each other that they know; inherited by what is started
 };
 

@@ -37,7 +37,13 @@ bool take_the_only_port() {
 }  // namespace
 
 TEST(RankEnvironment, HasTorchrunsVariablesInPlaceOfInheritedOnes) {
-  const Job job{.id = "abc", .port = 1234, .ranks = 4, .cpus = 8, .threads = 2, .meeting_port = 4321, .secret = {}};
+  const Job job{.id = "abc",
+                .port = 1234,
+                .ranks = 4,
+                .cpus = 8,
+                .threads = 2,
+                .meeting_port = {.socket = {}, .number = 4321},
+                .secret = {}};
   const auto variables =
       rank_environment(job, 3, {"RANK=9", "RANKS=1", "PATH=/bin", "LOCKSTEP_JOB=outer", "LOCKSTEP_CPUS=64"});
   for (const char* expected :
@@ -77,7 +83,9 @@ TEST(RankEnvironment, CoresAreSharedOutAndEachJobHasItsOwnIdentity) {
   EXPECT_THAT(job.id, testing::MatchesRegex("[0-9a-f]{32}"));
   EXPECT_NE(job.id, make_job(1, {}).id);
   EXPECT_GT(job.port, 0);
-  EXPECT_GT(job.meeting_port, 0);
+  EXPECT_GT(job.meeting_port.number, 0);
+  EXPECT_NE(job.meeting_port.number, job.port);
+  EXPECT_TRUE(job.meeting_port.socket) << "the port is not held";
 }
 
 TEST(RankEnvironment, AJobThatLacksAPortOrASocketIsNone) {

@@ -3,7 +3,6 @@
 #include "transport/shm/join.h"
 #include "transport/shm/thread_host.h"
 #include "transport/tcp/join.h"
-#include "transport/tcp/tcp_socket.h"
 
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -68,9 +67,7 @@ Meeting::Meeting(Medium medium, int ranks)
     : medium_(medium),
       ranks_(ranks),
       job_("conformance-" + std::to_string(::getpid()) + "-" + std::to_string(next_number())) {
-  if (medium_ != Medium::kTcp) return;
-  // A port that was free a moment ago.
-  port_ = tcp::Address::of(tcp::listen_on(tcp::Address::resolve("127.0.0.1", 0))).to_wire().port;
+  if (medium_ == Medium::kTcp) port_ = hold_port();
 }
 
 std::unique_ptr<Transport> Meeting::shared_memory(int rank) const {
@@ -84,7 +81,7 @@ std::unique_ptr<MessageTransport> Meeting::tcp(int rank) const {
                                           .rank = rank,
                                           .size = ranks_,
                                           .here = {rank, ranks_},
-                                          .port = port_,
+                                          .port = port_.number,
                                           .listen_on = {},
                                           .secret = {},
                                           .timeout = std::chrono::milliseconds(kJoinTimeout)}));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/held_port.h"
 #include "tests/conformance/worlds.h"
 #include "transport/message_transport.h"
 #include "transport/transport.h"
@@ -44,7 +45,7 @@ class Meeting {
   Medium medium_;
   int ranks_;
   std::string job_;
-  int port_ = 0;
+  HeldPort port_;
 };
 
 }  // namespace lockstep::conformance

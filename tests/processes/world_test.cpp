@@ -1,8 +1,8 @@
 // World::from_env between real processes, under each launcher: results, and what survivors of a death are told.
+#include "base/held_port.h"
 #include "base/scratch_folder.h"
 #include "tests/processes/command.h"
 #include "transport/tcp/hmac_for_tests.h"
-#include "transport/tcp/tcp_socket.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -64,10 +64,11 @@ std::int64_t time_after(const std::string& word, const std::string& text) {
   return at == std::string::npos ? -1 : std::stoll(text.substr(at + word.size()));
 }
 
-/// Where ranks meet over TCP: a port that was free a moment ago.
+/// Where ranks meet over TCP: a port each time, held as long as this program runs.
 std::vector<std::string> over_tcp() {
-  const FileDescriptor listener = tcp::listen_on(tcp::Address::resolve("127.0.0.1", 0));
-  return {"LOCKSTEP_TRANSPORT=tcp", "LOCKSTEP_PORT=" + std::to_string(tcp::Address::of(listener).to_wire().port)};
+  static std::vector<HeldPort> ports;
+  ports.push_back(hold_port());
+  return {"LOCKSTEP_TRANSPORT=tcp", "LOCKSTEP_PORT=" + std::to_string(ports.back().number)};
 }
 
 /// Runs two ranks of the rank program under a launcher and checks what they print.

@@ -1,5 +1,6 @@
 #include "transport/tcp/join.h"
 
+#include "base/held_port.h"
 #include "base/limit_for_tests.h"
 #include "transport/tcp/crowd_for_tests.h"
 #include "transport/tcp/gate.h"
@@ -31,8 +32,6 @@ namespace lockstep::tcp {
 namespace {
 
 using std::chrono::milliseconds;
-
-int free_port() { return Address::of(listen_on(Address::resolve("127.0.0.1", 0))).to_wire().port; }
 
 using Kind = FileDescriptor Host::Link::*;
 constexpr std::array<Kind, 3> kKinds{&Host::Link::control, &Host::Link::data, &Host::Link::messages};
@@ -107,7 +106,8 @@ class JoinTest : public testing::Test {
     return requests;
   }
 
-  int port_ = free_port();
+  HeldPort held_ = hold_port();
+  int port_ = held_.number;
   Secret secret_ = Secret::make();
   std::vector<Host> hosts_;
 };
