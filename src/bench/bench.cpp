@@ -226,6 +226,7 @@ std::vector<Row> measure_size(const World& world, const Options& options, Worklo
 
 void check(const Options& options) {
   if (options.factor < 2) refuse("--factor multiplies one size to give the next; it is a whole number from 2 up.");
+  if (options.cache_bytes == 0) refuse("--cache-bytes is 0; leave it out for what the system says of the cache.");
   if (options.collective == Collective::kBarrier) return;
   if (options.min_bytes < size_of(options.dtype)) {
     refuse(fmt::format("--min-bytes is {}, less than one element of {}.", options.min_bytes, to_string(options.dtype)));
@@ -258,11 +259,12 @@ Result run(const World& world, const Options& options, const Progress& progress)
   if (options.root >= world.size()) {
     refuse(fmt::format("--root says {}, and there are {} ranks.", options.root, world.size()));
   }
-  const std::size_t cache_bytes = last_level_cache_bytes();
+  const std::size_t cache_bytes = options.cache_bytes.value_or(last_level_cache_bytes());
   Result result{.options = options,
                 .world_size = world.size(),
                 .hosts = world.hosts(),
                 .transport = std::string(to_string(medium_of(world)))};
+  result.options.cache_bytes = cache_bytes;
   LimitMeter limit(world, cache_bytes);
   result.limit_gb_per_s = limit.sample(9);
   const auto report = [&](const Row* row) {

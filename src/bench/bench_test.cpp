@@ -23,6 +23,7 @@ Options quick(Collective collective) {
   options.max_bytes = 4096;
   options.factor = 32;
   options.min_time = std::chrono::milliseconds(1);
+  options.cache_bytes = 1 << 20;
   return options;
 }
 
@@ -91,6 +92,7 @@ TEST(Bench, ColdRunsThroughAllItsBuffers) {
   options.cold = true;
   const Result result = run_on_threads(2, options);
   EXPECT_EQ(result.wrong(), 0U);
+  EXPECT_EQ(result.options.cache_bytes, 1U << 20);
   ASSERT_EQ(result.rows.size(), 1U);
   EXPECT_DOUBLE_EQ(result.rows[0].busbw_gb_per_s, result.rows[0].algbw_gb_per_s) << "2(p-1)/p is 1 for two";
 }
@@ -141,6 +143,8 @@ TEST(Bench, OptionsThatMakeNoSenseAreRefused) {
   options.min_bytes = 64;
   options.max_bytes = 32;
   EXPECT_THAT(refusal(options), testing::HasSubstr("--max-bytes is 32"));
+  options = Options{.cache_bytes = 0};
+  EXPECT_THAT(refusal(options), testing::HasSubstr("--cache-bytes is 0; leave it out"));
 }
 
 TEST(Bench, ARootThatIsNotThereIsRefusedBeforeAnythingIsMeasured) {

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace lockstep::bench {
@@ -18,7 +19,10 @@ struct Options {
   std::uint64_t max_bytes = 64ULL << 20;  ///< sizes are min_bytes times powers of `factor` up to here
   std::uint64_t factor = 4;               ///< from 2 up
   bool cold = false;                      ///< rotate through buffers larger than the last-level cache
-  bool plain = false;                     ///< memory of the program's own instead of the group's
+  /// What that cache holds, and what copies exceed that are to tell how fast memory is; without it as the system says,
+  /// which in a virtual machine may be a cache that others use too.
+  std::optional<std::uint64_t> cache_bytes{};
+  bool plain = false;  ///< memory of the program's own instead of the group's
   /// A name, "auto", or "all": all_algorithms() (over MPI also its own), and auto.
   std::string algorithm = "auto";
   std::string schedule;  ///< the text of a schedule to run beside (or, where `algorithm` is empty, alone)

@@ -177,6 +177,7 @@ std::string to_json(const Result& result) {
                     {"buffers", options.plain ? "plain" : "registered"},
                     {"transport", result.transport},
                     {"cold", options.cold},
+                    {"cache_bytes", options.cache_bytes ? ordered_json(*options.cache_bytes) : ordered_json(nullptr)},
                     {"limit_gb_per_s", result.limit_gb_per_s},
                     {"rows", ordered_json::array()}};
   for (const Row& row : result.rows) {

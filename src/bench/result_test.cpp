@@ -131,6 +131,7 @@ TEST(Result, JsonIsOneObject) {
   EXPECT_EQ(json.at("world_size"), 4);
   EXPECT_EQ(json.at("limit_gb_per_s"), 50);
   EXPECT_EQ(json.at("cold"), false);
+  EXPECT_EQ(json.at("cache_bytes"), nullptr) << "what measures says of it";
   EXPECT_EQ(json.at("rows").size(), 6U);
   for (const char* key : {"bytes", "algorithm", "median_us", "p99_us", "algbw_gb_per_s", "busbw_gb_per_s", "wrong"}) {
     EXPECT_TRUE(json.at("rows")[0].contains(key)) << key;

@@ -53,6 +53,7 @@ struct BenchOptions {
   std::string format = "table";
   std::string output;
   std::string local_size;
+  std::string cache_bytes;
   bool cold = false;
 };
 
@@ -167,6 +168,7 @@ Wanted parse(const BenchOptions& typed) {
   options.max_bytes = parse_value("--max-bytes", typed.max_bytes, parse_bytes);
   options.factor = parse_factor(typed.factor);
   options.cold = typed.cold;
+  if (!typed.cache_bytes.empty()) options.cache_bytes = parse_value("--cache-bytes", typed.cache_bytes, parse_bytes);
   options.min_time = parse_value("--min-time", typed.min_time, parse_duration);
   options.algorithm = parse_algorithm(typed, options.collective);
   FromFile schedule = read_schedule(typed.schedule, options.collective);
@@ -242,6 +244,11 @@ void add_bench(Program& program) {
   command->add_option("--root", typed->root, "Of broadcast, scatter, reduce and gather (default: 0, or the schedule's)")
       ->type_name("RANK");
   command->add_flag("--cold", typed->cold, "Rotate through buffers larger than the last-level cache");
+  command
+      ->add_option(
+          "--cache-bytes", typed->cache_bytes,
+          "What that cache holds, and copies exceed that tell how fast memory is (default: as the system says)")
+      ->type_name("B");
   command->add_option(
       "--algorithm", typed->algorithm,
       "A name (`lockstep info` lists them), auto (default), vendor: over MPI the library's own, or all: "

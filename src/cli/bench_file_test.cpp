@@ -27,8 +27,9 @@ class CliBenchFile : public testing_support::TemporaryFolder {
 TEST_F(CliBenchFile, RunsBesideTheCatalogues) {
   const std::string file = folder_ / "direct.txt";
   EXPECT_EQ(lockstep_with({"show", "direct", "-n", "2", "--format", "schedule", "-o", file}).code, 0);
-  const Result result = lockstep_with({"bench", "all_reduce", "-n", "2", "--schedule", file, "--algorithm", "direct",
-                                       "--min-bytes", "64", "--max-bytes", "64", "--min-time", "1ms"});
+  const Result result =
+      lockstep_with({"bench", "all_reduce", "-n", "2", "--schedule", file, "--algorithm", "direct", "--min-bytes", "64",
+                     "--max-bytes", "64", "--min-time", "1ms", "--cache-bytes", "1MiB"});
   EXPECT_EQ(result.code, 0) << result.errors;
   EXPECT_THAT(
       result.output,
@@ -43,7 +44,8 @@ TEST_F(CliBenchFile, RunsBesideTheCatalogues) {
                            "schedule", "-o", rooted})
                 .code,
             0);
-  const std::vector<std::string> few{"--max-bytes", "16", "--min-time", "1ms", "--format", "json"};
+  const std::vector<std::string> few{"--max-bytes",   "16",   "--min-time", "1ms",
+                                     "--cache-bytes", "1MiB", "--format",   "json"};
   const auto measured = [&](std::vector<std::string> words) {
     words.insert(words.end(), few.begin(), few.end());
     const Result run = lockstep_with(words);

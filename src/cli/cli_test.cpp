@@ -300,6 +300,8 @@ TEST(CliBench, BadInputIsAnsweredInOneSentence) {
   expect_usage_error({"bench", "broadcast", "--op", "max"}, "--op is for what sums values, which broadcast does not");
   expect_usage_error({"bench", "all_reduce", "--min-time", "soon"}, "--min-time: 'soon' is not a time");
   expect_usage_error({"bench", "all_reduce", "--min-bytes", "few"}, "--min-bytes: 'few' is not a size");
+  expect_usage_error({"bench", "all_reduce", "--cache-bytes", "L3"}, "--cache-bytes: 'L3' is not a size");
+  expect_usage_error({"bench", "all_reduce", "--cache-bytes", "0"}, "--cache-bytes is 0; leave it out");
   expect_usage_error({"bench", "all_reduce", "--max-bytes", "all"}, "--max-bytes: 'all' is not a size");
   expect_usage_error({"bench", "all_reduce", "-o", "no/such/file"}, "--output no/such/file cannot be written: No such");
   expect_usage_error({"bench", "all_reduce", "--local-size", "0"}, "--local-size takes the number of ranks on a host");
@@ -317,8 +319,8 @@ TEST(CliBench, MeasuresRanksThatItStarts) {
 
 TEST(CliBench, BeginsWithAnElementOfAnyType) {
   for (const char* dtype : {"float64", "int64", "uint8"}) {
-    const Result result =
-        lockstep_with({"bench", "all_reduce", "-n", "1", "--dtype", dtype, "--max-bytes", "8", "--min-time", "1ms"});
+    const Result result = lockstep_with({"bench", "all_reduce", "-n", "1", "--dtype", dtype, "--max-bytes", "8",
+                                         "--min-time", "1ms", "--cache-bytes", "1MiB"});
     EXPECT_EQ(result.code, 0) << result.errors;
     EXPECT_THAT(result.output, testing::ContainsRegex(std::string("\n +[48] +[0-9]+ +") + dtype));
   }
@@ -328,13 +330,15 @@ TEST(CliBench, BeginsWithAnElementOfAnyType) {
 /// In canonical order 16-bit floats are summed by what sends no sums on, whatever float32 is summed by.
 TEST(CliBench, NamesWhatRunsInCanonicalOrder) {
   const std::vector<std::string> canonical{"LOCKSTEP_REDUCTION=canonical"};
-  const Result chosen = lockstep_with({"bench", "all_reduce", "-n", "4", "--transport", "tcp", "--dtype", "bfloat16",
-                                       "--min-bytes", "1KiB", "--max-bytes", "1KiB", "--min-time", "1ms"},
-                                      canonical);
+  const Result chosen =
+      lockstep_with({"bench", "all_reduce", "-n", "4", "--transport", "tcp", "--dtype", "bfloat16", "--min-bytes",
+                     "1KiB", "--max-bytes", "1KiB", "--min-time", "1ms", "--cache-bytes", "1MiB"},
+                    canonical);
   EXPECT_EQ(chosen.code, 0) << chosen.errors;
   EXPECT_THAT(chosen.output, AllOf(HasSubstr(" bfloat16 "), testing::ContainsRegex(" (naive|star|direct) ")));
-  const Result all = lockstep_with(
-      {"bench", "all_reduce", "-n", "4", "--algorithm", "all", "--max-bytes", "4", "--min-time", "1ms"}, canonical);
+  const Result all = lockstep_with({"bench", "all_reduce", "-n", "4", "--algorithm", "all", "--max-bytes", "4",
+                                    "--min-time", "1ms", "--cache-bytes", "1MiB"},
+                                   canonical);
   EXPECT_EQ(all.code, 0) << all.errors;
   EXPECT_THAT(all.output, AllOf(HasSubstr(" direct "), HasSubstr(" recursive_doubling "), Not(HasSubstr(" ring "))));
 }
@@ -347,8 +351,9 @@ TEST(CliBench, SaysWhatMovedTheBytes) {
 }
 
 TEST(CliBench, PretendsHosts) {
-  const Result result = lockstep_with({"bench", "all_reduce", "-n", "3", "--local-size", "2", "--algorithm",
-                                       "hierarchical:direct,ring", "--max-bytes", "4", "--min-time", "5ms"});
+  const Result result =
+      lockstep_with({"bench", "all_reduce", "-n", "3", "--local-size", "2", "--algorithm", "hierarchical:direct,ring",
+                     "--max-bytes", "4", "--min-time", "5ms", "--cache-bytes", "1MiB"});
   EXPECT_EQ(result.code, 0) << result.errors;
   EXPECT_THAT(result.output, AllOf(StartsWith("# all_reduce on 3 ranks on 2 hosts (2, 1), registered memory, shm"),
                                    testing::ContainsRegex("hierarchical:direct,ring .* 0\n")));
@@ -356,15 +361,16 @@ TEST(CliBench, PretendsHosts) {
 
 TEST(CliBench, AllTakesCompositionsWhereHostsAreSeveral) {
   const Result result = lockstep_with({"bench", "all_reduce", "-n", "4", "--local-size", "2", "--algorithm", "all",
-                                       "--max-bytes", "4", "--min-time", "1ms"});
+                                       "--max-bytes", "4", "--min-time", "1ms", "--cache-bytes", "1MiB"});
   EXPECT_EQ(result.code, 0) << result.errors;
   EXPECT_THAT(result.output, AllOf(HasSubstr(" direct "), HasSubstr(" hierarchical:ring,ring "),
                                    HasSubstr(" hierarchical:direct,halving_doubling ")));
 }
 
 TEST(CliBench, TakesPartInTheWorldThatIsThere) {
-  const std::vector<std::string> bench{LOCKSTEP_PROGRAM, "bench", "broadcast", "--max-bytes", "4", "--min-time", "5ms",
-                                       "--buffers",      "plain", "--format",  "json"};
+  const std::vector<std::string> bench{LOCKSTEP_PROGRAM, "bench",    "broadcast",     "--max-bytes", "4",
+                                       "--min-time",     "5ms",      "--cache-bytes", "1MiB",        "--buffers",
+                                       "plain",          "--format", "json"};
   std::vector<std::string> arguments{"run", "-n", "3"};
   arguments.insert(arguments.end(), bench.begin(), bench.end());
   const Result result = lockstep_with(arguments);

@@ -245,7 +245,7 @@ TEST_F(Mpi, WithoutMpirunItIsRefused) {
 TEST_F(Mpi, IsBenchmarked) {
   const auto command = run(2,
                            {LOCKSTEP_PROGRAM, "bench", "all_reduce", "--transport", "mpi", "--min-bytes", "1KiB",
-                            "--max-bytes", "1KiB", "--min-time", "5ms"},
+                            "--max-bytes", "1KiB", "--min-time", "5ms", "--cache-bytes", "1MiB"},
                            {});
   EXPECT_EQ(command->wait(), 0) << command->errors();
   EXPECT_THAT(command->output(), AllOf(HasSubstr("# all_reduce on 2 ranks, registered memory, mpi"),
@@ -255,7 +255,7 @@ TEST_F(Mpi, IsBenchmarked) {
 TEST_F(Mpi, ItsOwnCollectivesAreBenchmarkedBesideOurs) {
   const auto command = run(2,
                            {LOCKSTEP_PROGRAM, "bench", "all_reduce", "--transport", "mpi", "--algorithm", "all",
-                            "--min-bytes", "1KiB", "--max-bytes", "1KiB", "--min-time", "5ms"},
+                            "--min-bytes", "1KiB", "--max-bytes", "1KiB", "--min-time", "5ms", "--cache-bytes", "1MiB"},
                            {});
   EXPECT_EQ(command->wait(), 0) << command->errors();
   EXPECT_THAT(command->output(), testing::ContainsRegex("\n +1024 .* vendor .* 0\n"));
