@@ -4,6 +4,7 @@
 #                        [TRAINING]                  starts programs that need libtorch or come with PyTorch's wheel, though it is
 #                                                    not linked with libtorch
 #                        [TOGETHER]                  one process runs them all: their suite sets up what takes long
+#                        [ORACLE]                    computes much to compare with: compiled with -O1 where tests have -O0
 #                        [PROPERTIES LABELS slow])   what ctest knows of each test
 #
 # Each TEST is a ctest entry named <layer>.<Suite>.<Test>, with a timeout. Starting a program that is linked with libtorch takes
@@ -19,7 +20,7 @@ set(LOCKSTEP_TEST_DATA "${PROJECT_SOURCE_DIR}/../shared/data"
     CACHE PATH "Folder of real data for tests; what needs it is skipped where it is absent")
 
 function(lockstep_layer_tests)
-  cmake_parse_arguments(PARSE_ARGV 0 tests "TRAINING;TOGETHER" "NAME;TIMEOUT" "SOURCES;LIBRARIES;PROPERTIES")
+  cmake_parse_arguments(PARSE_ARGV 0 tests "TRAINING;TOGETHER;ORACLE" "NAME;TIMEOUT" "SOURCES;LIBRARIES;PROPERTIES")
   if(NOT LOCKSTEP_TESTS OR NOT tests_SOURCES)
     return()
   endif()
@@ -48,6 +49,9 @@ function(lockstep_layer_tests)
   endif()
   if(NOT has_libtorch) # lockstep_torch_headers says it where a precompiled header has to agree
     separate_arguments(flags UNIX_COMMAND "${LOCKSTEP_TEST_FLAGS}")
+    if(tests_ORACLE)
+      list(TRANSFORM flags REPLACE "^-O0$" "-O1")
+    endif()
     target_compile_options(${target} PRIVATE ${flags})
   endif()
   set(environment
