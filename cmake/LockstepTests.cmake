@@ -4,7 +4,7 @@
 #                        [TRAINING]                  starts programs that need libtorch or come with PyTorch's wheel, though it is
 #                                                    not linked with libtorch
 #                        [TOGETHER]                  one process runs them all: their suite sets up what takes long
-#                        [ORACLE]                    computes much to compare with: compiled with -O1 where tests have -O0
+#                        [ORACLE]                    computes much to compare with: never compiled with -O0, whatever tests are
 #                        [PROPERTIES LABELS slow])   what ctest knows of each test
 #
 # Each TEST is a ctest entry named <layer>.<Suite>.<Test>, with a timeout. Starting a program that is linked with libtorch takes
@@ -50,7 +50,7 @@ function(lockstep_layer_tests)
   if(NOT has_libtorch) # lockstep_torch_headers says it where a precompiled header has to agree
     separate_arguments(flags UNIX_COMMAND "${LOCKSTEP_TEST_FLAGS}")
     if(tests_ORACLE)
-      list(TRANSFORM flags REPLACE "^-O0$" "-O1")
+      list(REMOVE_ITEM flags -O0)
     endif()
     target_compile_options(${target} PRIVATE ${flags})
   endif()
