@@ -4,6 +4,8 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <utility>
+
 namespace lockstep {
 
 HeldPort hold_port() {

@@ -3,37 +3,20 @@
 #include "base/child_for_tests.h"
 #include "base/error_for_tests.h"
 #include "base/limit_for_tests.h"
+#include "base/network_for_tests.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <net/if.h>
 #include <netinet/in.h>
-#include <sched.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 
 namespace lockstep {
 
 namespace {
-
-constexpr const char* kWhyNoNetwork = "only root may make a network of its own";
-
-/// In a network of this process's own, which only root can make. False where it cannot.
-bool leave_one_port() {
-  if (::unshare(CLONE_NEWNET) != 0) return false;
-  const FileDescriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  ifreq loopback{};
-  std::strcpy(loopback.ifr_name, "lo");
-  loopback.ifr_flags = IFF_UP | IFF_RUNNING;
-  if (::ioctl(socket.get(), SIOCSIFFLAGS, &loopback) != 0) return false;
-  std::ofstream range("/proc/sys/net/ipv4/ip_local_port_range");
-  return static_cast<bool>(range << "40000 40000" << std::flush);
-}
 
 FileDescriptor socket_that_reuses() {
   FileDescriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -83,8 +66,8 @@ TEST(HeldPort, NobodyIsGivenItWhoAsksForAnyPort) {
     const int connects = error_of(::connect, socket_that_reuses(), loopback(port.number));
     return fmt::format("{}: {}, {}", port.number, std::strerror(listens), std::strerror(connects));
   };
-  const auto said = testing_support::said_in_child(leave_one_port, ask);
-  if (!said) GTEST_SKIP() << kWhyNoNetwork;
+  const auto said = testing_support::said_in_child(testing_support::leave_one_port, ask);
+  if (!said) GTEST_SKIP() << testing_support::kWhyNoNetwork;
   EXPECT_EQ(*said, "40000: Address already in use, Cannot assign requested address");
 }
 
@@ -94,8 +77,8 @@ TEST(HeldPort, NoTwoHaveTheSame) {
     const HeldPort second = hold_port();
     return "both";
   };
-  const auto said = testing_support::said_in_child(leave_one_port, ask);
-  if (!said) GTEST_SKIP() << kWhyNoNetwork;
+  const auto said = testing_support::said_in_child(testing_support::leave_one_port, ask);
+  if (!said) GTEST_SKIP() << testing_support::kWhyNoNetwork;
   EXPECT_EQ(*said, "Finding a free port on 127.0.0.1 failed: Address already in use.");
 }
 

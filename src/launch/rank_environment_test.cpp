@@ -3,15 +3,11 @@
 #include "base/child_for_tests.h"
 #include "base/error_for_tests.h"
 #include "base/limit_for_tests.h"
+#include "base/network_for_tests.h"
 #include "base/secret.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <sched.h>
-#include <sys/socket.h>
-
-#include <fstream>
 
 namespace lockstep {
 
@@ -19,22 +15,6 @@ using testing::Contains;
 using testing::Each;
 using testing::Not;
 using testing::StartsWith;
-
-namespace {
-
-/// In a network of this process's own, which only root can make. False where it cannot.
-bool take_the_only_port() {
-  if (::unshare(CLONE_NEWNET) != 0) return false;
-  if (!(std::ofstream("/proc/sys/net/ipv4/ip_local_port_range") << "40000 40000" << std::flush)) return false;
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  address.sin_port = htons(40'000);
-  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);  // as long as the process runs
-  return ::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
-}
-
-}  // namespace
 
 TEST(RankEnvironment, HasTorchrunsVariablesInPlaceOfInheritedOnes) {
   const Job job{.id = "abc",
@@ -93,7 +73,8 @@ TEST(RankEnvironment, AJobThatLacksAPortOrASocketIsNone) {
     (void)make_job(1, {});
     return "made";
   };
-  if (const auto said = testing_support::said_in_child(take_the_only_port, make)) {
+  // It needs two.
+  if (const auto said = testing_support::said_in_child(testing_support::leave_one_port, make)) {
     EXPECT_EQ(*said, "Finding a free port on 127.0.0.1 failed: Address already in use.");
   }
   if (!testing_support::kDescriptorsCanBeDenied) GTEST_SKIP() << testing_support::kWhyNotDenied;

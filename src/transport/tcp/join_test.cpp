@@ -46,7 +46,7 @@ class JoinTest : public testing::Test {
     return {.job = "join_test",
             .rank = rank,
             .size = size,
-            .port = port_,
+            .port = port_.number,
             .secret = secret_,
             .timeout = milliseconds(20'000)};
   }
@@ -106,8 +106,7 @@ class JoinTest : public testing::Test {
     return requests;
   }
 
-  HeldPort held_ = hold_port();
-  int port_ = held_.number;
+  HeldPort port_ = hold_port();
   Secret secret_ = Secret::make();
   std::vector<Host> hosts_;
 };
@@ -133,7 +132,7 @@ TEST_F(JoinTest, AllChooseAlikeInWhatPiecesLargeBuffersGo) {
 TEST_F(JoinTest, NobodyListensAfterwards) {
   ASSERT_THAT(join(world(2)), testing::Each(""));
   const Deadline soon = std::chrono::steady_clock::now() + milliseconds(50);
-  EXPECT_FALSE(connect_to(Address::resolve("127.0.0.1", port_), soon));
+  EXPECT_FALSE(connect_to(Address::resolve("127.0.0.1", port_.number), soon));
 }
 
 TEST_F(JoinTest, WorksWithoutASecretOnLoopbackOnly) {
@@ -167,8 +166,8 @@ TEST_F(JoinTest, AnAddressThatCannotBeListenedOnIsSaidWithItsVariable) {
             fmt::format("Listening on 192.0.2.1:{0} failed: Cannot assign requested address; rank 0 listens at "
                         "MASTER_ADDR ('192.0.2.1') and LOCKSTEP_PORT ({0}): set them, alike for all ranks, to an "
                         "address of its machine and a port that is free there.",
-                        port_));
-  const FileDescriptor leader = listen_on(Address::resolve("127.0.0.1", port_));
+                        port_.number));
+  const FileDescriptor leader = listen_on(Address::resolve("127.0.0.1", port_.number));
   JoinRequest listens = request(1, 2);
   listens.listen_on = theirs;
   EXPECT_EQ(join({listens})[0],
@@ -216,7 +215,7 @@ TEST_F(JoinTest, AWrongSecretIsRefusedAndTheJobGoesOn) {
 /// Silent ones, some that say a byte, and some that babble: before the others come to rank 0, and while all join.
 TEST_F(JoinTest, AThousandStrangersKeepNoRankOut) {
   std::atomic<int> came = 0;
-  std::jthread crowd = crowd_at(Address::resolve("127.0.0.1", port_), {0, 1, 1000}, came);
+  std::jthread crowd = crowd_at(Address::resolve("127.0.0.1", port_.number), {0, 1, 1000}, came);
   auto requests = world(3);
   for (JoinRequest& request : requests) request.timeout = milliseconds(120'000);
   const Deadline late = in(milliseconds(60'000));
@@ -261,7 +260,7 @@ TEST_F(JoinTest, ANameThatOnlyThisHostReachesIsSaid) {
 
 TEST_F(JoinTest, ARankZeroThatEndsMeanwhileIsNoLateOne) {
   std::jthread ends([&] {
-    Gate gate(listen_on(Address::resolve("127.0.0.1", port_)), {.secret = secret_, .job = "join_test"}, 0);
+    Gate gate(listen_on(Address::resolve("127.0.0.1", port_.number)), {.secret = secret_, .job = "join_test"}, 0);
     EXPECT_TRUE(gate.admit(std::chrono::steady_clock::now() + std::chrono::seconds(10)));
   });
   std::vector<JoinRequest> requests{request(1, 2)};
@@ -269,7 +268,7 @@ TEST_F(JoinTest, ARankZeroThatEndsMeanwhileIsNoLateOne) {
 }
 
 TEST_F(JoinTest, ARankZeroThatSaysNothingIsNotWaitedForForEver) {
-  const FileDescriptor silent = listen_on(Address::resolve("127.0.0.1", port_));
+  const FileDescriptor silent = listen_on(Address::resolve("127.0.0.1", port_.number));
   std::vector<JoinRequest> requests{request(1, 2)};
   requests[0].timeout = milliseconds(100);
   EXPECT_EQ(join(requests)[0],
@@ -279,7 +278,7 @@ TEST_F(JoinTest, ARankZeroThatSaysNothingIsNotWaitedForForEver) {
 
 /// As one does that strangers keep busy until nobody may come any more.
 TEST_F(JoinTest, ARankZeroThatLetsNobodyInIsSaid) {
-  const FileDescriptor listener = listen_on(Address::resolve("127.0.0.1", port_));
+  const FileDescriptor listener = listen_on(Address::resolve("127.0.0.1", port_.number));
   const std::jthread closes([&](const std::stop_token& stop) {
     while (!stop.stop_requested()) {
       if (!accept_from(listener)) std::this_thread::sleep_for(milliseconds(1));
@@ -331,7 +330,7 @@ TEST_F(JoinTest, ARankZeroThatSaysNoMoreIsNotWaitedForForEver) {
 /// One connection of three, and no other.
 TEST_F(JoinTest, ARankThatJoinsAndDoesNotConnectIsNamed) {
   std::jthread half([&] {
-    const FileDescriptor socket = connect_to(Address::resolve("127.0.0.1", port_), in(milliseconds(10'000)));
+    const FileDescriptor socket = connect_to(Address::resolve("127.0.0.1", port_.number), in(milliseconds(10'000)));
     const Hello hello{
         .from = 1, .to = 0, .size = 2, .channel = Channel::kControl, .listens_on = {}, .unused = 0, .nonce = {}};
     EXPECT_TRUE(introduce(socket, {.secret = secret_, .job = "join_test"}, hello, in(milliseconds(10'000))));
