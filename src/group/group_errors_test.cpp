@@ -7,9 +7,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -230,6 +234,56 @@ TEST(GroupErrors, ADeadlineNamesWhoCameAndWentNoFurther) {
     given_up = true;
   });
   EXPECT_THAT(errors[0], testing::HasSubstr("waited 0.2 s for rank 1, which entered it and went no further"));
+}
+
+/// What two ranks' registered buffers hold after rank 0 gave `operation` up, took its own for something else (2s), and
+/// rank 1 came to it with 3s.
+struct Buffers {
+  std::vector<float> of_who_gave_up;
+  std::vector<float> of_who_came_late;
+};
+template <class Start>
+Buffers after_giving_up(const Start& operation) {
+  constexpr std::size_t kFloats = 20'000;
+  std::array<std::vector<float>, 2> held;
+  std::atomic<bool> given_up = false;
+  std::atomic<bool> over = false;
+  const auto errors = errors_on(2, [&](World& world) {
+    const RegisteredMemory memory = world.allocate(kFloats * sizeof(float));
+    const std::span values(static_cast<float*>(memory.data()), kFloats);
+    std::fill(values.begin(), values.end(), world.rank() == 0 ? 1.F : 3.F);
+    while (world.rank() == 1 && !given_up) std::this_thread::yield();
+    std::optional<Error> error;
+    try {
+      operation(world, buffer_of(values.data(), values.size())).wait();
+    } catch (const Error& thrown) {
+      error = thrown;
+    }
+    if (world.rank() == 0) std::fill(values.begin(), values.end(), 2.F);
+    given_up = true;
+    while (world.rank() == 0 && !over) std::this_thread::yield();
+    held[static_cast<std::size_t>(world.rank())].assign(values.begin(), values.end());
+    over = true;
+    if (error) throw Error(*error);
+  });
+  EXPECT_THAT(errors[0], testing::HasSubstr("waited 0.05 s for rank 1, which did not come to it"));
+  EXPECT_THAT(errors[1], testing::HasSubstr("waited 0.05 s for rank 1, which did not come to it"));
+  return {held[0], held[1]};
+}
+
+TEST(GroupErrors, WhoComesLateReadsNothingOfWhoHasGivenUp) {
+  if (!ranks_see_memory()) GTEST_SKIP() << "a root that has sent all does not wait";
+  const Buffers held = after_giving_up([](World& world, const Buffer& buffer) {
+    return world.broadcast(buffer, 0, {.timeout = std::chrono::milliseconds(50)});
+  });
+  EXPECT_THAT(held.of_who_came_late, testing::Each(3.F));
+}
+
+TEST(GroupErrors, WhoComesLateWritesNothingToWhoHasGivenUp) {
+  const Buffers held = after_giving_up([](World& world, const Buffer& buffer) {
+    return world.all_reduce(buffer, ReduceOp::kSum, {.algorithm = "direct", .timeout = std::chrono::milliseconds(50)});
+  });
+  EXPECT_THAT(held.of_who_gave_up, testing::Each(2.F));
 }
 
 /// More than a letter holds, and more operations than there are slots to stage in: the root waits for room before it

@@ -4,6 +4,7 @@
 #include "group/fuse_for_tests.h"
 #include "group/group_state.h"
 #include "group/thread_world.h"
+#include "transport/shm/arena.h"
 #include "transport/shm/thread_host.h"
 #include "transport/tcp/thread_host.h"
 
@@ -294,6 +295,44 @@ TEST(OutOfMemory, InAnAllocationLeavesAMessageUnbegun) {
 }
 
 /// Where not even what is to be said of it can be put into words.
+TEST(OutOfMemory, RankThreadsOfWhichOneCannotBeStartedEndAtOnce) {
+  int failed = 0;
+  for (memory_ran_out = true; memory_ran_out; ++failed) {
+    memory_ran_out = false;
+    allocations_left = failed;
+    const auto start = std::chrono::steady_clock::now();
+    const std::string thrown = thrown_by([] { run_threads(3, [](World& world) { world.barrier().wait(); }); });
+    allocations_left = -1;
+    if (!memory_ran_out) {
+      EXPECT_EQ(thrown, "");
+    }
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20)) << failed;
+  }
+  EXPECT_GT(failed, 10);
+}
+
+TEST(OutOfMemory, AnArenaLosesNothingThatItHas) {
+  constexpr std::size_t kBytes = std::size_t{1} << 20;
+  const auto arena = shm::Arena::create(kBytes);
+  int failed = 0;
+  for (memory_ran_out = true; memory_ran_out; ++failed) {
+    memory_ran_out = false;
+    allocations_left = failed;
+    std::shared_ptr<void> held;
+    const std::string thrown = thrown_by([&] { held = arena->allocate(4096); });
+    allocations_left = -1;
+    EXPECT_EQ(thrown.empty(), !memory_ran_out) << failed;
+    held.reset();
+    EXPECT_NO_THROW((void)arena->allocate(kBytes)) << failed;
+  }
+  EXPECT_GT(failed, 1);
+  auto held = arena->allocate(4096);
+  allocations_left = 0;
+  held.reset();
+  allocations_left = -1;
+  EXPECT_NO_THROW((void)arena->allocate(kBytes / 2)) << "but for what could not be noted down";
+}
+
 TEST(OutOfMemory, ForGoodIsToldAllTheSame) {
   memory_stays_out = true;
   EXPECT_GT(expect_each_allocation_to_be_told(engines_over_sockets, kSumAlongARing, kMany), 0);

@@ -12,7 +12,9 @@
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <new>
 #include <span>
+#include <string>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -62,15 +64,18 @@ void run_in_threads(std::vector<std::unique_ptr<Engine>>& engines,
                     const std::function<void(std::unique_ptr<Engine>& engine)>& run, FirstFailure& failure) {
   std::vector<std::jthread> threads;
   threads.reserve(engines.size());
+  const auto give_up = [&](const std::string& reason) {
+    const Error why(ErrorCode::kTransport, fmt::format("Thread {} of {} could not be started: {}", threads.size() + 1,
+                                                       engines.size(), reason));
+    failure.keep(std::make_exception_ptr(why));
+    leave_at_once(std::span(engines).subspan(threads.size()), why);
+  };
   try {
     for (auto& engine : engines) threads.emplace_back(run, std::ref(engine));
   } catch (const std::system_error& error) {
-    const Error why(ErrorCode::kTransport,
-                    fmt::format("Thread {} of {} could not be started: {}. Ask for fewer, or let this user have more "
-                                "(ulimit -u).",
-                                threads.size() + 1, engines.size(), error.code().message()));
-    failure.keep(std::make_exception_ptr(why));
-    leave_at_once(std::span(engines).subspan(threads.size()), why);
+    give_up(fmt::format("{}. Ask for fewer, or let this user have more (ulimit -u).", error.code().message()));
+  } catch (const std::bad_alloc&) {
+    give_up("there is no memory for it.");
   }
 }
 

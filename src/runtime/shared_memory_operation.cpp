@@ -120,7 +120,7 @@ bool SharedMemoryOperation::go_on() {
         weave();
         continue;
       }
-      for (const Plan::Move& move : step.moves) carry_out_rows(move);
+      carry_out(step);
       transport_.signal(progress_at(plan_->ticks_at(++position_)));
     }
     if (!is_staged() && !satisfied(plan_->after, progress_at(0))) return false;
@@ -128,6 +128,24 @@ bool SharedMemoryOperation::go_on() {
     ++piece_;
   }
   return true;
+}
+
+void SharedMemoryOperation::carry_out(const Plan::Step& step) {
+  if (!is_staged()) check_owners_of(step);
+  for (const Plan::Move& move : step.moves) carry_out_rows(move);
+  // It may have been in the midst of a move: then what was read there counts for nothing.
+  if (!is_staged()) check_owners_of(step);
+}
+
+void SharedMemoryOperation::check_owners_of(const Plan::Step& step) {
+  if (!transport_.hears_of_failure()) return;
+  const auto check = [this](const Plan::Place& place) {
+    if (place.rank != transport_.rank() && transport_.has_failed(place.rank)) transport_.look_around();
+  };
+  for (const Plan::Move& move : step.moves) {
+    std::for_each(move.operands.begin(), move.operands.end(), check);
+    std::for_each(move.targets.begin(), move.targets.end(), check);
+  }
 }
 
 bool SharedMemoryOperation::enter_piece() {

@@ -53,6 +53,11 @@ class SharedMemoryOperation final : public RunningOperation {
   /// broadcast wait for nobody while they are in it.
   void check_readers(const StagingRing::Use& use) const;
   [[noreturn]] void throw_late(int peer) const;
+  /// The moves of the present step.
+  void carry_out(const Plan::Step& step);
+  /// Throws what a peer failed of whose memory the step goes into, in place: it is its caller's again. A peer that is
+  /// through with the operation has waited for the end of the step first, so that it has not failed before that.
+  void check_owners_of(const Plan::Step& step);
   /// What of each chunk's slice is moved.
   struct Part {
     std::size_t piece;      ///< or row

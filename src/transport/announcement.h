@@ -25,8 +25,9 @@ struct Announcement {
   Collective collective = Collective::kBarrier;
   DataType dtype = DataType::kFloat32;
   ReduceOp op = ReduceOp::kSum;
-  bool in_place = false;  ///< runs on registered memory, with no copy: peers read and write each other's buffers
-  bool splits = false;    ///< a part of Group::split()
+  // No bool: what comes over a wire may be any byte.
+  std::uint8_t in_place = 0;  ///< 1: runs on registered memory, with no copy: peers read and write each other's buffers
+  std::uint8_t splits = 0;    ///< 1: a part of Group::split()
   std::array<char, 43> algorithm{};  ///< zero-terminated
 
   std::string_view algorithm_name() const { return algorithm.data(); }

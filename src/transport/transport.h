@@ -100,6 +100,10 @@ class Transport {
   virtual bool wait_for(int peer, Progress progress, std::chrono::steady_clock::time_point deadline) = 0;
   /// Tells the peers that this rank can go no further, and why. Whoever waits, for anyone, throws the same.
   virtual void fail(const Error& error) noexcept = 0;
+  /// Whether any peer has told that, as far as is known, and whether one has; looked at after whatever the caller has
+  /// read before. The former costs as good as nothing.
+  virtual bool hears_of_failure() const = 0;
+  virtual bool has_failed(int peer) const = 0;
   /// Throws if a peer has died or failed, as whatever waits does. Never waits.
   virtual void look_around() = 0;
 

@@ -85,6 +85,8 @@ class WatchedTransport final : public Transport {
   }
   ByteStreams& messages() override { return messages_; }
   void fail(const Error& error) noexcept override { inner_->fail(error); }
+  bool hears_of_failure() const override { return inner_->hears_of_failure(); }
+  bool has_failed(int peer) const override { return inner_->has_failed(peer); }
   void look_around() override { inner_->look_around(); }
   std::string open_meeting() override { return inner_->open_meeting(); }
   std::unique_ptr<Transport> join(const lockstep::Meeting& meeting) override {

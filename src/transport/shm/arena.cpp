@@ -9,17 +9,11 @@
 
 #include <algorithm>
 #include <iterator>
+#include <new>
 
 namespace lockstep::shm {
 
 namespace {
-
-/// Where in a huge page a rank's memory begins. If it were the same place for all, what a pass reads of all of them
-/// would fight for the same places in caches and memory (docs/design/runtime.md).
-std::size_t first_place(int rank) {
-  constexpr std::size_t kApart = 65 * kPage;  // of 8 ranks none is nearer to another than 57 pages
-  return static_cast<std::size_t>(rank) * kApart % kHugePage;
-}
 
 Error out_of_memory(std::size_t bytes) {
   return {ErrorCode::kOutOfMemory,
@@ -27,6 +21,11 @@ Error out_of_memory(std::size_t bytes) {
 }
 
 }  // namespace
+
+std::size_t first_place(int rank) {
+  constexpr std::size_t kApart = 65 * kPage;  // of 8 ranks none is nearer to another than 57 pages
+  return static_cast<std::size_t>(rank) * kApart % kHugePage;
+}
 
 std::size_t Arena::default_bytes(int ranks) {
   return default_bytes(
@@ -50,20 +49,28 @@ Arena::Arena(SharedMapping mapping, int rank) : mapping_(std::move(mapping)) {
 
 std::size_t Arena::take_range(std::size_t bytes) {
   const std::lock_guard lock(mutex_);
-  for (auto range = free_.begin(); range != free_.end(); ++range) {
-    const auto [offset, length] = *range;
-    if (length < bytes) continue;
-    free_.erase(range);
-    if (length > bytes) free_.emplace(offset + bytes, length - bytes);
-    return offset;
-  }
-  throw out_of_memory(bytes);
+  const auto fits = [bytes](const auto& range) { return range.second >= bytes; };
+  const auto range = std::find_if(free_.begin(), free_.end(), fits);
+  if (range == free_.end()) throw out_of_memory(bytes);
+  auto rest = free_.extract(range);  // and not a new one, for which there may be no memory
+  const std::size_t offset = rest.key();
+  rest.key() += bytes;
+  rest.mapped() -= bytes;
+  if (rest.mapped() > 0) free_.insert(std::move(rest));
+  return offset;
 }
 
 void Arena::give_back(std::size_t offset, std::size_t bytes) noexcept {
   if (!process_.is_this()) return;
   ::fallocate(mapping_.file(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
               static_cast<off_t>(bytes));
+  try {
+    note_free(offset, bytes);
+  } catch (const std::bad_alloc&) {
+  }
+}
+
+void Arena::note_free(std::size_t offset, std::size_t bytes) {
   const std::lock_guard lock(mutex_);
   const auto range = free_.emplace(offset, bytes).first;
   if (const auto next = std::next(range); next != free_.end() && offset + bytes == next->first) {

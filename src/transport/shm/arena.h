@@ -13,6 +13,10 @@
 
 namespace lockstep::shm {
 
+/// Where in a rank's arena, of more than a huge page, its first memory lies. If it were the same place for all, what a
+/// pass reads of all of them would fight for the same places in caches and memory (docs/design/runtime.md).
+std::size_t first_place(int rank);
+
 /// A rank's registered memory: one large, sparse mapping that every peer maps once when it joins, so that any memory
 /// allocated from it later is visible to all with no further exchange. Costs address space, not memory.
 ///
@@ -24,7 +28,7 @@ class Arena : public std::enable_shared_from_this<Arena> {
   /// who each map all ranks' arenas and may do so for several groups, at least twice a rank's share of that memory.
   static std::size_t default_bytes(int ranks);
   static std::size_t default_bytes(int ranks, std::size_t memory_bytes);
-  /// `rank`, whose it is: what ranks allocate alike lies at other places of huge pages.
+  /// `rank`, whose it is: its memory begins at first_place().
   static std::shared_ptr<Arena> create(std::size_t bytes, int rank = 0);
 
   /// Zero-filled, page-aligned, its pages present, huge ones where there are any (pages.h). The arena lives as
@@ -42,7 +46,9 @@ class Arena : public std::enable_shared_from_this<Arena> {
   /// A range of whole pages, all present. Throws kOutOfMemory.
   std::pair<std::size_t, std::size_t> take_pages(std::size_t bytes);
   std::size_t take_range(std::size_t bytes);
+  /// Where there is no memory to note it down the range is lost, but not its pages.
   void give_back(std::size_t offset, std::size_t bytes) noexcept;
+  void note_free(std::size_t offset, std::size_t bytes);
 
   OwnProcess process_;
   SharedMapping mapping_;

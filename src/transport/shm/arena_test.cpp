@@ -5,6 +5,10 @@
 #include <gtest/gtest.h>
 #include <lockstep/error.h>
 
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <limits>
 #include <string>
@@ -93,6 +97,17 @@ TEST(Arena, WhatIsAllocatedForGoodStays) {
   const auto other = arena->allocate(4096);
   EXPECT_NE(other.get(), kept);
   EXPECT_THROW(arena->allocate_for_good(16 * 4096), Error);
+}
+
+TEST(Arena, ARanksFirstMemoryIsAllPresentWherePeersLookForIt) {
+  for (const int rank : {0, 3, 7}) {
+    const auto arena = Arena::create(64 * kMiB, rank);
+    const std::byte* const kept = arena->allocate_for_good(4 * kMiB);
+    EXPECT_EQ(arena->offset_of(kept, 4 * kMiB), first_place(rank));
+    std::array<unsigned char, 1024> present{};
+    ASSERT_EQ(::mincore(const_cast<std::byte*>(kept), 4 * kMiB, present.data()), 0);
+    EXPECT_EQ(std::count(present.begin(), present.end(), 1), 1024) << "pages of rank " << rank;
+  }
 }
 
 TEST(Arena, TakesAddressSpaceForManyRanksOfALargeMachine) {

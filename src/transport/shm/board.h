@@ -25,6 +25,9 @@ class RankSlot {
   void leave();
   void fail(const Error& error);
   RankState state() const { return state_.load(std::memory_order_acquire); }
+  /// A peer has failed: it tells each of the others, so that these need not look at all of them.
+  void hear_of_failure() { hears_of_failure_.store(true, std::memory_order_release); }
+  bool hears_of_failure() const { return hears_of_failure_.load(std::memory_order_acquire); }
   /// What this rank, which is that one, failed of. Only in state kFailed.
   Error failure_of(int rank) const;
 
@@ -74,6 +77,7 @@ class RankSlot {
   alignas(64) std::atomic<std::uint32_t> times_roused_{0};
   std::atomic<std::uint32_t> sleeps_{0};  ///< 1 in sleep_until_roused()
   alignas(64) std::atomic<RankState> state_{RankState::kAbsent};
+  std::atomic<bool> hears_of_failure_{false};
   ErrorCode failure_code_{};
   std::int32_t failure_peer_ = 0;
   std::array<char, 1000> failure_text_{};

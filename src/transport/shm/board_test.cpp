@@ -19,6 +19,14 @@ TEST(RankSlot, ProgressOrdersOperationsBeforeSteps) {
   EXPECT_LT((Progress{3, 6}), (Progress{3, 7}));
 }
 
+TEST(RankSlot, HearsOfAFailureOnceAndForAll) {
+  RankSlot slot;
+  EXPECT_FALSE(slot.hears_of_failure());
+  slot.hear_of_failure();
+  slot.hear_of_failure();
+  EXPECT_TRUE(slot.hears_of_failure());
+}
+
 TEST(RankSlot, AnnouncementsAreSeenOnceTheOperationIsEntered) {
   RankSlot slot;
   Announcement announcement;

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <lockstep/error.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 
 #include <cerrno>
 #include <cstring>
@@ -32,12 +31,6 @@ std::optional<std::string> why_no_room_for(std::size_t bytes) {
 std::optional<std::string> why_not_here(int ranks) {
   constexpr std::size_t kTrial = 4096;
   const std::size_t bytes = Arena::default_bytes(ranks);
-  rlimit largest_file{};
-  // Shared memory is a file to the system, which ends a process that asks for a larger one than it may have.
-  if (::getrlimit(RLIMIT_FSIZE, &largest_file) == 0 && largest_file.rlim_cur < bytes) {
-    return fmt::format("No file may be larger than {} bytes here (ulimit -f), and memory to share is one of {}.",
-                       largest_file.rlim_cur, bytes);
-  }
   try {
     const auto own = Arena::create(bytes);
     (void)own->allocate(kTrial);

@@ -3,8 +3,10 @@
 #include "transport/shm/pages.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <lockstep/error.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -29,6 +31,13 @@ void* place_of(std::size_t bytes) {
 SharedMapping SharedMapping::create(const char* name, std::size_t bytes) {
   FileDescriptor file(::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!file) throw_system_error("Making shared memory (memfd_create)");
+  // Shared memory is a file to the system, which ends a process that asks for a larger one than it may have.
+  rlimit largest_file{};
+  if (::getrlimit(RLIMIT_FSIZE, &largest_file) == 0 && largest_file.rlim_cur < bytes) {
+    throw Error(ErrorCode::kTransport,
+                fmt::format("No file may be larger than {} bytes here (ulimit -f), and memory to share is one of {}.",
+                            largest_file.rlim_cur, bytes));
+  }
   if (::ftruncate(file.get(), static_cast<off_t>(bytes)) != 0) throw_system_error("Sizing shared memory (ftruncate)");
   if (::fcntl(file.get(), F_ADD_SEALS, kSeals) != 0) throw_system_error("Sealing shared memory (F_ADD_SEALS)");
   return {std::move(file), bytes};

@@ -1,6 +1,7 @@
 #include "transport/shm/shared_mapping.h"
 
 #include "base/error_for_tests.h"
+#include "base/limit_for_tests.h"
 #include "transport/shm/pages.h"
 
 #include <gtest/gtest.h>
@@ -39,6 +40,16 @@ TEST(SharedMapping, RefusesMemoryThatCouldShrinkOrHasAnotherSize) {
   FileDescriptor unsealed(::memfd_create("lockstep-test", MFD_CLOEXEC));
   ASSERT_EQ(::ftruncate(unsealed.get(), 8192), 0);
   EXPECT_THAT([&] { SharedMapping::attach(std::move(unsealed), 8192); }, is_refused);
+}
+
+/// The system would end the process.
+TEST(SharedMapping, IsNoLargerThanAFileMayBe) {
+  const testing_support::Limit largest_file(RLIMIT_FSIZE, 4096);
+  EXPECT_THAT([] { SharedMapping::create("lockstep-test", 8192); },
+              testing_support::refuses(ErrorCode::kTransport,
+                                       "No file may be larger than 4096 bytes here (ulimit -f), and memory to share is "
+                                       "one of 8192."));
+  EXPECT_NO_THROW(SharedMapping::create("lockstep-test", 4096));
 }
 
 TEST(SharedMapping, WhatTheSystemRefusesIsSaid) {

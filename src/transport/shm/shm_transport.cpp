@@ -1,6 +1,7 @@
 #include "transport/shm/shm_transport.h"
 
 #include "base/own_process.h"
+#include "transport/shm/asymmetric_fence.h"
 #include "transport/shm/join.h"
 #include "transport/shm/patience.h"
 #include "transport/shm/peers.h"
@@ -47,8 +48,7 @@ class ShmTransport final : public Transport {
     return host_.memory[static_cast<std::size_t>(peer)] + offset;
   }
 
-  // The first memory that a rank takes from its arena, which is new: it begins at 0 everywhere.
-  std::byte* staging_of(int peer) const override { return host_.memory[static_cast<std::size_t>(peer)]; }
+  std::byte* staging_of(int peer) const override { return first_memory_of(host_.memory, peer); }
   std::size_t staging_bytes() const override { return kStagingBytes; }
 
   void announce(const Announcement& announcement) override { peers_.own_slot().announce(announcement); }
@@ -64,7 +64,19 @@ class ShmTransport final : public Transport {
   void signal(Progress progress) override { peers_.own_slot().signal(progress); }
   Progress progress_of(int peer) const override { return peers_.slot(peer).progress(); }
   void fail(const Error& error) noexcept override {
-    if (process_.is_this()) peers_.own_slot().fail(error);
+    if (!process_.is_this()) return;
+    peers_.own_slot().fail(error);
+    for (int peer = 0; peer < size(); ++peer) {
+      if (peer != rank()) peers_.slot(peer).hear_of_failure();
+    }
+  }
+  bool hears_of_failure() const override {
+    light_fence();
+    return peers_.own_slot().hears_of_failure();
+  }
+  bool has_failed(int peer) const override {
+    light_fence();
+    return peers_.slot(peer).state() == RankState::kFailed;
   }
   void look_around() override {
     if (const auto trouble = peers_.trouble()) throw *trouble;
@@ -126,11 +138,16 @@ class ShmTransport final : public Transport {
     }
   }
 
-  /// What each rank takes from its arena, which is new, first: so it lies alike everywhere.
+  /// What a rank takes from its arena, which is new, first: where to stage, and buffers for messages behind.
+  static std::byte* first_memory_of(const std::vector<std::byte*>& memory, int rank) {
+    return memory[static_cast<std::size_t>(rank)] + first_place(rank);
+  }
   static std::vector<StreamBuffer*> buffers_of(const std::vector<std::byte*>& memory) {
     std::vector<StreamBuffer*> buffers;
     buffers.reserve(memory.size());
-    for (std::byte* const begin : memory) buffers.push_back(reinterpret_cast<StreamBuffer*>(begin + kStagingBytes));
+    for (int rank = 0; rank < static_cast<int>(memory.size()); ++rank) {
+      buffers.push_back(reinterpret_cast<StreamBuffer*>(first_memory_of(memory, rank) + kStagingBytes));
+    }
     return buffers;
   }
 

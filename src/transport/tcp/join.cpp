@@ -248,17 +248,19 @@ class Joiner {
 
   /// Until each has told rank 0 that it is connected with all others.
   void await_all_complete() {
-    while (std::find(complete_.begin() + 1, complete_.end(), false) != complete_.end()) {
+    while (!are_all_complete()) {
       std::vector<pollfd> polled;
       for (int peer = 1; peer < request_.size; ++peer) {
         if (!complete_[index(peer)]) polled.push_back({place(peer, Channel::kControl).get(), POLLIN, 0});
       }
       ::poll(polled.data(), polled.size(), milliseconds_until(Company::next_look(deadline_)));
       look();
-      if (steady_clock::now() < deadline_) continue;
+      // The last verdict may be there and the time over at one look.
+      if (steady_clock::now() < deadline_ || are_all_complete()) continue;
       throw_late("to connect to the others", [&](int peer) { return !complete_[index(peer)]; });
     }
   }
+  bool are_all_complete() const { return std::find(complete_.begin() + 1, complete_.end(), false) == complete_.end(); }
 
   /// Throws why there is nothing to wait for: what has become of the company, or of one that joins. Rank 0 hears that
   /// of all, and the others of rank 0.
