@@ -93,6 +93,7 @@ struct Runner {
   const Subject* subject;
   PeerWorld* world;
   std::size_t batch = 1;
+  double operation_s = 0;
   std::size_t iterations = 0;
   std::vector<double> seconds{};
   std::uint64_t wrong = 0;
@@ -117,15 +118,32 @@ std::size_t rounds_of(std::size_t bytes) {
   return bytes <= kSmallBytes ? 25 : 5;
 }
 
-void warm_up(const Section& section, std::size_t bytes, const RunOptions& options, Runner& runner) {
-  constexpr std::size_t kProbes = 3;
+constexpr std::size_t kProbes = 3;
+
+/// The batch that suits this one alone.
+void find_own_batch(const Section& section, std::size_t bytes, Runner& runner) {
   const bench::Layout layout = layout_of(section, bytes);
   runner.run(section, bytes, {.iterations = 1, .batch = section.cold ? layout.slots : 1});
   runner.batch = bench::find_batch(layout, [&](std::size_t batch) {
     runner.seconds.clear();
     runner.run(section, bytes, {.iterations = kProbes, .batch = batch});
-    return bench::median(runner.seconds);
+    return runner.operation_s = bench::median(runner.seconds);
   });
+}
+
+/// What the barrier before a batch adds to an operation must not tell one from another: all have the batch of the
+/// fastest. Whose batch would take longer than a hundred times what a barrier may add has one of so long.
+void share_batch(std::vector<Runner>& runners) {
+  constexpr double kLongBatch = 5e-3;
+  std::size_t most = 1;
+  for (const Runner& runner : runners) most = std::max(most, runner.batch);
+  for (Runner& runner : runners) {
+    const double fitting = kLongBatch / std::max(runner.operation_s, 1e-9);
+    runner.batch = std::clamp(static_cast<std::size_t>(std::min(fitting, 1e9)), runner.batch, most);
+  }
+}
+
+void choose_iterations(const Section& section, std::size_t bytes, const RunOptions& options, Runner& runner) {
   const double taken = runner.run(section, bytes, {.iterations = kProbes, .batch = runner.batch});
   runner.seconds.clear();
   const std::size_t rounds = rounds_of(bytes);
@@ -136,7 +154,9 @@ void warm_up(const Section& section, std::size_t bytes, const RunOptions& option
 
 std::vector<Cell> measure_size(const Section& section, std::size_t bytes, const RunOptions& options,
                                std::vector<Runner> runners) {
-  for (Runner& runner : runners) warm_up(section, bytes, options, runner);
+  for (Runner& runner : runners) find_own_batch(section, bytes, runner);
+  share_batch(runners);
+  for (Runner& runner : runners) choose_iterations(section, bytes, options, runner);
   std::vector<double> copy_seconds;
   for (std::size_t round = 0; round < rounds_of(bytes); ++round) {
     for (const std::size_t turn : bench::order_of_round(round, runners.size())) {

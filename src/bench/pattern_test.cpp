@@ -78,7 +78,7 @@ TEST(Pattern, OfManyRanksEachPartialSumIsExact) {
   }
   shape.dtype = DataType::kUInt8;
   shape.op = ReduceOp::kMean;
-  for (const int ranks : {63, 64, 127, 128, 200}) {
+  for (const int ranks : {63, 64, 127, 128, 200, 255, 256, 300}) {
     shape.ranks = ranks;
     EXPECT_EQ(Pattern(shape).wrong(reduced(shape, 0).data(), 1), 0U) << ranks;
   }

@@ -1,6 +1,7 @@
 #include "bench/workload.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 namespace lockstep::bench {
@@ -22,7 +23,7 @@ Layout make_layout(const Pattern& pattern, bool cold, std::size_t cache_bytes) {
   const std::size_t stride = std::max(kLine, rounded_up(pattern.bytes(), kLine));
   if (cold) {
     const std::size_t apart = stride + kColdGap;
-    return {.slots = 1 + (2 * cache_bytes + apart - 1) / apart, .stride = apart};
+    return {.slots = 1 + (2 * cache_bytes + apart - 1) / apart, .stride = apart, .gap = kColdGap};
   }
   if (pattern.most_uses() > 1) return {.stride = stride, .uses = pattern.most_uses()};
   return {.slots = std::clamp<std::size_t>(kWarmBytes / stride, 1, kMostWarmSlots), .stride = stride};
@@ -35,7 +36,14 @@ void FilledOperands::prepare(std::size_t operations) {
   if (suffices_for(operations)) return;
   spend();
   for (std::size_t i = 0; i < layout_.slots; ++i) pattern_.fill(slot(i));
+  write_gaps();
   filled_ = true;
+}
+
+/// Small buffers are little of what they lie in: without this all of them would be in a core's own cache.
+void FilledOperands::write_gaps() {
+  if (layout_.gap == 0) return;
+  for (std::size_t i = 0; i < layout_.slots; ++i) std::memset(slot(i) + layout_.stride - layout_.gap, 0, layout_.gap);
 }
 
 Buffer FilledOperands::next() {

@@ -11,6 +11,7 @@ namespace lockstep::bench {
 struct Layout {
   std::size_t slots = 1;   ///< buffers
   std::size_t stride = 0;  ///< bytes from one to the next
+  std::size_t gap = 0;     ///< the last of them, which belong to no buffer
   int uses = 1;            ///< how often each goes in before it is filled again
 
   std::size_t bytes() const { return slots * stride; }
@@ -18,8 +19,8 @@ struct Layout {
   std::size_t operations() const { return slots * static_cast<std::size_t>(uses); }
 };
 
-/// Warm: one buffer, again and again, if its collective allows that, else a few. Cold: so many that between two uses of
-/// one, twice the cache's size of others went by.
+/// Warm: one buffer, again and again, if its collective allows that, else a few. Cold: so many that between the filling
+/// of one and its use, twice the cache's size of others, and of what lies between them, was written.
 Layout make_layout(const Pattern& pattern, bool cold, std::size_t cache_bytes);
 
 /// The buffers that operations of one size work on, in turn.
@@ -56,6 +57,8 @@ class FilledOperands : public Operands {
   void spend();
 
  private:
+  void write_gaps();
+
   Pattern pattern_;
   Layout layout_;
   unsigned char* memory_;

@@ -43,6 +43,19 @@ TEST(Layout, ColdIsLargerThanTheCache) {
   }
 }
 
+TEST(FilledOperands, ColdOnesAreOutOfTheCacheOnceAllBetweenThemIsWritten) {
+  const Layout layout = make_layout(alone(1), true, kCache);
+  ASSERT_GE(layout.slots * layout.gap, 2 * kCache - layout.gap) << "which small buffers are not";
+  std::vector<unsigned char> memory(layout.bytes(), 0x11);
+  FilledOperands operands(alone(1), layout, memory.data());
+  operands.prepare(1);
+  EXPECT_EQ(memory.back(), 0);
+  for (std::size_t slot = 0; slot < layout.slots; ++slot) {
+    const auto end = memory.begin() + static_cast<std::ptrdiff_t>((slot + 1) * layout.stride);
+    EXPECT_EQ(std::count(end - static_cast<std::ptrdiff_t>(layout.gap), end, 0), layout.gap) << slot;
+  }
+}
+
 TEST(FilledOperands, AreWrittenBeforeEveryBatch) {
   const Layout layout = make_layout(alone(100), false, kCache);
   std::vector<unsigned char> memory(layout.bytes());

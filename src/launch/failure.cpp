@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 namespace lockstep {
@@ -75,8 +76,9 @@ std::string what_became_of(const RankOutcome& rank, const RankOutcome& first, co
   }
   if (rank.stop == RankOutcome::Stop::kAsked) return "stopped by lockstep";
   if (!rank.failed()) return "had finished";
-  std::string text = fmt::format("{}, {:.2f} s later", how_it_ended(rank),
-                                 std::chrono::duration<double>(rank.ended - first.ended).count());
+  const std::chrono::duration<double> later = rank.ended - first.ended;
+  std::string text = fmt::format("{}, {:.2f} s {}", how_it_ended(rank), std::abs(later.count()),
+                                 later.count() < 0 ? "before that was seen" : "later");
   if (const std::string word = last_word(rank.last_lines); !word.empty()) text += ": " + word;
   return text;
 }
@@ -113,13 +115,20 @@ std::vector<std::string> describe_others(const JobOutcome& job, int first, const
   return lines;
 }
 
+/// A quote within is one of its own, behind a backslash between two texts in quotes.
+std::string in_quotes(const std::string& argument) {
+  std::string text = "'";
+  for (const char one : argument) text += one == '\'' ? std::string("'\\''") : std::string(1, one);
+  return text + "'";
+}
+
 /// As one would type it again, cut where it is very long.
 std::string quoted(const std::vector<std::string>& command) {
   constexpr std::size_t kLongest = 300;
   std::string text;
   for (const std::string& argument : command) {
     const bool plain = !argument.empty() && argument.find_first_of(" \t\n'\"\\$`&|;<>()*?[]{}#!~") == std::string::npos;
-    text += fmt::format("{}{}{}{}", text.empty() ? "" : " ", plain ? "" : "'", argument, plain ? "" : "'");
+    text += fmt::format("{}{}", text.empty() ? "" : " ", plain ? argument : in_quotes(argument));
   }
   return text.size() <= kLongest ? text : text.substr(0, kLongest) + " ...";
 }

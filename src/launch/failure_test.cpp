@@ -75,6 +75,16 @@ TEST(Failure, AnUncaughtExceptionIsShownByWhatItSays) {
       << "more than nothing";
 }
 
+TEST(Failure, WhoseSignalWasSeenLaterFailedFirstAllTheSame) {
+  const JobOutcome job{.ranks = {{.signal = SIGSEGV, .ended = after(2000)}, {.code = 3, .ended = after(1950)}}};
+  EXPECT_THAT(describe_failure(job, {}), HasSubstr("rank 1 exited with code 3, 0.05 s before that was seen\n"));
+}
+
+TEST(Failure, ACommandCanBeTypedAgain) {
+  EXPECT_THAT(describe_failure({.ranks = {{.code = 1}}}, {.command = {"./train", "it's", "$HOME", ""}}),
+              HasSubstr("  program    ./train 'it'\\''s' '$HOME' ''\n"));
+}
+
 TEST(Failure, OneRankAlone) {
   EXPECT_EQ(describe_failure({.ranks = {{.code = 3, .ended = after(100)}}}, {.command = {"./train"}}),
             "\nlockstep: rank 0 exited with code 3, 0.1 s after the start.\n"

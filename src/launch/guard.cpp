@@ -55,9 +55,11 @@ Guard::Guard() {
   if (pid_ == 0) watch(other.get(), channel_.get());
 }
 
-Guard::~Guard() {
+void Guard::dismiss() {
+  if (pid_ < 0) return;
   add(kAllIsOver);
   ::waitpid(pid_, nullptr, 0);
+  pid_ = -1;
 }
 
 void Guard::add(pid_t group) { ::send(channel_.get(), &group, sizeof group, MSG_NOSIGNAL); }

@@ -13,12 +13,14 @@ class Guard {
  public:
   /// Throws Error (kTransport) if the system gives no process.
   Guard();
-  /// All is over in good order: ends the guard, which then kills nobody.
-  ~Guard();
+  ~Guard() { dismiss(); }
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
 
   void add(pid_t group);
+  /// All is over in good order: ends the guard, which then kills nobody. To be called while the groups are still known
+  /// by their numbers, which the system gives to others once they are waited for.
+  void dismiss();
 
  private:
   FileDescriptor channel_;

@@ -7,7 +7,17 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/wait.h>
+
 namespace lockstep {
+
+TEST(Guard, IsGoneOnceItIsDismissed) {
+  Guard guard;
+  EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), 0) << "this process has a child";
+  guard.dismiss();
+  EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "and then none";
+  guard.dismiss();
+}
 
 TEST(Guard, SaysWhatItLacks) {
   const auto make = [] {

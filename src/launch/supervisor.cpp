@@ -228,6 +228,7 @@ void Supervisor::mark_stopped(RankOutcome::Stop stop) {
 
 void Supervisor::reap_all() {
   signal_groups(SIGKILL);
+  guard_.dismiss();
   for (const Rank& rank : ranks_) ::waitpid(rank.process.pid, nullptr, 0);
   ranks_.clear();
 }

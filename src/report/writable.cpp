@@ -34,6 +34,10 @@ std::error_code obstacle_of_folder(const fs::path& folder) {
 std::error_code obstacle_of_file(const fs::path& file, const fs::path& made) {
   std::error_code error;
   if (fs::is_directory(file, error)) return std::make_error_code(std::errc::is_a_directory);
+  if (fs::is_regular_file(file, error)) {  // which another one takes the place of
+    const std::error_code obstacle = obstacle_at(file, W_OK);
+    return obstacle ? obstacle : obstacle_of_folder(fs::canonical(file, error).parent_path());
+  }
   if (fs::exists(file, error)) return obstacle_at(file, W_OK);
   const fs::path folder = fs::absolute(file, error).parent_path();
   const bool is_made = one_name_of(folder) == one_name_of(made);

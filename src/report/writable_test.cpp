@@ -1,8 +1,11 @@
 #include "report/writable.h"
 
+#include "base/child_for_tests.h"
 #include "base/scratch_folder.h"
 
 #include <gtest/gtest.h>
+
+#include <unistd.h>
 
 #include <fstream>
 
@@ -23,6 +26,20 @@ TEST(Writable, SaysWhatIsInTheWayAndMakesNothing) {
   std::ofstream(folder / "file") << "there";
   EXPECT_FALSE(obstacle_of_file(folder / "file", "")) << "can be replaced";
   EXPECT_EQ(obstacle_of_folder(folder / "file" / "runs"), std::errc::not_a_directory);
+}
+
+TEST(Writable, AFileIsReplacedWithinItsFolder) {
+  const ScratchFolder scratch;
+  const fs::path file = scratch.path() / "file";
+  std::ofstream(file) << "there";
+  fs::permissions(file, fs::perms::all);
+  fs::permissions(scratch.path(), fs::perms::owner_all | fs::perms::others_read | fs::perms::others_exec);
+  constexpr uid_t kNobody = 65534;
+  const auto said = testing_support::said_in_child([] { return ::setuid(kNobody) == 0; },
+                                                   [&] { return obstacle_of_file(file, "").message(); });
+  if (!said) GTEST_SKIP() << "only root may become somebody else, who may not write here";
+  EXPECT_EQ(*said, std::make_error_code(std::errc::permission_denied).message());
+  EXPECT_FALSE(obstacle_of_file(file, "")) << "for who may";
 }
 
 TEST(Writable, AFolderThatWillBeMadeIsTheSameHoweverItIsWritten) {
