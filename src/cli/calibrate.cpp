@@ -30,8 +30,6 @@ struct CalibrateOptions {
   bool fast = false;
 };
 
-constexpr int kMostCalibratedRanks = 64;
-
 int ranks_of(const CalibrateOptions& options) {
   return options.ranks.empty() ? std::clamp(this_machine().cores, 4, kMostCalibratedRanks) : parse_ranks(options.ranks);
 }
@@ -136,7 +134,7 @@ void run(const CalibrateOptions& options) {
   const std::filesystem::path file = place_to_store();
   require_all_cores();
   const bench::Calibrated calibrated = bench::calibrate(plan_of(options));
-  const int cores = std::min(calibrated.calibration.machine.cores, kMostCalibratedRanks);
+  const int cores = std::clamp(calibrated.calibration.machine.cores, 2, kMostCalibratedRanks);
   store_and_report(calibrated, file, options.ranks.empty() ? cores : parse_ranks(options.ranks));
 }
 

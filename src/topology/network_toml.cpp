@@ -22,6 +22,7 @@ namespace {
 constexpr std::int64_t kMostNetworkRanks = 1 << 20;
 constexpr int kMostSockets = 64;
 constexpr int kMostNics = 64;
+constexpr std::ptrdiff_t kMostDotsALine = 128;
 constexpr std::int64_t kMostLinks = 1 << 24;  ///< between sockets and through cards, of all hosts together
 
 class Reader {
@@ -61,7 +62,8 @@ class Reader {
     throw Error(ErrorCode::kInvalidArgument, fmt::format("{}, line {}: {}", source_name_, line, with_full_stop(what)));
   }
 
-  /// A key of some hundred thousand parts would overflow the stack of the library that reads them.
+  /// A key of some hundred thousand parts would overflow the stack of the library that reads them, and so would some
+  /// hundred values within each other whose keys have thousands.
   void check_lengths(std::string_view text) const {
     if (text.size() > kMostNetworkTextBytes) {
       const auto lines = std::count(text.begin(), text.end(), '\n');
@@ -74,6 +76,9 @@ class Reader {
       if (end - begin > kMostNetworkLineBytes) {
         fail(line, fmt::format("the line is longer than {}; a list may go over several",
                                format_bytes(kMostNetworkLineBytes)));
+      }
+      if (std::count(text.begin() + begin, text.begin() + end, '.') > kMostDotsALine) {
+        fail(line, fmt::format("the line has more than {} dots; a list may go over several", kMostDotsALine));
       }
       begin = end + 1;
     }

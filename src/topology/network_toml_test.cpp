@@ -79,6 +79,15 @@ TEST(NetworkToml, EachMistakeHasItsLineAndWhatToWrite) {
   std::string deep = "[[host]]\na";
   for (int part = 0; part < 300'000; ++part) deep += ".a";
   expect_refused(deep + " = 1\n", "line 2: the line is longer than 64 KiB; a list may go over several.");
+  expect_refused("[[host]]\na" + std::string(129, '.') + "\n", "line 2: the line has more than 128 dots; a list may");
+  // As deep as it gets: keys of 128 parts, in tables that are values of each other, as many as the library takes.
+  std::string parts = "a";
+  for (int part = 0; part < 128; ++part) parts += ".a";
+  std::string nested = "x = ";
+  for (int table = 0; table < 120; ++table) nested += "[\n{" + parts + " = ";
+  nested += '1';
+  for (int table = 0; table < 120; ++table) nested += "}]";
+  expect_refused(nested + '\n', "line 1: there is no key 'x' here");
   std::string long_one = "[[host]]\n";
   long_one.resize(kMostNetworkTextBytes + 1, '\n');
   expect_refused(long_one, "line 16777209: the file is longer than 16 MiB.");

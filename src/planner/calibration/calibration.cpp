@@ -22,7 +22,7 @@ namespace lockstep {
 
 namespace {
 
-constexpr int kVersion = 30;
+constexpr int kVersion = 31;
 constexpr std::size_t kMostCalibrationBytes = std::size_t{64} << 20;
 
 nlohmann::json json_of(const std::vector<Sample>& samples) {
@@ -64,11 +64,10 @@ double positive_at(const nlohmann::json& json, const char* key) {
   fail(fmt::format("'{}' is 0, and must be more", key));
 }
 
-int count_at(const nlohmann::json& json, const char* key) {
-  constexpr int kMost = 1 << 20;
+int count_at(const nlohmann::json& json, const char* key, int least = 0, int most = 1 << 20) {
   const nlohmann::json& value = json.at(key);
-  if (value.is_number_integer() && value >= 0 && value <= kMost) return value.get<int>();
-  fail(fmt::format("'{}' is {}, and must be a whole number from 0 to {}", key, value.dump(), kMost));
+  if (value.is_number_integer() && value >= least && value <= most) return value.get<int>();
+  fail(fmt::format("'{}' is {}, and must be a whole number from {} to {}", key, value.dump(), least, most));
 }
 
 /// Of an algorithm that does the collective.
@@ -78,7 +77,7 @@ Sample sample_from(const nlohmann::json& json) {
   algorithm.require_support(collective);
   return {.collective = collective,
           .algorithm = algorithm.name,
-          .ranks = count_at(json, "ranks"),
+          .ranks = count_at(json, "ranks", 2, kMostCalibratedRanks),
           .bytes = positive_at(json, "bytes"),
           .memory = json.at("plain") ? MemoryKind::kPlain : MemoryKind::kRegistered,
           .seconds = positive_at(json, "seconds"),
@@ -185,6 +184,7 @@ std::string to_json(const Calibration& calibration) {
                             {"machine",
                              {{"processor", machine.processor},
                               {"cores", machine.cores},
+                              {"threads", machine.threads},
                               {"memory_bytes", machine.memory_bytes},
                               {"cache_bytes_first", machine.cache_bytes_first},
                               {"cache_bytes_a_core", machine.cache_bytes_a_core},
@@ -209,6 +209,7 @@ Calibration parse_calibration(std::string_view text, const std::string& source_n
       fail("'processor' is no name");
     Calibration calibration{.machine = {.processor = processor,
                                         .cores = count_at(machine, "cores"),
+                                        .threads = count_at(machine, "threads"),
                                         .memory_bytes = amount_at(machine, "memory_bytes"),
                                         .cache_bytes_first = amount_at(machine, "cache_bytes_first"),
                                         .cache_bytes_a_core = amount_at(machine, "cache_bytes_a_core"),

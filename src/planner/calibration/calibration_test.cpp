@@ -105,6 +105,10 @@ TEST(Calibration, WhatCannotHaveBeenMeasuredIsRefused) {
   expect_refused([](Calibration& one) { one.samples[0].algorithm = "rng"; }, "There is no algorithm 'rng'");
   expect_refused([](Calibration& one) { one.samples[0].algorithm = "pairwise"; },
                  "The algorithm 'pairwise' does no all_reduce, but all_to_all;");
+  for (const int ranks : {1, 65, 1 << 20}) {
+    expect_refused([&](Calibration& one) { one.samples[0].ranks = ranks; },
+                   "'ranks' is " + std::to_string(ranks) + ", and must be a whole number from 2 to 64");
+  }
   expect_refused([](Calibration& one) { one.samples[0].bytes = -64; }, "'bytes' is -64, and must be 0 or more");
   expect_refused([](Calibration& one) { one.samples[0].seconds = 0; }, "'seconds' is 0, and must be more");
   expect_refused([](Calibration& one) { one.shm.seconds[HostCost::kMove] = -1; }, "'shm_seconds' has -1");

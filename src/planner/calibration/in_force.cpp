@@ -37,10 +37,10 @@ void take_over(const Selection& measured, int ranks, SelectionInForce& result) {
   result.source += fmt::format("; as measured here on {} ranks: {}", ranks, fmt::join(names, ", "));
 }
 
-/// What has been measured on all cores says nothing of fewer.
+/// What has been measured on all cores says nothing of fewer. As ranks count them they are logical CPUs.
 std::string of_more_cores(const Machine& machine, int cores) {
   return fmt::format("what is stored was measured on {}, of which ranks may use {} now.",
-                     counted(static_cast<std::uint64_t>(machine.cores), "core"), cores);
+                     counted(static_cast<std::uint64_t>(machine.threads), "logical CPU"), cores);
 }
 
 /// Of ranks that share memory.
@@ -82,7 +82,7 @@ SelectionInForce selection_in_force(int ranks, Medium medium, const std::vector<
   const bool one_host = ranks_of_hosts(hosts).size() < 2;
   if (medium != Medium::kMpi && one_host) {
     if (!followed.fault.empty()) result.source += fmt::format(", since {}", followed.fault);
-    if (followed.calibration && cores < followed.calibration->machine.cores) {
+    if (followed.calibration && cores < followed.calibration->machine.threads) {
       result.source += fmt::format(", since {}", of_more_cores(followed.calibration->machine, cores));
     } else if (followed.calibration) {
       const bool in_memory = medium == Medium::kSharedMemory;

@@ -111,15 +111,17 @@ TEST_F(InForce, WhatWasMeasuredHereIsUsedHere) {
 TEST_F(InForce, WhatWasMeasuredOnMoreCoresIsNotUsed) {
   Calibration calibration{.machine = this_machine(), .shm = {}, .held_back = {}, .samples = {}};
   calibration.machine.cores = 8;
+  calibration.machine.threads = 16;
   calibration.selections[4] = Selection::parse("all_reduce: tree", "a test");
   const auto followed = [&](int cores) {
     return selection_in_force(4, Medium::kSharedMemory, {}, {std::make_shared<const Calibration>(calibration), ""},
                               cores);
   };
-  EXPECT_EQ(followed(8).source, "calibrated here");
-  EXPECT_EQ(select(followed(16).selection, Collective::kAllReduce, 4), "tree") << "threads of hyperthreaded cores";
-  EXPECT_EQ(followed(2).source,
-            "built in, since what is stored was measured on 8 cores, of which ranks may use 2 now.");
+  EXPECT_EQ(followed(16).source, "calibrated here");
+  EXPECT_EQ(select(followed(16).selection, Collective::kAllReduce, 4), "tree");
+  EXPECT_EQ(followed(8).source,
+            "built in, since what is stored was measured on 16 logical CPUs, of which ranks may use 8 now.")
+      << "both of every second core";
   EXPECT_EQ(followed(2).selection, built_in_selection(4, Medium::kSharedMemory, {}, 2));
 }
 

@@ -26,6 +26,7 @@ Machine this_machine() {
   static const Machine kHere{
       .processor = processor_name(),
       .cores = machine_cpus().cores,  // a rank is bound to a few of them
+      .threads = machine_cpus().threads,
       .memory_bytes = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE)),
       .cache_bytes_first = static_cast<double>(cache_bytes(1)),
       .cache_bytes_a_core = static_cast<double>(cache_bytes(2)),

@@ -10,6 +10,7 @@ namespace lockstep {
 struct Machine {
   std::string processor;  ///< as the system names it
   int cores = 1;          ///< that all ranks together may use
+  int threads = 1;        ///< logical CPUs that these are: more than cores where those are hyperthreaded
   double memory_bytes = 0;
   double cache_bytes_first = 0;   ///< of data, that a core has for itself (level 1)
   double cache_bytes_a_core = 0;  ///< that a core has for itself (level 2)

@@ -114,7 +114,7 @@ NetworkDescription PricedNetwork::of(int ranks) const {
 std::vector<int> PricedNetwork::hosts_of(int ranks) const {
   if (description) return host_of_each_rank(first_ranks(*description, ranks));
   std::vector<int> hosts;
-  for (int rank = 0; local_size > 1 && rank < ranks; ++rank) hosts.push_back(rank / local_size);
+  for (int rank = 0; local_size && rank < ranks; ++rank) hosts.push_back(rank / *local_size);
   return hosts;
 }
 
@@ -151,9 +151,9 @@ std::optional<ClosedForm> closed_form_for(std::string_view algorithm, const Pric
                                           const PricedNetwork& network) {
   if (!network.flat || request.segments > 1) return std::nullopt;
   if (const auto parts = composition_of(algorithm)) {
-    const bool fills_hosts = request.ranks > network.local_size && request.ranks % network.local_size == 0;
-    if (!fills_hosts || request.collective != Collective::kAllReduce) return std::nullopt;
-    return hierarchical_closed_form(parts->local, parts->global, network.local_size);
+    if (!network.local_size || request.collective != Collective::kAllReduce) return std::nullopt;
+    const bool fills_hosts = request.ranks > *network.local_size && request.ranks % *network.local_size == 0;
+    return fills_hosts ? hierarchical_closed_form(parts->local, parts->global, *network.local_size) : std::nullopt;
   }
   const ClosedForm* form = find_closed_form(algorithm, request.collective);
   return form != nullptr ? std::optional(*form) : std::nullopt;

@@ -20,8 +20,9 @@ namespace lockstep {
 struct PricedNetwork {
   std::optional<FlatCost> flat;                   ///< of as many ranks as are asked for
   std::optional<NetworkDescription> description;  ///< where it is not flat
-  /// For algorithms that distinguish hosts: neighbours on each, though a flat network costs the same everywhere.
-  int local_size = 1;
+  /// For algorithms that distinguish hosts: neighbours on each, though a flat network costs the same everywhere; none:
+  /// all are on one.
+  std::optional<int> local_size = std::nullopt;
   std::shared_ptr<const Calibration> calibration = nullptr;  ///< where it is neither: of ranks on one host
   Medium medium = Medium::kSharedMemory;                     ///< by which these talk: memory or TCP
 

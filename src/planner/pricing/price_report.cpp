@@ -31,7 +31,9 @@ std::string network_text(const PricedNetwork& network) {
   const FlatCost flat = network.flat.value_or(FlatCost{});
   return fmt::format("flat network, alpha {} a message, {:g} GB/s a port each way, gamma {:g} ns/B{}",
                      format_seconds(flat.alpha_s), 1e-9 / flat.beta_s, 1e9 * flat.gamma_s,
-                     network.local_size > 1 ? fmt::format(", {} ranks a host", network.local_size) : std::string());
+                     network.local_size
+                         ? fmt::format(", {} a host", counted(static_cast<std::uint64_t>(*network.local_size), "rank"))
+                         : std::string());
 }
 
 /// Rows of cells as columns; the first row is the heading. Numbers stand right, the first column left.

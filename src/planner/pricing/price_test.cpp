@@ -140,6 +140,19 @@ TEST(Price, WithoutEitherThereIsNoneAndWhy) {
   }
 }
 
+TEST(Price, AloneOnItsHostARankTakesPartInTheGlobalAlgorithmOnly) {
+  const PricedNetwork apart{.flat = kFlat.flat, .description = {}, .local_size = 1};
+  const PriceRequest request{.ranks = 8, .bytes = 1024};
+  const Price composed = price_algorithm("hierarchical:ring,tree", request, apart);
+  EXPECT_EQ(composed.source, Price::Source::kSimulated);
+  EXPECT_DOUBLE_EQ(composed.estimate.seconds, price_algorithm("tree", request, apart).estimate.seconds);
+  const auto form = closed_form_for("hierarchical:ring,tree", request, apart);
+  ASSERT_TRUE(form);
+  EXPECT_NEAR(form->evaluate(8, 1024, *apart.flat).seconds, composed.estimate.seconds,
+              0.01 * composed.estimate.seconds);
+  EXPECT_FALSE(closed_form_for("hierarchical:ring,tree", request, kFlat)) << "which host is whose is not said";
+}
+
 TEST(Price, LengthsOfCompositionsFollowTheirHosts) {
   const PricedNetwork network{.flat = FlatCost{}, .description = {}, .local_size = 4};
   for (const char* name : {"hierarchical:ring,ring", "hierarchical:direct,tree", "hierarchical:tree,ring"}) {
