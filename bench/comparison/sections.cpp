@@ -131,16 +131,10 @@ void find_own_batch(const Section& section, std::size_t bytes, Runner& runner) {
   });
 }
 
-/// What the barrier before a batch adds to an operation must not tell one from another: all have the batch of the
-/// fastest. Whose batch would take longer than a hundred times what a barrier may add has one of so long.
 void share_batch(std::vector<Runner>& runners) {
-  constexpr double kLongBatch = 5e-3;
   std::size_t most = 1;
   for (const Runner& runner : runners) most = std::max(most, runner.batch);
-  for (Runner& runner : runners) {
-    const double fitting = kLongBatch / std::max(runner.operation_s, 1e-9);
-    runner.batch = std::clamp(static_cast<std::size_t>(std::min(fitting, 1e9)), runner.batch, most);
-  }
+  for (Runner& runner : runners) runner.batch = bench::batch_beside(most, runner.batch, runner.operation_s);
 }
 
 void choose_iterations(const Section& section, std::size_t bytes, const RunOptions& options, Runner& runner) {

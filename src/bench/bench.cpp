@@ -28,7 +28,7 @@ namespace {
 constexpr std::size_t kRounds = 12;
 constexpr std::size_t kProbes = 3;
 constexpr double kFewestIterations = 10;
-constexpr double kMostIterations = 1e7;  // 80 MB of readings
+constexpr double kMostIterations = 1e7;  // 80 MB of readings, of an algorithm at one size
 
 /// One algorithm in the running.
 struct Candidate {

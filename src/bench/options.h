@@ -26,8 +26,8 @@ struct Options {
   /// A name, "auto", or "all": all_algorithms() (over MPI also its own), and auto.
   std::string algorithm = "auto";
   std::string schedule;  ///< the text of a schedule to run beside (or, where `algorithm` is empty, alone)
-  std::chrono::nanoseconds min_time{
-      300'000'000};  ///< of an algorithm at one size, at least; no more iterations than 10 million
+  /// How long an algorithm is measured at one size, at least, but for no more iterations than 10 million.
+  std::chrono::nanoseconds min_time{300'000'000};
 };
 
 }  // namespace lockstep::bench

@@ -28,6 +28,12 @@ std::size_t choose_batch(double seconds_an_operation, const Layout& layout) {
   return std::min(operations_a_batch(seconds_an_operation), layout.operations());
 }
 
+std::size_t batch_beside(std::size_t fastest, std::size_t own, double seconds_an_operation) {
+  constexpr double kLong = 5e-3;
+  if (static_cast<double>(fastest) * seconds_an_operation <= kLong) return fastest;
+  return std::clamp(static_cast<std::size_t>(kLong / seconds_an_operation), own, fastest);
+}
+
 std::size_t find_batch(const Layout& layout, const std::function<double(std::size_t batch)>& seconds_in) {
   return choose_batch(seconds_in(choose_batch(seconds_in(1), layout)), layout);
 }

@@ -36,6 +36,10 @@ std::size_t choose_batch(double seconds_an_operation, const Layout& layout);
 /// take longer by what the barrier adds.
 std::size_t find_batch(const Layout& layout, const std::function<double(std::size_t batch)>& seconds_in);
 
+/// Of a subject whose own batch that would be, beside one of which it is `fastest`: as many, so that what a barrier
+/// adds to an operation does not tell them apart, but for a batch of 5 ms, of which a barrier is nothing.
+std::size_t batch_beside(std::size_t fastest, std::size_t own, double seconds_an_operation);
+
 /// The order in which so many subjects take turns in that round, counted from 0: each round begins with another, and
 /// every second one goes backwards, so that none always follows the same one.
 std::vector<std::size_t> order_of_round(std::size_t round, std::size_t subjects);

@@ -60,6 +60,14 @@ TEST(Rounds, SecondsAreThoseOfOneOperationAndTheFirstBatchIsNotCounted) {
 
 TEST(Rounds, ABatchIsNotLongerThanTheBuffersLast) { EXPECT_EQ(choose_batch(1e-9, {.slots = 2, .uses = 3}), 6U); }
 
+TEST(Rounds, WhatIsSlowerHasTheBatchOfTheFastestUnlessItIsLong) {
+  EXPECT_EQ(batch_beside(100, 100, 1e-6), 100U);
+  EXPECT_EQ(batch_beside(100, 4, 50e-6), 100U);
+  EXPECT_EQ(batch_beside(100, 3, 83e-6), 60U) << "5 ms";
+  EXPECT_EQ(batch_beside(100, 1, 8e-3), 1U);
+  EXPECT_EQ(batch_beside(6, 2, 177e-6), 6U);
+}
+
 TEST(Rounds, EachBeginsWithAnotherAndEverySecondGoesBackwards) {
   EXPECT_THAT(order_of_round(0, 4), ElementsAre(0, 1, 2, 3));
   EXPECT_THAT(order_of_round(1, 4), ElementsAre(1, 0, 3, 2));

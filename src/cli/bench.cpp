@@ -270,9 +270,8 @@ void add_bench(Program& program) {
   command->add_option("-o,--output", typed->output, "Write to a file instead")->type_name("FILE");
   command->footer(
       "An iteration's time is the slowest rank's; median and p99 are over iterations.\n"
-      "Exit code 1: a result was wrong, a schedule was refused, or ranks failed (128 and the signal's number where "
-      "one\n"
-      "ended a rank); 2: it was asked for what cannot be.");
+      "Exit code 1: a result was wrong, a schedule was refused, or ranks failed (by a signal: 128 and its number);\n"
+      "2: it was asked for what cannot be.");
   command->callback([&program, typed] {
     const Wanted wanted = parse(*typed);
     const bool in_a_job = bench::in_a_job();

@@ -62,7 +62,7 @@ void check_training_of(const std::string& training, bool sweeps_stages) {
 
 /// The page can be written, once there is something to write.
 void check_page(const fs::path& page) {
-  const std::error_code obstacle = obstacle_of_file(page, page.parent_path());
+  const std::error_code obstacle = obstacle_of_replacing(page, page.parent_path());
   if (!obstacle) return;
   refuse(fmt::format("--out {} cannot be written: {}; name another file.", page.string(), obstacle.message()));
 }

@@ -194,7 +194,7 @@ std::string no_hosts_of_files(const char* option) {
 }
 
 void require_writable(const std::string& file) {
-  const std::error_code obstacle = file.empty() ? std::error_code() : obstacle_of_file(file, {});
+  const std::error_code obstacle = file.empty() ? std::error_code() : obstacle_of_replacing(file, {});
   if (!obstacle) return;
   refuse(fmt::format("--output {} cannot be written: {}; name another file.", file, obstacle.message()));
 }

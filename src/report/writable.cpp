@@ -34,15 +34,18 @@ std::error_code obstacle_of_folder(const fs::path& folder) {
 std::error_code obstacle_of_file(const fs::path& file, const fs::path& made) {
   std::error_code error;
   if (fs::is_directory(file, error)) return std::make_error_code(std::errc::is_a_directory);
-  if (fs::is_regular_file(file, error)) {  // which another one takes the place of
-    const std::error_code obstacle = obstacle_at(file, W_OK);
-    return obstacle ? obstacle : obstacle_of_folder(fs::canonical(file, error).parent_path());
-  }
   if (fs::exists(file, error)) return obstacle_at(file, W_OK);
   const fs::path folder = fs::absolute(file, error).parent_path();
   const bool is_made = one_name_of(folder) == one_name_of(made);
   if (!is_made && !fs::exists(folder, error)) return std::make_error_code(std::errc::no_such_file_or_directory);
   return obstacle_of_folder(folder);
+}
+
+std::error_code obstacle_of_replacing(const fs::path& file, const fs::path& made) {
+  const std::error_code obstacle = obstacle_of_file(file, made);
+  std::error_code error;
+  if (obstacle || !fs::is_regular_file(file, error)) return obstacle;
+  return obstacle_of_folder(fs::canonical(file, error).parent_path());
 }
 
 }  // namespace lockstep

@@ -133,7 +133,7 @@ bool SharedMemoryOperation::go_on() {
 void SharedMemoryOperation::carry_out(const Plan::Step& step) {
   if (!is_staged()) check_owners_of(step);
   for (const Plan::Move& move : step.moves) carry_out_rows(move);
-  // It may have been in the midst of a move: then what was read there counts for nothing.
+  // A peer may have failed meanwhile: then what was read of it counts for nothing.
   if (!is_staged()) check_owners_of(step);
 }
 

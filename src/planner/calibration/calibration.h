@@ -23,7 +23,7 @@ struct HeldBack {
 /// "sizes with a median error of 3 %, at worst 30 %; numbers of ranks with 9 %, at worst 48 %".
 std::string to_text(const HeldBack& held_back);
 
-/// Of more ranks nothing is measured, which would take an hour.
+/// `lockstep calibrate` measures no more.
 inline constexpr int kMostCalibratedRanks = 64;
 
 /// What was measured on a machine, and what follows from it.

@@ -118,10 +118,14 @@ TEST_F(InForce, WhatWasMeasuredOnMoreCoresIsNotUsed) {
                               cores);
   };
   EXPECT_EQ(followed(16).source, "calibrated here");
-  EXPECT_EQ(select(followed(16).selection, Collective::kAllReduce, 4), "tree");
+  EXPECT_EQ(select(followed(16).selection, Collective::kAllReduce, 4), "tree") << "threads of hyperthreaded cores";
   EXPECT_EQ(followed(8).source,
             "built in, since what is stored was measured on 16 logical CPUs, of which ranks may use 8 now.")
       << "both of every second core";
+  calibration.machine.threads = 8;
+  EXPECT_EQ(followed(8).source, "calibrated here");
+  EXPECT_EQ(followed(2).source,
+            "built in, since what is stored was measured on 8 logical CPUs, of which ranks may use 2 now.");
   EXPECT_EQ(followed(2).selection, built_in_selection(4, Medium::kSharedMemory, {}, 2));
 }
 

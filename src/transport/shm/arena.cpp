@@ -66,7 +66,7 @@ void Arena::give_back(std::size_t offset, std::size_t bytes) noexcept {
               static_cast<off_t>(bytes));
   try {
     note_free(offset, bytes);
-  } catch (const std::bad_alloc&) {
+  } catch (const std::bad_alloc&) {  // as the header says
   }
 }
 
