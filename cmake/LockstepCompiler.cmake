@@ -46,3 +46,4 @@ if(LOCKSTEP_SANITIZE)
   add_compile_options(-fsanitize=${LOCKSTEP_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${LOCKSTEP_SANITIZE})
 endif()
+add_compile_definitions(LOCKSTEP_SANITIZE="${LOCKSTEP_SANITIZE}") # for tests that a sanitizer would end

@@ -11,7 +11,7 @@ declare -A packages=(
   [training]="libopenblas0-pthread libicu-dev zlib1g-dev"
   [tests]="libgtest-dev libgmock-dev clang-format clang-tidy openmpi-bin libopenmpi-dev chromium fonts-dejavu-core tmux iproute2"
   [wheel]="python3-venv"
-  [fuzz]="clang libclang-rt-dev"
+  [clang]="clang libclang-rt-dev"
   [compare]="openmpi-bin libopenmpi-dev libgloo-dev iproute2"
 )
 declare -A reasons=(
@@ -19,7 +19,7 @@ declare -A reasons=(
   [libtorch]="tensors and training"
   [training]="fast matrix products (without OpenBLAS, libtorch multiplies at about 8 GFLOP/s a core instead of 200), Unicode, and checksums of checkpoints"
   [tests]="for the tests: frameworks, style, MPI, a browser and a terminal to look at what is shown"
-  [fuzz]="for libFuzzer, which gcc has not"
+  [clang]="for libFuzzer, which gcc has not, and for AddressSanitizer, with which it compiles sooner"
   [wheel]="for the environment that PyTorch's wheel goes into"
   [compare]="what Lockstep is measured beside, and to shape a line"
 )

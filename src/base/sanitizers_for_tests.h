@@ -1,17 +1,13 @@
 #pragma once
 
+#include <string_view>
+
 namespace lockstep::testing_support {
 
-#ifdef __SANITIZE_ADDRESS__
-inline constexpr bool kUnderAddressSanitizer = true;
-#else
-inline constexpr bool kUnderAddressSanitizer = false;
-#endif
-#ifdef __SANITIZE_THREAD__
-inline constexpr bool kUnderThreadSanitizer = true;
-#else
-inline constexpr bool kUnderThreadSanitizer = false;
-#endif
+/// As LOCKSTEP_SANITIZE was said to CMake; what compilers say of themselves differs.
+inline constexpr std::string_view kSanitizers = LOCKSTEP_SANITIZE;
+inline constexpr bool kUnderAddressSanitizer = kSanitizers.find("address") != std::string_view::npos;
+inline constexpr bool kUnderThreadSanitizer = kSanitizers.find("thread") != std::string_view::npos;
 
 /// Whether a test may leave its process without descriptors, and why not: UBSan, which runs beside AddressSanitizer,
 /// opens a pipe to see whether it may read an object, and calls the object invalid where it cannot.

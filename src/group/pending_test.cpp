@@ -2,6 +2,7 @@
 #include <lockstep/pending.h>
 
 #include "base/child_for_tests.h"
+#include "base/clock.h"
 #include "group/errors_for_tests.h"
 #include "tests/conformance/run_ranks.h"
 
@@ -29,8 +30,6 @@ using testing_support::run_ranks;
 using testing_support::said_in_child;
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kFloats = std::size_t{1} << 20;
 /// Of who is to be told long before.

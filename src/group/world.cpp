@@ -1,5 +1,6 @@
 #include <lockstep/world.h>
 
+#include "base/clock.h"
 #include "base/environment.h"
 #include "group/group_state.h"
 #include "group/placement.h"
@@ -27,7 +28,6 @@ namespace lockstep {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 milliseconds join_timeout() { return environment_duration(kJoinTimeoutVariable, std::chrono::seconds(60)); }

@@ -76,4 +76,9 @@ class Layout {
   std::vector<Span> outputs_;  ///< where they are not the inputs
 };
 
+/// What lies so many bytes into a buffer; nothing does in one that may be null, since nobody has elements of it.
+inline std::byte* place_in(void* buffer, std::size_t offset_bytes) {
+  return buffer == nullptr ? nullptr : static_cast<std::byte*>(buffer) + offset_bytes;
+}
+
 }  // namespace lockstep

@@ -90,11 +90,10 @@ void MessageOperation::place_chunks() {
       place.input = place.output = &token_[at(chunk)];
       continue;
     }
-    // Nothing is ever written to an input that is not the output.
-    auto* const input = static_cast<std::byte*>(const_cast<void*>(call().input));
     const auto [of_piece, piece] = slice_of(chunk);
-    place.input = input + layout_.input(of_piece, piece).offset_bytes;
-    place.output = static_cast<std::byte*>(call().output) + layout_.output(of_piece, piece).offset_bytes;
+    // Nothing is ever written to an input that is not the output.
+    place.input = place_in(const_cast<void*>(call().input), layout_.input(of_piece, piece).offset_bytes);
+    place.output = place_in(call().output, layout_.output(of_piece, piece).offset_bytes);
   }
 }
 

@@ -270,8 +270,7 @@ std::byte* SharedMemoryOperation::address_of(const Plan::Place& place, int chunk
   const std::size_t offset = span.offset_bytes + begin;
   if (place.rank == transport_.rank()) {
     // Nothing is ever written to an input that is not the output.
-    void* own = is_input ? const_cast<void*>(call().input) : call().output;
-    return static_cast<std::byte*>(own) + offset;
+    return place_in(is_input ? const_cast<void*>(call().input) : call().output, offset);
   }
   const Peer& peer = peers_[static_cast<std::size_t>(place.rank)];
   return transport_.memory_of(place.rank, is_input ? peer.input_offset : peer.output_offset) + offset;

@@ -1,5 +1,6 @@
 // An operation whose shape was seen before allocates nothing and makes no plan: every operator new of the process is
 // counted, with threads as ranks. Prints a line for each promise; exits 1 where one is not kept.
+#include "base/sanitizers_for_tests.h"
 #include "group/thread_world.h"
 
 #include <fmt/format.h>
@@ -40,16 +41,8 @@ void operator delete[](void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
 
-#ifdef __SANITIZE_ADDRESS__
-// Its own allocator stands for the C library's, of which mallinfo2 must then not be asked. The header comes with clang.
+// The header comes with clang.
 extern "C" std::size_t __sanitizer_get_current_allocated_bytes();
-static std::size_t heap_bytes() { return __sanitizer_get_current_allocated_bytes(); }
-#else
-static std::size_t heap_bytes() {
-  const struct mallinfo2 heap = ::mallinfo2();
-  return heap.uordblks + heap.hblkhd;
-}
-#endif
 
 namespace {
 
@@ -65,6 +58,13 @@ constexpr int kRanks = 3;
 using Ranks = std::function<void(const std::function<void(World&)>&)>;
 /// What each of them does; with memory that is registered, and with other.
 using Work = std::function<void(const Group&, float* registered, float* plain)>;
+
+/// AddressSanitizer's own allocator stands for the C library's, of which mallinfo2 must then not be asked.
+std::size_t heap_bytes() {
+  if constexpr (lockstep::testing_support::kUnderAddressSanitizer) return __sanitizer_get_current_allocated_bytes();
+  const struct mallinfo2 heap = ::mallinfo2();
+  return heap.uordblks + heap.hblkhd;
+}
 
 /// What the process has from the C library now.
 struct Usage {

@@ -1,5 +1,6 @@
 // `lockstep train text` as a person uses it: real processes, a real text, and everything that can be wrong with the
 // input.
+#include "base/sanitizers_for_tests.h"
 #include "report/tensorboard_for_tests.h"
 #include "tests/processes/command.h"
 #include "tests/processes/small_disk.h"
@@ -20,6 +21,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
+using testing_support::kUnderAddressSanitizer;
 using testing_support::Result;
 using testing_support::run_command;
 
@@ -251,9 +253,7 @@ TEST_F(TextTraining, AFullDiskIsAnErrorThatNamesTheFile) {
 }
 
 TEST_F(TextTraining, AModelThatIsTooLargeForTheMemoryIsSaidOnce) {
-#ifdef __SANITIZE_ADDRESS__
-  GTEST_SKIP() << "AddressSanitizer ends the program itself";
-#endif
+  if (kUnderAddressSanitizer) GTEST_SKIP() << "AddressSanitizer ends the program itself";
   if (read("/proc/sys/vm/overcommit_memory") == "1\n") GTEST_SKIP() << "this system grants more memory than it has";
   const Result result = train(2, {"--width=1000000", "--heads=1", "--layers=100"});
   EXPECT_EQ(result.code, 1);

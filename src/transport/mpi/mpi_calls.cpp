@@ -1,4 +1,5 @@
 // liblockstep-mpi.so: starting and ending MPI, and messages. Collectives are in mpi_collectives.cpp.
+#include "base/clock.h"
 #include "transport/mpi/mpi_state.h"
 
 #include <time.h>
@@ -13,8 +14,6 @@
 namespace lockstep::mpi {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 /// How long a rank that failed, or was ended within a group, waits at its end for the others, who may have more to say.
 constexpr std::chrono::seconds kLastWait{2};
