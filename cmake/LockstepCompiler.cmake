@@ -45,5 +45,5 @@ if(LOCKSTEP_SANITIZE)
   # For every target, third-party ones too: a sanitizer sees only what was compiled with it.
   add_compile_options(-fsanitize=${LOCKSTEP_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${LOCKSTEP_SANITIZE})
+  add_compile_definitions(LOCKSTEP_SANITIZE="${LOCKSTEP_SANITIZE}") # sanitizers_for_tests.h
 endif()
-add_compile_definitions(LOCKSTEP_SANITIZE="${LOCKSTEP_SANITIZE}") # for tests that a sanitizer would end

@@ -2,9 +2,13 @@
 
 #include <string_view>
 
+// As it was said to CMake: by what macros compilers say it themselves differs.
+#ifndef LOCKSTEP_SANITIZE
+#define LOCKSTEP_SANITIZE ""
+#endif
+
 namespace lockstep::testing_support {
 
-/// As LOCKSTEP_SANITIZE was said to CMake; what compilers say of themselves differs.
 inline constexpr std::string_view kSanitizers = LOCKSTEP_SANITIZE;
 inline constexpr bool kUnderAddressSanitizer = kSanitizers.find("address") != std::string_view::npos;
 inline constexpr bool kUnderThreadSanitizer = kSanitizers.find("thread") != std::string_view::npos;
