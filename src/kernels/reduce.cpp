@@ -4,7 +4,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/reduce.cpp"
 // Nothing here needs what they add to AVX3 and to SSSE3, and each takes ten seconds to compile.
-#ifndef HWY_DISABLED_TARGETS
+#ifndef HWY_DISABLED_TARGETS  // a build with sanitizers leaves out more (CMakeLists.txt)
 #define HWY_DISABLED_TARGETS (HWY_AVX3_DL | HWY_SSE4)
 #endif
 #include <hwy/foreach_target.h>

@@ -91,6 +91,8 @@ XML
 expect "of a program's tests each counts, and the one that it died in is named" "$(summarize "$scratch/results.xml")" \
   "---- b.half_0: B.Bad/0 failed*]*of the bad*---- b.half_1: B.Hangs failed*]*so far*Skipped, and why:*no such thing*b.half_0: B.Skip*2 passed, 2 failed, 1 skipped*exit 1"
 
+expect "check refuses training without libtorch" "$(LOCKSTEP_TORCH=none ./check --programs 2>&1 || echo "exit $?")" \
+  "check: '--programs' is of training, which LOCKSTEP_TORCH=none leaves out*exit 2"
 expect "check refuses what it does not know" "$(./check --fast 2>&1 || echo "exit $?")" "check: '--fast' is not *exit 2"
 expect "check refuses another libtorch" "$(LOCKSTEP_TORCH=mine ./check 2>&1 || echo "exit $?")" "check: LOCKSTEP_TORCH is 'mine'*exit 2"
 expect "Torch_DIR comes first" "$(Torch_DIR=/mine VIRTUAL_ENV=/yours scripts/find_libtorch.sh)" "/mine"
