@@ -3,8 +3,10 @@
 #include "algorithms/catalog.h"
 #include "base/environment.h"
 #include "base/refuse.h"
+#include "base/units.h"
 #include "bench/group_subject.h"
 #include "bench/memory.h"
+#include "bench/parts.h"
 #include "bench/rounds.h"
 #include "bench/row.h"
 #include "bench/statistics.h"
@@ -30,6 +32,12 @@ constexpr std::size_t kProbes = 3;
 constexpr double kFewestIterations = 10;
 constexpr double kMostIterations = 1e7;  // 80 MB of readings, of an algorithm at one size
 
+/// Who measures: all ranks, between which it is agreed, in groups, in each of which operations run.
+struct Company {
+  const World& all;
+  Group own;
+};
+
 /// One algorithm in the running.
 struct Candidate {
   std::string ran;
@@ -48,11 +56,11 @@ double slowest_one(const World& world, double value) { return slowest(world, {va
 /// Buffers for all sizes, allocated once, so that pages are not faulted in again for each.
 class BufferMemory {
  public:
-  BufferMemory(const World& world, std::size_t bytes, bool plain) {
+  BufferMemory(const Group& group, std::size_t bytes, bool plain) {
     if (plain) {
       plain_ = allocate_plain(bytes);
     } else {
-      registered_ = world.allocate(bytes);
+      registered_ = group.allocate(bytes);
     }
   }
   void* data() const { return plain_ ? plain_.get() : registered_.data(); }
@@ -85,43 +93,43 @@ class LimitMeter {
   std::vector<double> seconds_;
 };
 
-Medium medium_of(const World& world) { return detail::Opened(world).state().engine().medium(); }
+Medium medium_of(const Group& group) { return detail::Opened(group).state().engine().medium(); }
 
 /// What runs under a name.
-std::string algorithm_for(const World& world, const Options& options, std::size_t bytes, const std::string& name) {
-  return world.algorithm_for(options.collective, bytes, {.algorithm = name}, options.dtype, !options.plain);
+std::string algorithm_for(const Group& group, const Options& options, std::size_t bytes, const std::string& name) {
+  return group.algorithm_for(options.collective, bytes, {.algorithm = name}, options.dtype, !options.plain);
 }
 
 /// A composition may have no chunks that fit all hosts, and an algorithm may not sum in canonical order.
-bool runs(const World& world, const Options& options, std::size_t bytes, const std::string& name) {
+bool runs(const Group& group, const Options& options, std::size_t bytes, const std::string& name) {
   try {
     (void)find_algorithm(name).build({.collective = options.collective,
-                                      .ranks = world.size(),
+                                      .ranks = group.size(),
                                       .root = options.root,
                                       .only_rank = 0,
-                                      .hosts = world.hosts()});
-    (void)algorithm_for(world, options, bytes, name);
+                                      .hosts = group.hosts()});
+    (void)algorithm_for(group, options, bytes, name);
     return true;
   } catch (const Error&) {
     return false;
   }
 }
 
-std::vector<std::string> names_to_run(const Options& options, const World& world, std::size_t bytes) {
+std::vector<std::string> names_to_run(const Options& options, const Group& group, std::size_t bytes) {
   std::vector<std::string> names;
   if (options.algorithm.empty()) return names;
   if (options.algorithm != "all") return {options.algorithm};
-  for (std::string& name : all_algorithms(options.collective, world.hosts())) {
-    if (runs(world, options, bytes, name)) names.push_back(std::move(name));
+  for (std::string& name : all_algorithms(options.collective, group.hosts())) {
+    if (runs(group, options, bytes, name)) names.push_back(std::move(name));
   }
   // No MPI reduces 16-bit floats.
-  if (medium_of(world) == Medium::kMpi && size_of(options.dtype) > 2) names.emplace_back(kVendor);
+  if (medium_of(group) == Medium::kMpi && size_of(options.dtype) > 2) names.emplace_back(kVendor);
   names.emplace_back("auto");
   return names;
 }
 
 /// Each rank compares its own part of the schedules: those of many ranks are long.
-void note_who_runs_as_auto(const World& world, const Options& options, std::vector<Candidate>& candidates) {
+void note_who_runs_as_auto(const Company& company, const Options& options, std::vector<Candidate>& candidates) {
   const auto picked =
       std::find_if(candidates.begin(), candidates.end(), [](const Candidate& one) { return one.picked; });
   if (picked == candidates.end()) return;
@@ -130,32 +138,32 @@ void note_who_runs_as_auto(const World& world, const Options& options, std::vect
     if (!one.from_file) names.push_back(one.ran);
   }
   const auto first = first_alike(names, {.collective = options.collective,
-                                         .ranks = world.size(),
+                                         .ranks = company.own.size(),
                                          .root = options.root,
-                                         .only_rank = world.rank(),
-                                         .hosts = world.hosts()});
+                                         .only_rank = company.own.rank(),
+                                         .hosts = company.own.hosts()});
   std::vector<double> differs;
   differs.reserve(candidates.size());
   for (const Candidate& one : candidates) differs.push_back(one.from_file || first.at(one.ran) != picked->ran ? 1 : 0);
-  differs = slowest(world, std::move(differs));
+  differs = slowest(company.all, std::move(differs));
   for (std::size_t i = 0; i < candidates.size(); ++i) candidates[i].as_auto = differs[i] == 0;
 }
 
-std::vector<Candidate> make_candidates(const World& world, const Options& options, std::size_t bytes) {
+std::vector<Candidate> make_candidates(const Company& company, const Options& options, std::size_t bytes) {
   std::vector<Candidate> candidates;
-  std::vector<std::string> names = names_to_run(options, world, bytes);
-  const std::string file = options.schedule.empty() ? "" : world.load_schedule(options.schedule);
+  std::vector<std::string> names = names_to_run(options, company.own, bytes);
+  const std::string file = options.schedule.empty() ? "" : company.own.load_schedule(options.schedule);
   if (!file.empty()) names.push_back(file);
   candidates.reserve(names.size());
   for (const std::string& name : names) {
-    candidates.push_back({.ran = algorithm_for(world, options, bytes, name),
+    candidates.push_back({.ran = algorithm_for(company.own, options, bytes, name),
                           .picked = name == "auto",
                           .from_file = name == file,
                           .subject = std::make_unique<GroupSubject>(
-                              world, options.collective,
+                              company.all, company.own, options.collective,
                               Choices{.op = options.op, .root = options.root, .options = {.algorithm = name}})});
   }
-  note_who_runs_as_auto(world, options, candidates);
+  note_who_runs_as_auto(company, options, candidates);
   return candidates;
 }
 
@@ -201,13 +209,13 @@ Row make_row(const World& world, const Shape& shape, Candidate& candidate) {
           .as_auto = candidate.as_auto,
           .batch = candidate.batch};
   const RankTimes times{.seconds = std::move(candidate.seconds), .rounds = kRounds, .wrong = candidate.wrong};
-  sum_up(world, shape.collective, times, row);
+  sum_up(world, shape, times, row);
   return row;
 }
 
-std::vector<Row> measure_size(const World& world, const Options& options, Workload workload, const Shape& shape) {
-  std::vector<Candidate> candidates = make_candidates(world, options, shape.bytes());
-  warm_up(world, options, workload, candidates);
+std::vector<Row> measure_size(const Company& company, const Options& options, Workload workload, const Shape& shape) {
+  std::vector<Candidate> candidates = make_candidates(company, options, shape.bytes());
+  warm_up(company.all, options, workload, candidates);
   for (std::size_t round = 0; round < kRounds; ++round) {
     for (const std::size_t turn : order_of_round(round, candidates.size())) {
       Candidate& candidate = candidates[turn];
@@ -218,7 +226,7 @@ std::vector<Row> measure_size(const World& world, const Options& options, Worklo
   }
   std::vector<Row> rows;
   rows.reserve(candidates.size());
-  for (Candidate& candidate : candidates) rows.push_back(make_row(world, shape, candidate));
+  for (Candidate& candidate : candidates) rows.push_back(make_row(company.all, shape, candidate));
   return rows;
 }
 
@@ -239,10 +247,18 @@ void check(const Options& options) {
 std::vector<std::size_t> sizes(const Options& options, int ranks) {
   if (options.collective == Collective::kBarrier) return {0};
   std::vector<std::size_t> result;
+  std::size_t least = 0;
   for (std::uint64_t bytes = options.min_bytes; bytes <= options.max_bytes; bytes *= options.factor) {
     const std::size_t whole = whole_bytes(options.collective, bytes, options.dtype, ranks);
-    if (result.empty() || result.back() != whole) result.push_back(whole);
+    if (least == 0) least = whole;
+    const bool is_new = result.empty() || result.back() != whole;
+    if (is_new && whole <= options.max_bytes) result.push_back(whole);
     if (bytes > options.max_bytes / options.factor) break;
+  }
+  if (result.empty()) {
+    refuse(fmt::format("--max-bytes is {}, and the smallest {} of {} has {} bytes: a block of {} for each.",
+                       options.max_bytes, to_string(options.collective),
+                       counted(static_cast<std::uint64_t>(ranks), "rank"), least, to_string(options.dtype)));
   }
   return result;
 }
@@ -256,8 +272,10 @@ void pretend_hosts(int ranks_a_host) {
 
 Result run(const World& world, const Options& options, const Progress& progress) {
   check(options);
-  if (options.root >= world.size()) {
-    refuse(fmt::format("--root says {}, and there are {} ranks.", options.root, world.size()));
+  const Company company{.all = world, .own = part_of(world, options)};
+  const Group& group = company.own;
+  if (options.root >= group.size()) {
+    refuse(fmt::format("--root says {}, and there are {} ranks.", options.root, group.size()));
   }
   const std::size_t cache_bytes = options.cache_bytes.value_or(last_level_cache_bytes());
   Result result{.options = options,
@@ -274,20 +292,20 @@ Result run(const World& world, const Options& options, const Progress& progress)
 
   std::vector<std::pair<Pattern, Layout>> work;
   std::size_t most_bytes = 1;
-  for (const std::size_t bytes : sizes(options, world.size())) {
+  for (const std::size_t bytes : sizes(options, group.size())) {
     const Pattern pattern(Shape{.collective = options.collective,
                                 .dtype = options.dtype,
                                 .op = options.op,
-                                .rank = world.rank(),
-                                .ranks = world.size(),
+                                .rank = group.rank(),
+                                .ranks = group.size(),
                                 .root = options.root,
                                 .count = bytes / size_of(options.dtype)});
     work.emplace_back(pattern, make_layout(pattern, options.cold, cache_bytes));
     most_bytes = std::max(most_bytes, work.back().second.bytes());
   }
-  const BufferMemory memory(world, most_bytes, options.plain);
+  const BufferMemory memory(group, most_bytes, options.plain);
   for (const auto& [pattern, layout] : work) {
-    for (const Row& row : measure_size(world, options, Workload(pattern, layout, memory.data()), pattern.shape())) {
+    for (const Row& row : measure_size(company, options, Workload(pattern, layout, memory.data()), pattern.shape())) {
       result.rows.push_back(row);
       report(&row);
     }

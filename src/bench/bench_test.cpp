@@ -116,6 +116,22 @@ TEST(Bench, AllMeasuresEachAlgorithmAndAuto) {
   for (const Row& row : result.rows) EXPECT_EQ(row.batch, result.rows.front().batch) << row.algorithm;
 }
 
+/// Each sums its own ranks only, of which the patterns tell.
+TEST(Bench, GroupsMeasureSideBySide) {
+  Options options = quick(Collective::kAllReduce);
+  options.algorithm = "all";
+  options.groups = 2;
+  for (const bool interleaved : {false, true}) {
+    options.interleaved = interleaved;
+    const Result result = run_on_threads(6, options);
+    EXPECT_EQ(result.world_size, 6);
+    EXPECT_EQ(result.wrong(), 0U);
+    ASSERT_FALSE(result.rows.empty());
+    EXPECT_DOUBLE_EQ(result.rows[0].busbw_gb_per_s, result.rows[0].algbw_gb_per_s * 4 / 3) << "2(p-1)/p, p = 3";
+    EXPECT_EQ(regrets(result.rows).size(), 3U);
+  }
+}
+
 TEST(Bench, SizesAreWholeElementsAndBlocks) {
   Options options;
   options.min_bytes = 4;
@@ -129,6 +145,8 @@ TEST(Bench, SizesAreWholeElementsAndBlocks) {
   options.collective = Collective::kAllGather;
   EXPECT_THAT(sizes(options, 3), ElementsAre(12, 36));
   EXPECT_THAT(sizes(options, 8), ElementsAre(32));
+  EXPECT_THAT([&] { (void)sizes(options, 26); },
+              testing_support::refuses(ErrorCode::kInvalidArgument, "--max-bytes is 100, and the smallest"));
   options.collective = Collective::kBarrier;
   EXPECT_THAT(sizes(options, 3), ElementsAre(0));
 }

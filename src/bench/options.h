@@ -26,6 +26,9 @@ struct Options {
   /// A name, "auto", or "all": all_algorithms() (over MPI also its own), and auto.
   std::string algorithm = "auto";
   std::string schedule;  ///< the text of a schedule to run beside (or, where `algorithm` is empty, alone)
+  /// Groups of as many ranks each, made of the world's, that measure side by side.
+  int groups = 1;
+  bool interleaved = false;  ///< rank r is in group r modulo `groups`; else neighbours in number are together
   /// How long an algorithm is measured at one size, at least, but for no more iterations than 10 million.
   std::chrono::nanoseconds min_time{300'000'000};
 };

@@ -1,5 +1,6 @@
 #include "bench/result.h"
 
+#include "base/units.h"
 #include "bench/statistics.h"
 #include "schedule/promise.h"
 
@@ -46,6 +47,15 @@ std::string placement(const std::vector<int>& hosts) {
     ++ranks[static_cast<std::size_t>(host)];
   }
   return ranks.size() < 2 ? "" : fmt::format(" on {} hosts ({})", ranks.size(), fmt::join(ranks, ", "));
+}
+
+/// "3 ranks", or "each of 2 groups, 6 ranks in all".
+std::string ranks_text(const Result& result) {
+  const std::string ranks = counted(static_cast<std::uint64_t>(result.world_size), "rank");
+  const Options& options = result.options;
+  if (options.groups == 1) return ranks;
+  return fmt::format("each of {} groups{}, {} in all", options.groups, options.interleaved ? ", interleaved" : "",
+                     ranks);
 }
 
 /// "none" where nothing is summed, as nccl-tests has it.
@@ -132,10 +142,10 @@ std::vector<Regret> file_regrets(const std::vector<Row>& rows) { return regrets_
 std::string table_heading(const Result& result) {
   const Options& options = result.options;
   return fmt::format(
-      "# {} on {} rank{}{}, {} memory, {}, {}; {} {:.1f} GB/s of memory traffic\n"
+      "# {} on {}{}, {} memory, {}, {}; {} {:.1f} GB/s of memory traffic\n"
       "#{:>12} {:>12} {:>9} {:>8} {:>22} {:>12} {:>12} {:>9} {:>9} {:>7}\n"
       "#{:>12} {:>12} {:>9} {:>8} {:>22} {:>12} {:>12} {:>9} {:>9} {:>7}\n",
-      to_string(options.collective), result.world_size, result.world_size == 1 ? "" : "s", placement(result.hosts),
+      to_string(options.collective), ranks_text(result), placement(result.hosts),
       options.plain ? "plain" : "registered", result.transport, options.cold ? "cold" : "warm",
       result.world_size == 1 ? "a copy moves" : fmt::format("{} copies move", result.world_size), result.limit_gb_per_s,
       "bytes", "count", "type", "op", "algorithm", "median", "p99", "algbw", "busbw", "wrong", "", "", "", "", "", "us",
@@ -170,6 +180,8 @@ std::string to_json(const Result& result) {
   const Options& options = result.options;
   ordered_json json{{"world_size", result.world_size},
                     {"hosts", result.hosts},
+                    {"groups", options.groups},
+                    {"interleaved", options.interleaved},
                     {"collective", to_string(options.collective)},
                     {"dtype", to_string(options.dtype)},
                     {"op", operator_of(options)},

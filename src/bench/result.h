@@ -31,7 +31,7 @@ struct Row {
 
 struct Result {
   Options options;
-  int world_size = 1;
+  int world_size = 1;      ///< ranks that measured, in all groups
   std::vector<int> hosts;  ///< of each rank, as Group::hosts
   std::string transport;
   double limit_gb_per_s = 0;  ///< memory traffic of copies on all ranks at once

@@ -20,7 +20,7 @@ std::vector<double> slowest(const World& world, std::vector<double> values) {
   return values;
 }
 
-void sum_up(const World& world, Collective collective, const RankTimes& times, Row& row) {
+void sum_up(const World& world, const Shape& shape, const RankTimes& times, Row& row) {
   const std::vector<double> seconds = slowest(world, times.seconds);
   row.median_us = median(seconds) * 1e6;
   row.p99_us = percentile(seconds, 0.99) * 1e6;
@@ -31,7 +31,7 @@ void sum_up(const World& world, Collective collective, const RankTimes& times, R
     row.round_median_us.push_back(median({start, start + in_a_round}) * 1e6);
   }
   row.algbw_gb_per_s = static_cast<double>(row.bytes) / row.median_us / 1e3;
-  row.busbw_gb_per_s = row.algbw_gb_per_s * facts_of(collective).bus_factor(world.size());
+  row.busbw_gb_per_s = row.algbw_gb_per_s * facts_of(shape.collective).bus_factor(shape.ranks);
 }
 
 }  // namespace lockstep::bench

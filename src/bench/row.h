@@ -1,5 +1,6 @@
 #pragma once
 
+#include "bench/pattern.h"
 #include "bench/result.h"
 
 #include <lockstep/world.h>
@@ -20,7 +21,7 @@ struct RankTimes {
 /// The largest of the ranks' numbers, place by place: on all of them the same.
 std::vector<double> slowest(const World& world, std::vector<double> values);
 
-/// Writes into the row, which knows its bytes, what all ranks saw together. Each of them calls it.
-void sum_up(const World& world, Collective collective, const RankTimes& times, Row& row);
+/// Writes into the row, which knows its bytes, what all ranks saw together of a shape. Each of them calls it.
+void sum_up(const World& world, const Shape& shape, const RankTimes& times, Row& row);
 
 }  // namespace lockstep::bench

@@ -20,7 +20,7 @@ TEST(Row, AnIterationTakesAsLongAsOnItsSlowestRankAndAllRanksErrorsCount) {
     RankTimes times{.seconds = {}, .rounds = 4, .wrong = 3U + static_cast<unsigned>(world.rank())};
     for (int i = 0; i < kIterations; ++i) times.seconds.push_back(i % kRanks == world.rank() ? (i + 1) * 1e-6 : 1e-9);
     Row row{.bytes = 3 << 20};
-    sum_up(world, Collective::kAllGather, times, row);
+    sum_up(world, {.collective = Collective::kAllGather, .ranks = kRanks}, times, row);
     EXPECT_NEAR(row.median_us, 100.5, 1e-6);
     EXPECT_NEAR(row.p99_us, 198, 1e-6);
     EXPECT_THAT(row.round_median_us, ElementsAre(DoubleNear(25.5, 1e-6), DoubleNear(75.5, 1e-6),

@@ -6,6 +6,7 @@
 #include "base/nearest.h"
 #include "base/refuse.h"
 #include "base/units.h"
+#include "bench/parts.h"
 #include "cli/command.h"
 #include "cli/numbers.h"
 #include "cli/schedule_argument.h"
@@ -40,20 +41,22 @@ struct BenchOptions {
   std::string collective;
   std::string ranks;
   std::string min_bytes;
-  std::string max_bytes = "64MiB";
-  std::string factor = "4";
-  std::string dtype = "float32";
+  std::string max_bytes;
+  std::string factor;
+  std::string dtype;
   std::string op;
   std::string root;
   std::string algorithm;
   std::string schedule;
-  std::string buffers = "registered";
-  std::string transport = "auto";
+  std::string buffers;
+  std::string transport;
   std::string min_time = "300ms";
   std::string format = "table";
   std::string output;
   std::string local_size;
   std::string cache_bytes;
+  std::string groups;
+  bool interleaved = false;
   bool cold = false;
 };
 
@@ -131,20 +134,61 @@ int parse_wanted_root(const BenchOptions& typed, const FromFile& schedule, Colle
   refuse(fmt::format("The schedule in {} has root {}, not {}; leave out --root.", typed.schedule, schedule.root, root));
 }
 
-/// How many ranks to start.
-int parse_wanted_ranks(const BenchOptions& typed, const FromFile& schedule) {
-  if (typed.ranks.empty()) return schedule.ranks > 0 ? schedule.ranks : available_cpus().cores;
+/// How many ranks to start, in so many groups.
+int parse_wanted_ranks(const BenchOptions& typed, const FromFile& schedule, int groups) {
+  const int fitting = schedule.ranks * groups;
+  if (typed.ranks.empty()) return fitting > 0 ? fitting : available_cpus().cores;
   const int ranks = parse_ranks(typed.ranks);
-  if (schedule.ranks == 0 || schedule.ranks == ranks) return ranks;
-  refuse(
-      fmt::format("The schedule in {} is for {} ranks, not {}; leave out -n.", typed.schedule, schedule.ranks, ranks));
+  if (fitting == 0 || fitting == ranks) return ranks;
+  refuse(fmt::format("The schedule in {} is for {} ranks, not {}; leave out -n.", typed.schedule, fitting, ranks));
 }
 
 /// What moves the bytes between the ranks that this command starts or is one of.
 std::string parse_transport(const std::string& typed) {
-  check_word("transport", typed, {"auto", "shm", "tcp", "mpi"});
-  if (typed != "auto") ::setenv(kTransportVariable, typed.c_str(), 1);
+  if (!typed.empty()) {
+    check_word("transport", typed, {"auto", "shm", "tcp", "mpi"});
+    ::setenv(kTransportVariable, typed.c_str(), 1);
+  }
   return environment(kTransportVariable).value_or("auto");
+}
+
+/// Of what a barrier has none.
+void require_no_buffer(const BenchOptions& typed) {
+  const std::pair<const char*, bool> all[] = {
+      {"--min-bytes", !typed.min_bytes.empty()}, {"--max-bytes", !typed.max_bytes.empty()},
+      {"--factor", !typed.factor.empty()},       {"--dtype", !typed.dtype.empty()},
+      {"--buffers", !typed.buffers.empty()},     {"--cold", typed.cold}};
+  for (const auto& [name, is_typed] : all) {
+    if (is_typed) refuse(fmt::format("{} is of buffers, and a barrier has none; leave it out.", name));
+  }
+}
+
+/// What is typed of the buffers, else what is usual.
+void parse_buffers(const BenchOptions& typed, bench::Options& options) {
+  if (options.collective == Collective::kBarrier) return require_no_buffer(typed);
+  if (!typed.dtype.empty()) {
+    options.dtype = parse_name("data type", typed.dtype,
+                               {DataType::kFloat32, DataType::kFloat64, DataType::kBFloat16, DataType::kFloat16,
+                                DataType::kInt32, DataType::kInt64, DataType::kUInt8});
+  }
+  options.min_bytes = typed.min_bytes.empty() ? std::max<std::uint64_t>(4, size_of(options.dtype))
+                                              : parse_value("--min-bytes", typed.min_bytes, parse_bytes);
+  if (!typed.max_bytes.empty()) options.max_bytes = parse_value("--max-bytes", typed.max_bytes, parse_bytes);
+  if (!typed.factor.empty()) options.factor = parse_factor(typed.factor);
+  options.cold = typed.cold;
+  if (!typed.buffers.empty()) check_word("kind of buffers", typed.buffers, {"registered", "plain"});
+  options.plain = typed.buffers == "plain";
+}
+
+void parse_groups(const BenchOptions& typed, bench::Options& options) {
+  options.interleaved = typed.interleaved;
+  if (typed.groups.empty()) {
+    if (typed.interleaved) refuse("--interleaved says how --groups are made; give it a number of them.");
+    return;
+  }
+  const auto groups = parse_between(typed.groups, 1, kMostRanks);
+  if (!groups) refuse(fmt::format("--groups takes a whole number from 1 up; '{}' is not one.", typed.groups));
+  options.groups = static_cast<int>(*groups);
 }
 
 struct Wanted {
@@ -159,25 +203,18 @@ Wanted parse(const BenchOptions& typed) {
   }
   bench::Options options;
   options.collective = parse_collective(typed.collective);
-  options.dtype = parse_name("data type", typed.dtype,
-                             {DataType::kFloat32, DataType::kFloat64, DataType::kBFloat16, DataType::kFloat16,
-                              DataType::kInt32, DataType::kInt64, DataType::kUInt8});
+  parse_buffers(typed, options);
   options.op = parse_operator(typed, options.collective);
-  options.min_bytes = typed.min_bytes.empty() ? std::max<std::uint64_t>(4, size_of(options.dtype))
-                                              : parse_value("--min-bytes", typed.min_bytes, parse_bytes);
-  options.max_bytes = parse_value("--max-bytes", typed.max_bytes, parse_bytes);
-  options.factor = parse_factor(typed.factor);
-  options.cold = typed.cold;
   if (!typed.cache_bytes.empty()) options.cache_bytes = parse_value("--cache-bytes", typed.cache_bytes, parse_bytes);
   options.min_time = parse_value("--min-time", typed.min_time, parse_duration);
   options.algorithm = parse_algorithm(typed, options.collective);
   FromFile schedule = read_schedule(typed.schedule, options.collective);
-  const int ranks = parse_wanted_ranks(typed, schedule);
-  const int most_ranks = bench::in_a_job() ? kMostRanks : ranks;  // those of a job are not known yet
-  options.root = parse_wanted_root(typed, schedule, options.collective, most_ranks);
+  parse_groups(typed, options);
+  const int ranks = parse_wanted_ranks(typed, schedule, options.groups);
+  if (!bench::in_a_job()) (void)bench::groups_of(options, ranks);  // those of a job are counted when it begins
+  const int most_ranks = bench::in_a_job() ? kMostRanks : ranks;   // those of a job are not known yet
+  options.root = parse_wanted_root(typed, schedule, options.collective, most_ranks / options.groups);
   options.schedule = std::move(schedule.text);
-  check_word("kind of buffers", typed.buffers, {"registered", "plain"});
-  options.plain = typed.buffers == "plain";
   check_word("format", typed.format, {"table", "json"});
   std::string transport = parse_transport(typed.transport);
   if (!typed.local_size.empty()) (void)parse_local_size(typed.local_size, most_ranks);
@@ -264,6 +301,12 @@ void add_bench(Program& program) {
       ->add_option("--local-size", typed->local_size,
                    "Pretend that so many ranks, neighbours in number, are on each host (default: as it is)")
       ->type_name("RANKS");
+  command
+      ->add_option("--groups", typed->groups,
+                   "Split the ranks into so many groups, each of which measures while the others do (default: 1)")
+      ->type_name("N");
+  command->add_flag("--interleaved", typed->interleaved,
+                    "Of N groups rank r is in group r modulo N (default: neighbours in number are together)");
   command->add_option("--min-time", typed->min_time, "Measure each algorithm at each size so long (default: 300ms)")
       ->type_name("TIME");
   command->add_option("--format", typed->format, "table (default) or json");

@@ -34,6 +34,38 @@ TEST(CliBounds, WhatAMeasurementCannotHaveIsRefusedBeforeItStarts) {
                      "'vendor' is the MPI library's own, as in: mpirun -n 2 lockstep bench all_reduce --transport mpi");
 }
 
+TEST(CliBounds, ABarrierHasNoBuffers) {
+  for (const std::vector<std::string>& typed : {std::vector<std::string>{"--min-bytes", "4"},
+                                                {"--max-bytes", "4"},
+                                                {"--factor", "2"},
+                                                {"--dtype", "int32"},
+                                                {"--buffers", "plain"},
+                                                {"--cold"}}) {
+    std::vector<std::string> words{"bench", "barrier", "-n", "2"};
+    words.insert(words.end(), typed.begin(), typed.end());
+    expect_usage_error(words, typed.front() + " is of buffers, and a barrier has none; leave it out.");
+  }
+}
+
+TEST(CliBounds, WhatHasNoWholeBlocksIsNotMeasured) {
+  const Result result =
+      lockstep_with({"bench", "all_gather", "-n", "3", "--min-bytes", "10", "--max-bytes", "11", "--min-time", "1ms"});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_THAT(result.errors, HasSubstr("--max-bytes is 11, and the smallest all_gather of 3 ranks has 12 bytes: a "
+                                       "block of float32 for each."));
+}
+
+TEST(CliBounds, GroupsHaveAsManyRanksEach) {
+  expect_usage_error({"bench", "all_reduce", "-n", "3", "--groups", "2"},
+                     "3 ranks cannot be split into so many groups");
+  expect_usage_error({"bench", "all_reduce", "-n", "2", "--groups", "two"}, "from 1 up; 'two' is not one");
+  expect_usage_error({"bench", "all_reduce", "-n", "2", "--interleaved"}, "--interleaved says how --groups are made");
+  expect_usage_error({"bench", "broadcast", "-n", "4", "--groups", "2", "--root", "2"}, "a rank from 0 to 1");
+  const Result uneven = lockstep_with({"bench", "barrier", "-n", "4", "--groups", "2", "--local-size", "3"});
+  EXPECT_EQ(uneven.code, 2);
+  EXPECT_THAT(uneven.errors, HasSubstr("--groups 2: ranks of group 1 share hosts otherwise than those of group 0."));
+}
+
 TEST(CliBounds, HostsOfMoreRanksThanThereAreAreRefused) {
   expect_usage_error({"bench", "all_reduce", "-n", "2", "--local-size", "3"}, "from 1 to 2; '3' is not one");
   const Result in_a_job = lockstep_with({"run", "-n", "2", LOCKSTEP_PROGRAM, "bench", "barrier", "--local-size", "3"});

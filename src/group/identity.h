@@ -1,5 +1,7 @@
 #pragma once
 
+#include "topology/dealing.h"
+
 #include <functional>
 #include <optional>
 #include <string>
@@ -18,6 +20,7 @@ struct Identity {
   std::string job;               ///< the same on all ranks and of no other job; empty for a world of one
   std::vector<int> hosts;        ///< of each rank, numbered from 0 as they first appear; empty: all on one
   std::vector<int> cores;        ///< that each rank may use, as it says; empty: all as many as this one
+  std::vector<RankHere> here;    ///< which of its host's ranks each is, of a part of a world; empty for the whole
   std::vector<int> world_ranks;  ///< of the ranks of a group that is a part of a world; empty for the whole
 
   int world_rank(int of) const { return world_ranks.empty() ? of : world_ranks[static_cast<std::size_t>(of)]; }

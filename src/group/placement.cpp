@@ -117,6 +117,17 @@ Placement placement_of(const Placement& whole, const std::vector<int>& members) 
   return whole.empty() ? Placement() : numbered(of_members(whole, members));
 }
 
+std::vector<RankHere> ranks_here(const Placement& whole, int ranks) {
+  std::vector<int> seen(static_cast<std::size_t>(ranks));  // on each host
+  std::vector<RankHere> all;
+  const auto host_of = [&](int rank) { return whole.empty() ? 0 : whole[static_cast<std::size_t>(rank)]; };
+  for (int rank = 0; rank < ranks; ++rank) all.push_back({.rank = seen[static_cast<std::size_t>(host_of(rank))]++});
+  for (int rank = 0; rank < ranks; ++rank) {
+    all[static_cast<std::size_t>(rank)].ranks = seen[static_cast<std::size_t>(host_of(rank))];
+  }
+  return all;
+}
+
 Cores cores_of(const Cores& whole, const std::vector<int>& members) {
   return whole.empty() ? Cores() : where_they_differ(of_members(whole, members));
 }

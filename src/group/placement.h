@@ -1,6 +1,7 @@
 #pragma once
 
 #include "group/engine.h"
+#include "topology/dealing.h"
 
 #include <chrono>
 #include <cstdint>
@@ -36,5 +37,7 @@ Surroundings tell_whereabouts(Engine& engine, const Whereabouts& own, std::chron
 /// That of some of the ranks, in their order.
 Placement placement_of(const Placement& whole, const std::vector<int>& members);
 Cores cores_of(const Cores& whole, const std::vector<int>& members);
+/// Which of its host's ranks each of so many is, of a world with that placement.
+std::vector<RankHere> ranks_here(const Placement& whole, int ranks);
 
 }  // namespace lockstep::detail

@@ -134,6 +134,17 @@ TEST(Placement, ARankThatSaysNothingIsNamed) {
   EXPECT_THAT(told[1], HasSubstr("waited 0.2 s for rank 0"));
 }
 
+TEST(Placement, CountsRanksOfEachHost) {
+  const auto here = ranks_here({0, 1, 0, 0, 1}, 5);
+  const RankHere expected[] = {{0, 3}, {0, 2}, {1, 3}, {2, 3}, {1, 2}};
+  for (std::size_t rank = 0; rank < std::size(expected); ++rank) {
+    EXPECT_EQ(here[rank].rank, expected[rank].rank) << rank;
+    EXPECT_EQ(here[rank].ranks, expected[rank].ranks) << rank;
+  }
+  EXPECT_EQ(ranks_here({}, 3).back().rank, 2) << "all share a host";
+  EXPECT_EQ(ranks_here({}, 3).back().ranks, 3);
+}
+
 TEST(Placement, OfMembersIsNumberedAnew) {
   const Placement whole{0, 0, 1, 1, 2};
   EXPECT_THAT(placement_of(whole, {4, 2, 3, 1}), ElementsAre(0, 1, 1, 2));

@@ -6,6 +6,7 @@
 #include "planner/pricing/price.h"
 #include "schedule/proof.h"
 #include "schedule/text.h"
+#include "topology/cpu_quota.h"
 
 #include <fmt/format.h>
 #include <lockstep/error.h>
@@ -28,10 +29,13 @@ Selection agreed_selection(const Identity& identity, Medium medium, const JobCal
     if (const auto text = environment(kAlgorithmsVariable)) Selection::parse(*text, kAlgorithmsVariable);
     return built_in_selection(1);
   }
-  if (identity.cores.empty()) return selection_in_force(identity.size, medium, identity.hosts, calibration).selection;
+  const auto in_force = [&](const JobCalibration& followed, int cores) {
+    return selection_in_force(identity.size, medium, identity.hosts, followed, cores_of_group(identity.here, cores))
+        .selection;
+  };
+  if (identity.cores.empty()) return in_force(calibration, job_cpus());
   // A calibration tells of the cores that one of the ranks has, and here others have fewer or more.
-  const int least = *std::min_element(identity.cores.begin(), identity.cores.end());
-  return selection_in_force(identity.size, medium, identity.hosts, {}, least).selection;
+  return in_force({}, *std::min_element(identity.cores.begin(), identity.cores.end()));
 }
 
 /// "broadcast at root 1", "all_reduce".

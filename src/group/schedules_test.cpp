@@ -180,6 +180,21 @@ TEST(Schedules, RanksThatMayUseDifferentNumbersOfCoresChooseByTheLeast) {
   }
 }
 
+/// A part of a world of ranks that take turns takes them, too, though it has no more ranks than there are cores.
+TEST(Schedules, APartOfAWorldChoosesByTheCoresOfItsRanks) {
+  constexpr std::size_t kBytes = 16 << 10;
+  const auto picked = [&](std::vector<RankHere> here) {
+    Identity identity = identity_of(0, 2);
+    identity.cores = {2, 3};  // this machine's own number of them does not matter then
+    identity.here = std::move(here);
+    const detail::Schedules schedules(identity, Medium::kSharedMemory, {});
+    return schedules.resolve("auto", Collective::kAllReduce, kBytes, MemoryKind::kRegistered);
+  };
+  EXPECT_EQ(picked({{0, 2}, {1, 2}}), "direct");
+  EXPECT_EQ(picked({{0, 4}, {1, 4}}), "naive") << "both are on one core";
+  EXPECT_EQ(picked({{0, 4}, {2, 4}}), "naive") << "on two, which others share";
+}
+
 TEST(Schedules, WhatIsSaidOfAlgorithmsHoldsForRanksWithDifferentNumbersOfCoresToo) {
   ASSERT_EQ(::setenv("LOCKSTEP_ALGORITHMS", "all_reduce: swing", 1), 0);
   Identity identity = identity_of(0, 8);

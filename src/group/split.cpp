@@ -78,6 +78,9 @@ Identity identity_in(const GroupState& parent, const std::vector<int>& members, 
   for (const int member : members) identity.world_ranks.push_back(parent.identity().world_rank(member));
   identity.hosts = placement_of(parent.identity().hosts, members);
   identity.cores = cores_of(parent.identity().cores, members);
+  const Identity& all = parent.identity();
+  const std::vector<RankHere> here = all.here.empty() ? ranks_here(all.hosts, all.size) : all.here;
+  for (const int member : members) identity.here.push_back(here[static_cast<std::size_t>(member)]);
   return identity;
 }
 

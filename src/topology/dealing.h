@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 namespace lockstep {
 
 /// A rank among those that share a machine's cores.
@@ -18,5 +20,18 @@ constexpr bool has_core_alone(const RankHere& here, int cores) {
   const int share = share_of(here.rank, here.ranks, cores);
   return first_on(share + 1, here.ranks, cores) - first_on(share, here.ranks, cores) == 1;
 }
+
+/// The cores that the ranks of a group work on.
+struct GroupCores {
+  int count;
+  bool shared;  ///< with ranks that are none of the group's
+
+  GroupCores(int cores, bool with_others = false)  // NOLINT(google-explicit-constructor): most are a number
+      : count(cores), shared(with_others) {}
+  /// Whether so many ranks, who are the group's, cannot all run at a time.
+  bool take_turns(int ranks) const { return shared || ranks > count; }
+};
+/// Of ranks among all of a job's on a machine; where those have a core each, it is as if the others were not there.
+GroupCores cores_of_group(const std::vector<RankHere>& group, int cores);
 
 }  // namespace lockstep

@@ -37,10 +37,16 @@ void take_over(const Selection& measured, int ranks, SelectionInForce& result) {
   result.source += fmt::format("; as measured here on {} ranks: {}", ranks, fmt::join(names, ", "));
 }
 
-/// What has been measured on all cores says nothing of fewer. As ranks count them they are logical CPUs.
-std::string of_more_cores(const Machine& machine, int cores) {
-  return fmt::format("what is stored was measured on {}, of which ranks may use {} now.",
-                     counted(static_cast<std::uint64_t>(machine.threads), "logical CPU"), cores);
+/// What has been measured on all cores says nothing of fewer, and of ranks with cores of their own nothing of those
+/// that share them. As ranks count them they are logical CPUs. Empty where it was measured on the like.
+std::string of_other_cores(const Machine& machine, int ranks, const GroupCores& cores) {
+  if (cores.count < machine.threads) {
+    return fmt::format("what is stored was measured on {}, of which ranks may use {} now.",
+                       counted(static_cast<std::uint64_t>(machine.threads), "logical CPU"), cores.count);
+  }
+  if (ranks > cores.count || !cores.shared) return "";
+  return fmt::format("what is stored was measured of {} that share no core, and here other groups' share theirs.",
+                     counted(static_cast<std::uint64_t>(ranks), "rank"));
 }
 
 /// Of ranks that share memory.
@@ -77,13 +83,15 @@ JobCalibration job_calibration() {
 }
 
 SelectionInForce selection_in_force(int ranks, Medium medium, const std::vector<int>& hosts,
-                                    const JobCalibration& followed, int cores) {
+                                    const JobCalibration& followed, const GroupCores& cores) {
   SelectionInForce result{built_in_selection(ranks, medium, hosts, cores), "built in"};
   const bool one_host = ranks_of_hosts(hosts).size() < 2;
   if (medium != Medium::kMpi && one_host) {
     if (!followed.fault.empty()) result.source += fmt::format(", since {}", followed.fault);
-    if (followed.calibration && cores < followed.calibration->machine.threads) {
-      result.source += fmt::format(", since {}", of_more_cores(followed.calibration->machine, cores));
+    const std::string why_not =
+        followed.calibration ? of_other_cores(followed.calibration->machine, ranks, cores) : std::string();
+    if (!why_not.empty()) {
+      result.source += fmt::format(", since {}", why_not);
     } else if (followed.calibration) {
       const bool in_memory = medium == Medium::kSharedMemory;
       const Calibration& calibration = *followed.calibration;

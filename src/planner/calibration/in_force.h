@@ -30,10 +30,12 @@ struct SelectionInForce {
 /// For a group of so many ranks, on these hosts (empty: on one): what is built in or, for shared memory of one host,
 /// what the calibration predicts (if it is trusted; the source says why not); on one host, over shared memory or TCP,
 /// what it measured of so many ranks exactly; then what LOCKSTEP_ALGORITHMS says of the collectives that it names.
-/// A calibration of more cores than `cores` is not followed. Throws Error (kInvalidArgument) for that text. Ranks with
-/// the same calibration, the same text and the same `cores` (built_in_selection()) come to the same.
+/// A calibration of more cores than `cores`, or of cores that nobody else shared, is not followed. Throws Error
+/// (kInvalidArgument) for that text. Ranks with the same calibration, the same text and the same `cores`
+/// (built_in_selection()) come to the same.
 SelectionInForce selection_in_force(int ranks, Medium medium = Medium::kSharedMemory,
                                     const std::vector<int>& hosts = {},
-                                    const JobCalibration& followed = job_calibration(), int cores = job_cpus());
+                                    const JobCalibration& followed = job_calibration(),
+                                    const GroupCores& cores = job_cpus());
 
 }  // namespace lockstep

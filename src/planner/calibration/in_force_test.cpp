@@ -129,6 +129,21 @@ TEST_F(InForce, WhatWasMeasuredOnMoreCoresIsNotUsed) {
   EXPECT_EQ(followed(2).selection, built_in_selection(4, Medium::kSharedMemory, {}, 2));
 }
 
+TEST_F(InForce, WhatWasMeasuredOnCoresOfTheirOwnIsNotUsedWhereOthersShareThem) {
+  Calibration calibration{.machine = this_machine(), .shm = {}, .held_back = {}, .samples = {}};
+  calibration.machine.threads = 4;
+  for (const int ranks : {4, 8}) calibration.selections[ranks] = Selection::parse("all_reduce: tree", "a test");
+  const auto source = [&](int ranks, bool shared) {
+    const JobCalibration job{std::make_shared<const Calibration>(calibration), ""};
+    return selection_in_force(ranks, Medium::kSharedMemory, {}, job, {4, shared}).source;
+  };
+  EXPECT_EQ(source(4, false), "calibrated here");
+  EXPECT_EQ(source(4, true),
+            "built in, since what is stored was measured of 4 ranks that share no core, and here other groups' share "
+            "theirs.");
+  EXPECT_EQ(source(8, true), "calibrated here") << "they took turns when it was measured, too";
+}
+
 TEST_F(InForce, OverTcpWhatWasMeasuredOnThisHostIsUsedOnOneHost) {
   Calibration calibration{.machine = this_machine(), .shm = {}, .held_back = {}, .samples = {}};
   calibration.tcp.samples.push_back(

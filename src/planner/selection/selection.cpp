@@ -164,6 +164,9 @@ constexpr const char* kBuiltInOverMessages =
 constexpr const char* kBuiltInOverLoopback =
     "all_reduce: 0-64KiB recursive_doubling, 64KiB- halving_doubling; all_gather: recursive_doubling";
 constexpr const char* kBuiltInOverLoopbackOfTwo = "all_reduce: 0-256KiB recursive_doubling, 256KiB- halving_doubling";
+/// As parts of a world are, or on one core.
+constexpr const char* kBuiltInOverLoopbackOfTwoInTurns =
+    "all_reduce: 0-384KiB recursive_doubling, 384KiB- halving_doubling";
 
 /// Where ranks take turns, messages that could go side by side are sent one after the other, so that it counts how many
 /// there are in all: a star or a tree has fewest. With much to copy, who sends to neighbours has least to wait for,
@@ -212,16 +215,17 @@ std::string plain_all_reduce(int ranks, bool in_turns) {
 /// many and both numbers are powers of two; of 3 ranks on 2 cores the root has only one to hear of from the other,
 /// until it has so much to sum that two trees, which share the work, are ahead. On a single core nothing crosses, and a
 /// star copies least.
-std::string plain_reduce(int ranks, int cores) {
+std::string plain_reduce(int ranks, const GroupCores& cores) {
   const auto is_power_of_two = [](int n) { return std::has_single_bit(static_cast<unsigned>(n)); };
-  if (ranks <= 2 || cores == 1) return "star";
-  if (ranks == 3 && cores == 2) return "0-512KiB star, 512KiB- double_tree";
-  if (ranks > cores && is_power_of_two(ranks) && is_power_of_two(cores)) return "0-4KiB star, 4KiB- tree";
+  if (ranks <= 2 || cores.count == 1) return "star";
+  if (ranks == 3 && cores.count == 2) return "0-512KiB star, 512KiB- double_tree";
+  if (cores.take_turns(ranks) && is_power_of_two(ranks) && is_power_of_two(cores.count))
+    return "0-4KiB star, 4KiB- tree";
   return "0-64KiB star, 64KiB- double_tree";
 }
 
-std::string built_in_of_plain_memory(int ranks, int cores) {
-  const bool in_turns = ranks > cores;
+std::string built_in_of_plain_memory(int ranks, const GroupCores& cores) {
+  const bool in_turns = cores.take_turns(ranks);
   const std::string text = "; all_reduce plain: " + plain_all_reduce(ranks, in_turns) +
                            "; broadcast plain: star; reduce plain: " + plain_reduce(ranks, cores);
   return text + (in_turns && ranks == 3 ? "; all_gather plain: 0-8KiB direct, 8KiB-4MiB ring, 4MiB- direct" : "");
@@ -249,45 +253,52 @@ std::string built_in_on_one_core(int ranks) {
                      ranks == 2 ? "32KiB" : end_of_one_meeting(ranks));
 }
 
-/// Ranks that take turns on some cores want few meetings for longer.
+/// Ranks that take turns on some cores want few meetings for longer; two of them, on cores that others share, one.
 std::string built_in_in_turns(int ranks) {
-  return fmt::format(
-      "all_reduce: 0-{0} naive, {0}-{1}; broadcast: 0-8MiB tree, 8MiB- direct; "
-      "reduce: 0-128KiB star, 128KiB- direct",
-      end_of_one_meeting(ranks), ranks == 3 ? "64KiB star, 64KiB- double_tree" : "256KiB star, 256KiB- direct");
+  const std::string all_reduce =
+      ranks == 2 ? "0-48KiB naive, 48KiB- direct"
+                 : fmt::format("0-{0} naive, {0}-{1}", end_of_one_meeting(ranks),
+                               ranks == 3 ? "64KiB star, 64KiB- double_tree" : "256KiB star, 256KiB- direct");
+  return fmt::format("all_reduce: {}; broadcast: 0-8MiB tree, 8MiB- direct; reduce: 0-128KiB star, 128KiB- direct",
+                     all_reduce);
 }
 
 /// Where ranks take turns and each half of them has cores of its own, what is small goes first between the halves, to
 /// be passed on in both; but not through staging memory, where it would be copied again.
-std::string built_in_of_blocks(int ranks, int cores) {
-  if (ranks <= cores || ranks % 2 != 0 || cores % 2 != 0) return "; gather: star; scatter: star";
+std::string built_in_of_blocks(int ranks, const GroupCores& cores) {
+  if (!cores.take_turns(ranks) || ranks % 2 != 0 || cores.count % 2 != 0) return "; gather: star; scatter: star";
   return "; gather: 0-8KiB tree, 8KiB- star; gather plain: star"
          "; scatter: 0-64KiB tree, 64KiB- star; scatter plain: star";
 }
 
 /// Four ranks that take turns exchange blocks pair by pair: not the smallest, where to meet in each pair costs more,
 /// nor the largest, where both ways take as long.
-std::string all_to_all_over_memory(int ranks, int cores) {
-  return ranks == 4 && ranks > cores ? "0-4KiB direct, 4KiB-2MiB pairwise, 2MiB- direct" : "direct";
+std::string all_to_all_over_memory(int ranks, const GroupCores& cores) {
+  return ranks == 4 && cores.take_turns(ranks) ? "0-4KiB direct, 4KiB-2MiB pairwise, 2MiB- direct" : "direct";
 }
 
-std::string built_in_over_memory(int ranks, int cores) {
-  const std::string text = ranks <= cores ? built_in_with_own_cores()
-                           : cores == 1   ? built_in_on_one_core(ranks)
-                                          : built_in_in_turns(ranks);
+std::string built_in_over_memory(int ranks, const GroupCores& cores) {
+  const std::string text = !cores.take_turns(ranks) ? built_in_with_own_cores()
+                           : cores.count == 1       ? built_in_on_one_core(ranks)
+                                                    : built_in_in_turns(ranks);
   return text + "; reduce_scatter: direct; all_gather: direct; barrier: naive; all_to_all: " +
          all_to_all_over_memory(ranks, cores) + built_in_of_blocks(ranks, cores) +
          built_in_of_plain_memory(ranks, cores);
 }
 
-Selection built_in_on_one_host(int ranks, Medium medium, int cores, const char* source) {
+Selection built_in_on_one_host(int ranks, Medium medium, const GroupCores& cores, const char* source) {
   if (medium == Medium::kSharedMemory) return Selection::parse(built_in_over_memory(ranks, cores), source);
   Selection selection = Selection::parse(kBuiltInOverMessages, source);
   if (medium != Medium::kTcp || ranks < 2) return selection;
   const auto prefer = [&](const std::string& text) { selection.override_with(Selection::parse(text, source)); };
   const bool power_of_two = std::has_single_bit(static_cast<unsigned>(ranks));
-  if (power_of_two) prefer(ranks == 2 ? kBuiltInOverLoopbackOfTwo : kBuiltInOverLoopback);
-  if (ranks > 2 && ranks > cores) prefer(built_in_over_loopback_in_turns(ranks, cores));
+  const bool in_turns = cores.take_turns(ranks);
+  if (ranks == 2) {
+    prefer(in_turns ? kBuiltInOverLoopbackOfTwoInTurns : kBuiltInOverLoopbackOfTwo);
+  } else if (power_of_two) {
+    prefer(kBuiltInOverLoopback);
+  }
+  if (ranks > 2 && in_turns) prefer(built_in_over_loopback_in_turns(ranks, cores.count));
   return selection;
 }
 
@@ -347,7 +358,7 @@ void Selection::override_with(const Selection& other) {
 
 void Selection::take_plain_from(const Selection& other) { plain_.insert(other.plain_.begin(), other.plain_.end()); }
 
-Selection built_in_selection(int ranks, Medium medium, const std::vector<int>& hosts, int cores) {
+Selection built_in_selection(int ranks, Medium medium, const std::vector<int>& hosts, const GroupCores& cores) {
   constexpr const char* kSource = "the built-in selection";
   const std::vector<std::vector<int>> ranks_by_host = ranks_of_hosts(hosts);
   if (ranks_by_host.size() < 2) return built_in_on_one_host(ranks, medium, cores, kSource);

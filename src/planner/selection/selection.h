@@ -2,6 +2,7 @@
 
 #include "planner/medium.h"
 #include "topology/cpu_quota.h"
+#include "topology/dealing.h"
 
 #include <lockstep/types.h>
 
@@ -65,10 +66,10 @@ class Selection {
 /// What is built in, where nothing was measured: a range for every collective that the catalogue does. `hosts` says on
 /// which host each rank is, by any numbers; empty where they share one. Between hosts it is messages, whatever `medium`
 /// says, and an all_reduce is composed where hosts have as many ranks as each other, more than one. On one host it
-/// matters whether each rank has one of `cores` to itself; ranks of containers may differ in what they have, and must
+/// matters whether each rank has one of `cores` to itself, which a part of a world may not; ranks of containers may differ in what they have, and must
 /// agree on a number first (group/placement.h).
 Selection built_in_selection(int ranks, Medium medium = Medium::kSharedMemory, const std::vector<int>& hosts = {},
-                             int cores = job_cpus());
+                             const GroupCores& cores = job_cpus());
 
 /// The algorithm that "auto" is: pure, the same on every rank that has the same selection.
 std::string select(const Selection& selection, Collective collective, std::uint64_t bytes,

@@ -210,6 +210,23 @@ TEST(Selection, ThroughMemoryRanksThatTakeTurnsLeaveMoreToARoot) {
   }
 }
 
+/// As parts of a world do: two ranks are no more than the cores then, and take turns with others.
+TEST(Selection, TwoRanksOnCoresThatOthersShareMeetOnceForLonger) {
+  const auto picked = [](const GroupCores& cores, std::uint64_t bytes) {
+    return select(built_in_selection(2, Medium::kSharedMemory, {}, cores), Collective::kAllReduce, bytes);
+  };
+  EXPECT_EQ(picked(2, 32 << 10), "direct");
+  EXPECT_EQ(picked({2, true}, 32 << 10), "naive");
+  EXPECT_EQ(picked({2, true}, 1 << 20), "direct");
+  EXPECT_EQ(picked({1, false}, 1 << 20), "star") << "all on one core";
+  const auto over_tcp = [](const GroupCores& cores) {
+    return select(built_in_selection(2, Medium::kTcp, {}, cores), Collective::kAllReduce, 256 << 10);
+  };
+  EXPECT_EQ(over_tcp(2), "halving_doubling");
+  EXPECT_EQ(over_tcp({2, true}), "recursive_doubling");
+  EXPECT_EQ(over_tcp(1), "recursive_doubling");
+}
+
 TEST(Selection, SmallBlocksOfRanksThatTakeTurnsGoFirstToTheOtherHalf) {
   for (const Collective collective : {Collective::kScatter, Collective::kGather}) {
     const auto picked = [&](int ranks, int cores, std::uint64_t bytes, MemoryKind memory) {
