@@ -98,6 +98,41 @@ void set(Sweep::Curve& curve, std::size_t i, std::optional<double> seconds, Pric
   curve.sources[i] = seconds ? source : Price::Source::kNone;
 }
 
+using SecondsOf = std::function<std::optional<double>(double bytes)>;
+
+/// Fills what lies between two points that are known: where the curve is straight, as their line says, which one in the
+/// middle tells; else each half alike. What cannot be known stays open.
+void fill_between(const std::vector<double>& points, std::size_t first, std::size_t last, const SecondsOf& seconds_of,
+                  std::vector<std::optional<double>>& seconds) {
+  constexpr double kStraight = 1e-9;
+  if (last - first < 2) return;
+  const auto on_line = [&](std::size_t i) {
+    const double share = (points[i] - points[first]) / (points[last] - points[first]);
+    return std::lerp(*seconds[first], *seconds[last], share);
+  };
+  const std::size_t middle = first + (last - first) / 2;
+  seconds[middle] = seconds_of(points[middle]);
+  if (!seconds[middle]) return;
+  if (std::abs(*seconds[middle] - on_line(middle)) <= kStraight * *seconds[middle]) {
+    for (std::size_t i = first + 1; i < last; ++i) seconds[i] = on_line(i);
+    return;
+  }
+  fill_between(points, first, middle, seconds_of, seconds);
+  fill_between(points, middle, last, seconds_of, seconds);
+}
+
+/// One schedule at every size: up to the first that it took too much to know.
+std::vector<std::optional<double>> simulated_over_bytes(const std::vector<double>& points,
+                                                        const SecondsOf& seconds_of) {
+  std::vector<std::optional<double>> seconds(points.size());
+  seconds.front() = seconds_of(points.front());
+  if (seconds.front()) seconds.back() = seconds_of(points.back());
+  if (seconds.back()) fill_between(points, 0, points.size() - 1, seconds_of, seconds);
+  const auto first_open = std::find(seconds.begin(), seconds.end(), std::nullopt);
+  std::fill(first_open, seconds.end(), std::nullopt);
+  return seconds;
+}
+
 /// Takes what it takes from the request's effort.
 Sweep::Curve priced(const Sweep& sweep, const std::vector<Planned>& plan, const std::string& algorithm,
                     PriceRequest& request, const PricedNetwork& network) {
@@ -106,18 +141,29 @@ Sweep::Curve priced(const Sweep& sweep, const std::vector<Planned>& plan, const 
   Sweep::Curve curve{algorithm, std::vector<std::optional<double>>(points.size()),
                      std::vector<Price::Source>(points.size(), Price::Source::kNone)};
   const Price::Source simulated = network.calibration ? Price::Source::kCalibrated : Price::Source::kSimulated;
-  std::function<std::optional<double>(double bytes)> seconds_of;
+  const auto timed = [&](const PriceRequest& there) {
+    return timing(schedule_for(algorithm, there, network.hosts_of(there.ranks)), network, &request.most_effort);
+  };
+  const auto may_simulate = [&](std::size_t i) {
+    return !plan[i].form && request.most_effort.looked_at > 0 && plan[i].transfers <= request.most_transfers;
+  };
+  if (axis == Sweep::Axis::kBytes && may_simulate(0)) {
+    const SecondsOf seconds_of = timed(request);
+    if (network.calibration) {
+      std::transform(points.begin(), points.end(), curve.seconds.begin(), seconds_of);
+    } else {
+      curve.seconds = simulated_over_bytes(points, seconds_of);
+    }
+    for (std::size_t i = 0; i < points.size(); ++i) set(curve, i, curve.seconds[i], simulated);
+    return curve;
+  }
   for (std::size_t i = 0; i < points.size(); ++i) {
     const PriceRequest there = request_at(axis, points[i], request);
     if (plan[i].form) {
       set(curve, i, plan[i].form->evaluate(there.ranks, there.bytes, *network.flat).seconds,
           Price::Source::kClosedForm);
-    } else if (request.most_effort.looked_at > 0 && plan[i].transfers <= request.most_transfers) {
-      if (!seconds_of || axis == Sweep::Axis::kRanks) {
-        seconds_of =
-            timing(schedule_for(algorithm, there, network.hosts_of(there.ranks)), network, &request.most_effort);
-      }
-      set(curve, i, seconds_of(there.bytes), simulated);
+    } else if (may_simulate(i)) {
+      set(curve, i, timed(there)(there.bytes), simulated);
     }
   }
   return curve;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 namespace lockstep {
 
@@ -47,6 +48,33 @@ TEST(Sweep, TreeAndRingCrossWhereTheFormulasSay) {
   EXPECT_EQ(found[0].below, "tree");
   const double expected = 1e-6 * (63 - 6) / (1e-9 * (6 - 63.0 / 64));
   EXPECT_NEAR(found[0].at, expected, 0.05 * expected);
+}
+
+/// Curves are straight on the one network, and bend on the other, whose hosts have 3 and 5 ranks.
+TEST(Sweep, BetweenTwoSizesThatAreSimulatedNothingElseHappens) {
+  constexpr const char* kHosts =
+      "name = \"two\"\n"
+      "[[host]]\nranks = 3\nmemory = { bandwidth = \"20GB/s\" }\nnic = { message = \"5us\", bandwidth = \"1GB/s\" }\n"
+      "[[host]]\nranks = 5\nmemory = { bandwidth = \"9GB/s\" }\nnic = { message = \"2us\", bandwidth = \"3GB/s\" }\n";
+  const FlatCost cost{.alpha_s = 1e-6, .beta_s = 1e-9, .gamma_s = 1e-10};
+  const PriceRequest request{.ranks = 8, .bytes = 3e6};
+  for (const bool bends : {false, true}) {
+    const PricedNetwork network{.flat = {},
+                                .description = bends ? parse_network(kHosts, "a test") : flat_network(8, cost)};
+    const Sweep result = sweep(Sweep::Axis::kBytes, {"ring", "tree", "swing", "recursive_doubling"}, request, network);
+    for (const Sweep::Curve& curve : result.curves) {
+      const auto seconds_of = timing(schedule_for(curve.algorithm, request, network.hosts_of(8)), network);
+      const auto slope = [&](std::size_t from, std::size_t to) {
+        return (*curve.seconds[to] - *curve.seconds[from]) / (result.points[to] - result.points[from]);
+      };
+      for (std::size_t i = 0; i < result.points.size(); ++i) {
+        const double expected = *seconds_of(result.points[i]);
+        EXPECT_NEAR(*curve.seconds[i], expected, 1e-8 * expected) << curve.algorithm << " at " << result.points[i];
+      }
+      const std::size_t last = result.points.size() - 1;
+      EXPECT_EQ(std::abs(slope(0, 1) / slope(last - 1, last) - 1) > 1e-6, bends) << curve.algorithm;
+    }
+  }
 }
 
 TEST(Sweep, OverTheOneRankOfATopology) {
