@@ -41,15 +41,19 @@ std::vector<int> groups_of(const Options& options, int ranks) {
   return groups;
 }
 
-Group part_of(const Group& all, const Options& options) {
-  const std::vector<int> groups = groups_of(options, all.size());
-  if (options.groups == 1) return all;
-  const std::vector<int> hosts = all.hosts();
+void require_alike(const Options& options, const std::vector<int>& hosts) {
+  const std::vector<int> groups = groups_of(options, static_cast<int>(hosts.size()));
   for (int group = 1; group < options.groups; ++group) {
     if (hosts_in(group, groups, hosts) == hosts_in(0, groups, hosts)) continue;
     refuse(fmt::format("--groups {}: ranks of group {} share hosts otherwise than those of group 0.", options.groups,
                        group));
   }
+}
+
+Group part_of(const Group& all, const Options& options) {
+  const std::vector<int> groups = groups_of(options, all.size());
+  if (options.groups == 1) return all;
+  require_alike(options, all.hosts());
   return all.split(groups[static_cast<std::size_t>(all.rank())]);
 }
 

@@ -6,8 +6,6 @@
 #include <gtest/gtest.h>
 #include <lockstep/error.h>
 
-#include <cstdlib>
-
 namespace lockstep::bench {
 
 using testing::ElementsAre;
@@ -24,6 +22,17 @@ TEST(Parts, HaveAsManyRanksEach) {
               refuses(ErrorCode::kInvalidArgument,
                       "--groups says 2, and 3 ranks cannot be split into so many groups of as many each."));
   EXPECT_THAT([] { (void)groups_of({.groups = 0}, 3); }, refuses(ErrorCode::kInvalidArgument, "--groups says 0"));
+}
+
+TEST(Parts, AreAlikeInWhoSharesAHost) {
+  EXPECT_NO_THROW(require_alike({.groups = 2}, {0, 0, 1, 1}));
+  EXPECT_NO_THROW(require_alike({.groups = 2, .interleaved = true}, {0, 0, 1, 1}));
+  EXPECT_THAT(
+      [] {
+        require_alike({.groups = 2}, {0, 0, 0, 1});
+      },
+      refuses(ErrorCode::kInvalidArgument,
+              "--groups 2: ranks of group 1 share hosts otherwise than those of group 0."));
 }
 
 }  // namespace lockstep::bench

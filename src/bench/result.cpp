@@ -16,12 +16,13 @@ namespace lockstep::bench {
 
 namespace {
 
-/// The row of the same size that has the least of those that are not marked; none if there is no other.
+/// The row of the same size that has the least of those that are not marked; none if there is no other. What "auto" is
+/// compared with it could have taken, which a file is not.
 template <class Measure>
 const Row* best_beside(const std::vector<Row>& rows, const Row& one, bool Row::*mark, const Measure& measure) {
   const Row* best = nullptr;
   for (const Row& row : rows) {
-    if (row.*mark || row.bytes != one.bytes) continue;
+    if (row.*mark || row.from_file || row.bytes != one.bytes) continue;
     if (best == nullptr || measure(row) < measure(*best)) best = &row;
   }
   return best;

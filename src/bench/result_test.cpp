@@ -66,6 +66,10 @@ TEST(Result, AScheduleFromAFileIsComparedWithWhatRanBesideIt) {
   ASSERT_EQ(all.size(), 1U);
   EXPECT_NEAR(all[0].share, 0.05, 1e-9);
   EXPECT_THAT(regrets(result.rows), testing::IsEmpty()) << "auto did not run";
+  result.rows.front().picked = true;
+  EXPECT_THAT(regrets(result.rows), testing::IsEmpty()) << "auto could not have taken the file";
+  EXPECT_EQ(file_regrets(result.rows).size(), 1U);
+  result.rows.front().picked = false;
   EXPECT_THAT(to_table(result), testing::AllOf(testing::HasSubstr("the file took direct#1, +5.0 % of direct, the best"),
                                                testing::HasSubstr("# regret of the file: 5.0 % on average")));
   EXPECT_EQ(nlohmann::json::parse(to_json(result)).at("regret_of_file").at(0).at("file"), "direct#1");

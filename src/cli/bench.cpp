@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "bench/parts.h"
 #include "cli/command.h"
+#include "cli/job_environment.h"
 #include "cli/numbers.h"
 #include "cli/schedule_argument.h"
 #include "launch/launcher.h"
@@ -81,7 +82,7 @@ void check_word(std::string_view what, const std::string& text, const std::vecto
 std::uint64_t parse_factor(const std::string& text) {
   constexpr int kMostFactor = 1 << 30;
   if (const auto number = parse_between(text, 2, kMostFactor)) return static_cast<std::uint64_t>(*number);
-  refuse(fmt::format("--factor takes a whole number from 2 up; '{}' is not one.", text));
+  refuse(fmt::format("--factor takes a whole number from 2 up to {}; '{}' is not one.", kMostFactor, text));
 }
 
 /// Which only what sums values has.
@@ -140,7 +141,9 @@ int parse_wanted_ranks(const BenchOptions& typed, const FromFile& schedule, int 
   if (typed.ranks.empty()) return fitting > 0 ? fitting : available_cpus().cores;
   const int ranks = parse_ranks(typed.ranks);
   if (fitting == 0 || fitting == ranks) return ranks;
-  refuse(fmt::format("The schedule in {} is for {} ranks, not {}; leave out -n.", typed.schedule, fitting, ranks));
+  refuse(fmt::format("The schedule in {} is for {}{}, not {}; leave out -n.", typed.schedule,
+                     counted(static_cast<std::uint64_t>(schedule.ranks), "rank"),
+                     groups > 1 ? fmt::format(" in each of {} groups", groups) : "", ranks));
 }
 
 /// What moves the bytes between the ranks that this command starts or is one of.
@@ -187,8 +190,22 @@ void parse_groups(const BenchOptions& typed, bench::Options& options) {
     return;
   }
   const auto groups = parse_between(typed.groups, 1, kMostRanks);
-  if (!groups) refuse(fmt::format("--groups takes a whole number from 1 up; '{}' is not one.", typed.groups));
+  if (!groups) {
+    refuse(fmt::format("--groups takes a whole number from 1 to {}; '{}' is not one.", kMostRanks, typed.groups));
+  }
   options.groups = static_cast<int>(*groups);
+}
+
+std::vector<int> hosts_of_neighbours(int ranks, int local_size) {
+  std::vector<int> hosts;
+  for (int rank = 0; rank < ranks; ++rank) hosts.push_back(rank / local_size);
+  return hosts;
+}
+
+/// Whether all that runs is the library's beneath the transport.
+bool wants_vendor(const bench::Options& options) {
+  const std::string& name = options.algorithm;
+  return name == kVendor || (name == "auto" && environment(kAlgorithmVariable) == kVendor);
 }
 
 struct Wanted {
@@ -217,7 +234,10 @@ Wanted parse(const BenchOptions& typed) {
   options.schedule = std::move(schedule.text);
   check_word("format", typed.format, {"table", "json"});
   std::string transport = parse_transport(typed.transport);
-  if (!typed.local_size.empty()) (void)parse_local_size(typed.local_size, most_ranks);
+  if (!typed.local_size.empty()) {
+    const int local_size = parse_local_size(typed.local_size, most_ranks);
+    if (!bench::in_a_job()) bench::require_alike(options, hosts_of_neighbours(ranks, local_size));
+  }
   bench::check(options);
   require_writable(typed.output);
   return {.options = std::move(options), .transport = std::move(transport), .ranks = ranks};
@@ -322,12 +342,13 @@ void add_bench(Program& program) {
       refuse(
           "Over MPI it is mpirun that starts the ranks, as in: mpirun -n 2 lockstep bench all_reduce --transport mpi");
     }
-    if (!in_a_job && wanted.options.algorithm == kVendor) {
+    if (!in_a_job && wants_vendor(wanted.options)) {
       refuse(
           "'vendor' is the MPI library's own, as in: mpirun -n 2 lockstep bench all_reduce --transport mpi --algorithm "
           "vendor");
     }
     if (!in_a_job && wanted.ranks > 1) {
+      check_job_environment();
       program.exit_code = launch_ranks(program, wanted.ranks);
     } else {
       program.exit_code = measure(wanted.options, *typed);

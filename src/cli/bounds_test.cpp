@@ -3,6 +3,7 @@
 
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace lockstep {
@@ -34,7 +35,48 @@ TEST(CliBounds, WhatAMeasurementCannotHaveIsRefusedBeforeItStarts) {
                      "'vendor' is the MPI library's own, as in: mpirun -n 2 lockstep bench all_reduce --transport mpi");
 }
 
+/// A variable of the shell that is not set.
+TEST(CliBounds, AnEmptyValueIsNotTheNextWord) {
+  constexpr const char* kEmpty = ": it was given an empty value; give it another, or leave it out.";
+  expect_usage_error({"price", "--output=", "ring", "tree", "-n", "4", "--bytes", "1MiB"},
+                     std::string("--output") + kEmpty);
+  expect_usage_error({"show", "ring", "-n", "2", "--format="}, std::string("--format") + kEmpty);
+  expect_usage_error({"run", "-n", "1", "--log-dir=", "true"}, std::string("--log-dir") + kEmpty);
+  expect_usage_error({"run", "--ranks=", "2", "true"}, std::string("--ranks") + kEmpty);
+  EXPECT_EQ(lockstep_with({"run", "-n", "1", "echo", "--ranks="}).output, "[rank 0] --ranks=\n") << "the program's own";
+  EXPECT_EQ(lockstep_with({"run", "-n", "1", "--", "echo", "--ranks="}).output, "[rank 0] --ranks=\n");
+}
+
+/// Once, instead of by each rank.
+TEST(CliBounds, AVariableThatNoRankWouldTakeIsRefusedBeforeRanksStart) {
+  for (const auto& [variable, sentence] :
+       {std::pair{"LOCKSTEP_TRANSPORT=tpc", "lockstep: LOCKSTEP_TRANSPORT is 'tpc'. Did you mean 'tcp'?\n"},
+        std::pair{"LOCKSTEP_ALGORITHM=rign",
+                  "lockstep: LOCKSTEP_ALGORITHM: There is no algorithm 'rign'. Did you mean 'ring'?\n"},
+        std::pair{"LOCKSTEP_REDUCTION=canonicl",
+                  "lockstep: LOCKSTEP_REDUCTION is 'canonicl'. Did you mean 'canonical'?\n"}}) {
+    const Result wrong = lockstep_with({"bench", "all_reduce", "-n", "2"}, {variable});
+    EXPECT_EQ(wrong.code, 2) << variable;
+    EXPECT_EQ(wrong.errors, sentence);
+  }
+  const Result vendor = lockstep_with({"bench", "all_reduce", "-n", "2"}, {"LOCKSTEP_ALGORITHM=vendor"});
+  EXPECT_EQ(vendor.code, 2);
+  EXPECT_THAT(vendor.errors, HasSubstr("'vendor' is the MPI library's own, as in: mpirun -n 2"));
+}
+
+TEST(CliBounds, CanonicalSumsRunNoAlgorithmThatAVariableAsksForButCannotBe) {
+  const std::vector<std::string> bench{"bench", "all_reduce", "-n", "3", "--max-bytes", "4", "--min-time", "1ms"};
+  const Result ring = lockstep_with(bench, {"LOCKSTEP_REDUCTION=canonical", "LOCKSTEP_ALGORITHM=ring"});
+  EXPECT_EQ(ring.code, 2);
+  EXPECT_THAT(ring.errors, HasSubstr("Rank 0: all_reduce: 'ring', which LOCKSTEP_ALGORITHM asks for, does not sum "));
+  EXPECT_EQ(lockstep_with(bench, {"LOCKSTEP_REDUCTION=canonical", "LOCKSTEP_ALGORITHM=tree"}).code, 0);
+  EXPECT_THAT(lockstep_with({"info"}, {"LOCKSTEP_REDUCTION=canonical"}).output,
+              HasSubstr("LOCKSTEP_REDUCTION: of what follows sums run what goes along the canonical tree"));
+}
+
 TEST(CliBounds, ABarrierHasNoBuffers) {
+  expect_usage_error({"price", "star", "--collective", "barrier", "-n", "4", "--bytes", "1MiB"},
+                     "--bytes is of buffers, and a barrier has none; leave it out.");
   for (const std::vector<std::string>& typed : {std::vector<std::string>{"--min-bytes", "4"},
                                                 {"--max-bytes", "4"},
                                                 {"--factor", "2"},
@@ -58,12 +100,11 @@ TEST(CliBounds, WhatHasNoWholeBlocksIsNotMeasured) {
 TEST(CliBounds, GroupsHaveAsManyRanksEach) {
   expect_usage_error({"bench", "all_reduce", "-n", "3", "--groups", "2"},
                      "3 ranks cannot be split into so many groups");
-  expect_usage_error({"bench", "all_reduce", "-n", "2", "--groups", "two"}, "from 1 up; 'two' is not one");
+  expect_usage_error({"bench", "all_reduce", "-n", "2", "--groups", "two"}, "from 1 to 1024; 'two' is not one");
   expect_usage_error({"bench", "all_reduce", "-n", "2", "--interleaved"}, "--interleaved says how --groups are made");
   expect_usage_error({"bench", "broadcast", "-n", "4", "--groups", "2", "--root", "2"}, "a rank from 0 to 1");
-  const Result uneven = lockstep_with({"bench", "barrier", "-n", "4", "--groups", "2", "--local-size", "3"});
-  EXPECT_EQ(uneven.code, 2);
-  EXPECT_THAT(uneven.errors, HasSubstr("--groups 2: ranks of group 1 share hosts otherwise than those of group 0."));
+  expect_usage_error({"bench", "barrier", "-n", "4", "--groups", "2", "--local-size", "3"},
+                     "--groups 2: ranks of group 1 share hosts otherwise than those of group 0.");
 }
 
 TEST(CliBounds, HostsOfMoreRanksThanThereAreAreRefused) {

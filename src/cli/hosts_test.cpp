@@ -41,6 +41,7 @@ TEST(CliHosts, WhatAreNoneAreRefused) {
                      "--hosts takes a number for each of the 4 ranks, as in 0,1,0,1; '0,1,0' has 3.");
   expect_usage_error({"show", "ring", "-n", "4", "--hosts", "0,1,0,4"}, "from 0 to 3; '4' is not one");
   expect_usage_error({"show", "ring", "-n", "4", "--hosts", "0,,0,1"}, "from 0 to 3; '' is not one");
+  expect_usage_error({"show", "ring", "-n", "4", "--hosts", "0,1,0,1,"}, "from 0 to 3; '' is not one");
   expect_usage_error({"show", "ring", "-n", "4", "--hosts", "0,1,0,1", "--local-size", "2"},
                      "--local-size and --hosts both say which ranks share a host; leave out one of the two.");
 }

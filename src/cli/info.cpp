@@ -1,9 +1,9 @@
 #include "algorithms/catalog.h"
 #include "base/environment.h"
-#include "base/nearest.h"
 #include "base/refuse.h"
 #include "base/units.h"
 #include "cli/command.h"
+#include "cli/job_environment.h"
 #include "cli/numbers.h"
 #include "cli/schedule_argument.h"
 #include "planner/calibration/in_force.h"
@@ -17,7 +17,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdint>
 #include <iterator>
 #include <memory>
@@ -40,18 +39,6 @@ std::string host_name() {
 std::string answer_of(const NamedTransport& transport) {
   if (const auto why = transport.why_not_here(2)) return fmt::format("does not work here: {}", *why);
   return fmt::format("works here, between {}", transport.between);
-}
-
-/// Throws Error (kInvalidArgument) that names it for a variable whose value no job would take.
-void check_environment() {
-  (void)World::alone();  // reads what every group does: its timeout and its kind of reduction
-  (void)job_cpus();
-  (void)environment_duration(kJoinTimeoutVariable, std::chrono::seconds(60));
-  const std::string transport = environment(kTransportVariable).value_or("auto");
-  std::vector<std::string_view> names{"auto"};
-  for (const NamedTransport& one : named_transports()) names.emplace_back(one.name);
-  if (std::find(names.begin(), names.end(), transport) != names.end()) return;
-  refuse(fmt::format("{} is '{}'. {}", kTransportVariable, transport, suggestion(transport, names)));
 }
 
 /// What -n says; none where it is not given.
@@ -114,6 +101,11 @@ std::string selections(std::optional<int> asked) {
     fmt::format_to(out, "\n{}: '{}' runs in place of what follows, in the collectives that it does\n",
                    kAlgorithmVariable, *one);
   }
+  if (environment(kReductionVariable) == "canonical") {
+    fmt::format_to(out,
+                   "\n{}: of what follows sums run what goes along the canonical tree, and else another that does\n",
+                   kReductionVariable);
+  }
   const int ranks = asked.value_or(std::max(2, available_cpus().cores));
   const int cores = cpus_to_start_on();
   for (const auto& [medium, name] : {std::pair(Medium::kSharedMemory, "shm"), std::pair(Medium::kTcp, "tcp")}) {
@@ -157,7 +149,7 @@ std::string variables() {
 
 void info(const std::string& typed_ranks) {
   const std::optional<int> ranks = parse_selected_ranks(typed_ranks);
-  check_environment();
+  check_job_environment();
   write_output("", build_and_machine() + selections(ranks) + variables());
 }
 

@@ -34,7 +34,7 @@ struct LabOptions {
   std::string training;
   std::vector<std::string> sizes;
   std::vector<std::string> algorithms;
-  std::string rate = "1Gbit/s";
+  std::string rate;
   std::string page;
   std::string iterations = "12";
   std::string rounds = "3";
@@ -60,6 +60,14 @@ void check_training_of(const std::string& training, bool sweeps_stages) {
   }
 }
 
+/// Of the link, in bytes a second; 0 for none.
+double rate_of(const LabOptions& typed) {
+  if (typed.no_link && !typed.rate.empty()) {
+    refuse("--rate is of the link that --no-link leaves out; leave out one of the two.");
+  }
+  return typed.no_link ? 0 : parse_value("--rate", typed.rate.empty() ? "1Gbit/s" : typed.rate, parse_bandwidth);
+}
+
 /// The page can be written, once there is something to write.
 void check_page(const fs::path& page) {
   const std::error_code obstacle = obstacle_of_replacing(page, page.parent_path());
@@ -75,17 +83,16 @@ study::StudyOptions parse(const LabOptions& typed, const std::vector<std::string
   if (std::find(flags.begin(), flags.end(), "--check") != flags.end()) {
     refuse("A study checks its training's flags and input by itself; leave out --check.");
   }
-  study::StudyOptions options{
-      .command = fmt::format("lockstep {}", fmt::join(program.words, " ")),
-      .training = typed.training,
-      .flags = flags,
-      .ranks = parse_ranks(typed.ranks),
-      .iterations = parse_count("--iterations", typed.iterations),
-      .rounds = parse_count("--rounds", typed.rounds),
-      .bytes_per_second = typed.no_link ? 0 : parse_value("--rate", typed.rate, parse_bandwidth),
-      .sizes = parse_sizes(typed.sizes),
-      .algorithms = typed.algorithms,
-      .page = typed.page};
+  study::StudyOptions options{.command = fmt::format("lockstep {}", fmt::join(program.words, " ")),
+                              .training = typed.training,
+                              .flags = flags,
+                              .ranks = parse_ranks(typed.ranks),
+                              .iterations = parse_count("--iterations", typed.iterations),
+                              .rounds = parse_count("--rounds", typed.rounds),
+                              .bytes_per_second = rate_of(typed),
+                              .sizes = parse_sizes(typed.sizes),
+                              .algorithms = typed.algorithms,
+                              .page = typed.page};
   if (options.ranks < 2) refuse("A study of communication takes 2 ranks or more, as in: -n 2");
   for (const std::string& name : options.algorithms) {
     find_algorithm(name).require_support(Collective::kAllReduce);
@@ -193,7 +200,7 @@ void add_study(CLI::App& lab, const Study& study, Program& program) {
         ->capture_default_str();
   }
   if (study.has_link) {
-    command->add_option("--rate", typed->rate, "Of each rank's card on the shaped TCP link")->capture_default_str();
+    command->add_option("--rate", typed->rate, "Of each rank's card on the shaped TCP link (default: 1Gbit/s)");
     command->add_flag("--no-link", typed->no_link, "Shared memory only");
   }
   command->add_option("--iterations", typed->iterations, "Of a training, after its warm-up")

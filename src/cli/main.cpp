@@ -1,4 +1,5 @@
 #include "base/nearest.h"
+#include "base/refuse.h"
 #include "base/standard_streams.h"
 #include "cli/command.h"
 #include "cli/schedule_argument.h"
@@ -92,9 +93,31 @@ void refuse_empty_values(CLI::App& app) {
   }
 }
 
+/// CLI11 takes the next word for the value of "--output=". Of `lockstep run` only its own options are looked at.
+void refuse_values_left_out(const CLI::App& app, const std::vector<std::string>& words) {
+  const CLI::App* command = &app;
+  std::size_t i = 0;
+  for (; i < words.size() && !words[i].starts_with('-'); ++i) {
+    const auto named = command->get_subcommands([&](const CLI::App* one) { return one->get_name() == words[i]; });
+    if (named.empty()) break;
+    command = named.front();
+  }
+  const bool is_run = command->get_name() == "run";
+  for (; i < words.size() && words[i] != "--"; ++i) {
+    if (is_run && !words[i].starts_with('-')) return;  // the program
+    if (words[i].ends_with('=') && command->get_option_no_throw(words[i].substr(0, words[i].size() - 1)) != nullptr) {
+      lockstep::refuse(fmt::format("{}: it was given an empty value; give it another, or leave it out.",
+                                   words[i].substr(0, words[i].size() - 1)));
+    }
+    const CLI::Option* const option = command->get_option_no_throw(words[i]);
+    if (is_run && option != nullptr && option->get_items_expected_min() > 0) ++i;  // the next word is its value
+  }
+}
+
 /// Does what was typed; the exit code.
 int run(Program& program) {
   try {
+    refuse_values_left_out(program.app, program.words);
     std::vector<std::string> words = lockstep::cli::without_separator(program.app, program.words);
     std::reverse(words.begin(), words.end());  // as CLI11 takes them
     program.app.parse(std::move(words));

@@ -108,6 +108,9 @@ void require_calibrated(int ranks, const PricedNetwork& network) {
 PriceRequest request_of(const PriceOptions& options, const PricedNetwork& network) {
   PriceRequest request;
   if (!options.collective.empty()) request.collective = parse_collective(options.collective);
+  if (!options.bytes.empty() && request.collective == Collective::kBarrier) {
+    refuse("--bytes is of buffers, and a barrier has none; leave it out.");
+  }
   if (!options.bytes.empty()) {
     request.bytes = static_cast<double>(parse_value("--bytes", options.bytes, parse_bytes));
   } else if (request.collective != Collective::kBarrier) {

@@ -42,7 +42,7 @@ std::vector<std::string_view> collective_names() {
 /// A number from 0 up for each rank.
 std::vector<int> parse_hosts(const std::string& text, int ranks) {
   std::vector<int> hosts;
-  std::istringstream words(text);
+  std::istringstream words(text + ',');  // so that what ends with a comma has an empty word behind it
   for (std::string word; std::getline(words, word, ',');) {
     const auto host = parse_between(word, 0, ranks - 1);
     if (!host) refuse(fmt::format("--hosts takes the hosts' numbers, from 0 to {}; '{}' is not one.", ranks - 1, word));

@@ -80,7 +80,8 @@ void Canonical::require_provable(Collective collective) const {
   throw Error(ErrorCode::kUnsupported,
               fmt::format("Rank {}: {}: a canonical reduction takes at most {} ranks, since its order is proved, and "
                           "this group has {}; ask for a fast one, or for smaller groups.",
-                          rank_, to_string(collective), kMostRanks, ranks));
+                          rank_, to_string(collective), kMostRanks, ranks),
+              {.rank = rank_, .operation = std::string(to_string(collective))});
 }
 
 std::string Canonical::choose(const Task& task, std::string_view asked, MemoryKind memory) {
@@ -89,12 +90,15 @@ std::string Canonical::choose(const Task& task, std::string_view asked, MemoryKi
   require_provable(task.collective);
   if (admits(name, task)) return name;
   std::string instead = cheapest_admitted(task);
-  if (asked == "auto") return instead;
-  throw Error(
-      ErrorCode::kInvalidArgument,
-      fmt::format("Rank {}: {}: '{}' does not sum {} along the canonical tree; ask for auto, or for one that does, "
-                  "as '{}'.",
-                  rank_, to_string(task.collective), name, to_string(task.buffer.dtype), instead));
+  const bool is_by_variable = environment(kAlgorithmVariable).value_or("auto") == name;
+  if (asked == "auto" && !is_by_variable) return instead;
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("Rank {}: {}: '{}'{} does not sum {} along the canonical tree; ask for auto, or for one that "
+                          "does, as '{}'.",
+                          rank_, to_string(task.collective), name,
+                          asked == "auto" ? fmt::format(", which {} asks for,", kAlgorithmVariable) : "",
+                          to_string(task.buffer.dtype), instead),
+              {.rank = rank_, .operation = std::string(to_string(task.collective))});
 }
 
 Reduction reduction_from_environment() {

@@ -65,6 +65,7 @@ class Exchange {
     try {
       for (const PointToPoint::Ticket ticket : tickets_) {
         for (messages_.advance(); !messages_.is_complete(ticket); messages_.advance()) {
+          messages_.look_for_trouble();  // of all messages, whose time is one
           messages_.wait_for(ticket, PointToPoint::Time::max());
         }
       }

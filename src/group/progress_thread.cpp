@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 #include <lockstep/error.h>
 #include <sys/eventfd.h>
-#include <csignal>
 
-#include <system_error>
+#include <csignal>
+#include <cstring>
+#include <thread>
 #include <utility>
 
 namespace lockstep::detail {
@@ -39,24 +40,25 @@ class NoSignals {
 ProgressThread::ProgressThread(Step step, std::size_t most_sockets) : step_(std::move(step)), bell_(make_bell()) {
   sockets_.reserve(1 + most_sockets);
   const NoSignals here;
-  try {
-    thread_ = std::thread([this] { run(); });
-  } catch (const std::system_error& error) {
+  if (const int error = ::pthread_create(&thread_, nullptr, enter, this); error != 0) {
     throw Error(ErrorCode::kTransport,
                 fmt::format("The background's thread could not be started: {}. Let this user have more (ulimit -u), or "
                             "ask for nothing in the background.",
-                            error.code().message()));
+                            std::strerror(error)));
   }
 }
 
 ProgressThread::~ProgressThread() {
-  if (!process_.is_this()) {
-    thread_.detach();  // a forked child has no such thread to wait for
-    return;
-  }
+  // A forked child has no such thread to wait for, and may have given its number to another.
+  if (!process_.is_this()) return;
   stopping_ = true;
   wake();
-  thread_.join();
+  ::pthread_join(thread_, nullptr);
+}
+
+void* ProgressThread::enter(void* self) {
+  static_cast<ProgressThread*>(self)->run();
+  return nullptr;
 }
 
 void ProgressThread::wake() noexcept { ::eventfd_write(bell_.get(), 1); }

@@ -4,12 +4,12 @@
 #include "base/own_process.h"
 
 #include <poll.h>
+#include <pthread.h>
 
 #include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <functional>
-#include <thread>
 #include <vector>
 
 namespace lockstep::detail {
@@ -33,6 +33,7 @@ class ProgressThread {
   void wake() noexcept;
 
  private:
+  static void* enter(void* self);
   void run();
 
   OwnProcess process_;
@@ -40,7 +41,7 @@ class ProgressThread {
   FileDescriptor bell_;          ///< what wakes it beside the sockets
   std::vector<pollfd> sockets_;  ///< the thread's; made before it, so that it never allocates in the midst of things
   std::atomic<bool> stopping_ = false;
-  std::thread thread_;  ///< last: it uses all of the above
+  pthread_t thread_;  ///< last: it uses all of the above; no std::thread, which a forked child could not leave alone
 };
 
 }  // namespace lockstep::detail

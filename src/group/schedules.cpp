@@ -5,6 +5,7 @@
 #include "base/environment.h"
 #include "planner/pricing/price.h"
 #include "schedule/proof.h"
+#include "schedule/relabelled.h"
 #include "schedule/text.h"
 #include "topology/cpu_quota.h"
 
@@ -29,9 +30,10 @@ Selection agreed_selection(const Identity& identity, Medium medium, const JobCal
     if (const auto text = environment(kAlgorithmsVariable)) Selection::parse(*text, kAlgorithmsVariable);
     return built_in_selection(1);
   }
+  const bool is_on_one_host = ranks_of_hosts(identity.hosts).size() < 2;  // between hosts cores do not count
   const auto in_force = [&](const JobCalibration& followed, int cores) {
-    return selection_in_force(identity.size, medium, identity.hosts, followed, cores_of_group(identity.here, cores))
-        .selection;
+    const GroupCores own = is_on_one_host ? cores_of_group(identity.here, cores) : cores;
+    return selection_in_force(identity.size, medium, identity.hosts, followed, own).selection;
   };
   if (identity.cores.empty()) return in_force(calibration, job_cpus());
   // A calibration tells of the cores that one of the ranks has, and here others have fewer or more.

@@ -195,6 +195,21 @@ TEST(Schedules, APartOfAWorldChoosesByTheCoresOfItsRanks) {
   EXPECT_EQ(picked({{0, 4}, {2, 4}}), "naive") << "on two, which others share";
 }
 
+/// The cores of one have nothing to do with those of another.
+TEST(Schedules, APartOnSeveralHostsThatHaveDifferentNumbersOfRanksChoosesAsAnyOther) {
+  Identity whole = identity_of(0, 4);
+  whole.hosts = {0, 1, 1, 1};
+  Identity part = whole;
+  part.here = {{2, 3}, {0, 64}, {40, 64}, {63, 64}};
+  for (const std::size_t bytes : {std::size_t{1} << 10, std::size_t{16} << 20}) {
+    const auto picked = [&](const Identity& identity) {
+      return detail::Schedules(identity, Medium::kTcp, {})
+          .resolve("auto", Collective::kAllReduce, bytes, MemoryKind::kRegistered);
+    };
+    EXPECT_EQ(picked(part), picked(whole)) << bytes;
+  }
+}
+
 TEST(Schedules, WhatIsSaidOfAlgorithmsHoldsForRanksWithDifferentNumbersOfCoresToo) {
   ASSERT_EQ(::setenv("LOCKSTEP_ALGORITHMS", "all_reduce: swing", 1), 0);
   Identity identity = identity_of(0, 8);

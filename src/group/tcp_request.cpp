@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <lockstep/error.h>
 
+#include <cstdint>
 #include <string>
 
 namespace lockstep {
@@ -22,13 +23,14 @@ int meeting_port(const Lookup& lookup) {
                     "them, the same for all ranks.",
                     kPortVariable, kPortVariable, kMasterPort));
   }
-  const int port = own ? whole_number(kPortVariable, *own) : whole_number(kMasterPort, *master) + 1;
+  const std::int64_t port =
+      own ? whole_number(kPortVariable, *own) : std::int64_t{whole_number(kMasterPort, *master)} + 1;
   if (port < 1 || port > 65'535) {
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("The ranks would meet at port {}, which is none: set {} to one of 1 to 65535.", port,
                             kPortVariable));
   }
-  return port;
+  return static_cast<int>(port);
 }
 
 }  // namespace

@@ -63,6 +63,7 @@ TEST(TcpRequest, SaysWhatIsMissingOrWrong) {
   expect_refused({}, "set neither LOCKSTEP_PORT nor MASTER_PORT");
   expect_refused({{"LOCKSTEP_PORT", "70000"}}, "port 70000");
   expect_refused({{"MASTER_PORT", "65535"}}, "port 65536");
+  expect_refused({{"MASTER_PORT", "2147483647"}}, "port 2147483648");
   expect_refused({{"LOCKSTEP_PORT", "x"}}, "LOCKSTEP_PORT is 'x'");
 }
 

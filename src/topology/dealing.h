@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 namespace lockstep {
@@ -12,9 +13,13 @@ struct RankHere {
 
 /// Which of so many shares of the cores a rank works on, of no fewer ranks: neighbours share. Where an algorithm's
 /// neighbours exchange most, most stays within a core's own cache.
-constexpr int share_of(int rank, int ranks, int shares) { return rank * shares / ranks; }
+constexpr int share_of(int rank, int ranks, int shares) {
+  return static_cast<int>(std::int64_t{rank} * shares / ranks);
+}
 /// The first of the ranks on that share.
-constexpr int first_on(int share, int ranks, int shares) { return (share * ranks + shares - 1) / shares; }
+constexpr int first_on(int share, int ranks, int shares) {
+  return static_cast<int>((std::int64_t{share} * ranks + shares - 1) / shares);
+}
 /// Whether no other rank is dealt to its core.
 constexpr bool has_core_alone(const RankHere& here, int cores) {
   const int share = share_of(here.rank, here.ranks, cores);
@@ -31,7 +36,7 @@ struct GroupCores {
   /// Whether so many ranks, who are the group's, cannot all run at a time.
   bool take_turns(int ranks) const { return shared || ranks > count; }
 };
-/// Of ranks among all of a job's on a machine; where those have a core each, it is as if the others were not there.
+/// Of ranks of one machine; where all of a job's there have a core each, it is as if the others were not there.
 GroupCores cores_of_group(const std::vector<RankHere>& group, int cores);
 
 }  // namespace lockstep

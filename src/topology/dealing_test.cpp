@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <initializer_list>
+#include <limits>
 #include <vector>
 
 namespace lockstep {
@@ -29,6 +30,7 @@ TEST(Dealing, OfThreeRanksOnTwoCoresTheLastIsAlone) {
 TEST(Dealing, WhoAreNoMoreThanTheCoresAreAlone) {
   EXPECT_TRUE(has_core_alone({.rank = 1, .ranks = 2}, 2));
   EXPECT_TRUE(has_core_alone({.rank = 1, .ranks = 2}, 64));
+  EXPECT_TRUE(has_core_alone({.rank = 2, .ranks = 3}, std::numeric_limits<int>::max()));
   for (int rank = 0; rank < 4; ++rank) EXPECT_FALSE(has_core_alone({.rank = rank, .ranks = 4}, 2));
 }
 

@@ -177,6 +177,8 @@ TEST_F(LabCommand, SaysInOneSentenceWhatIsWrongAndWritesNothing) {
   EXPECT_THAT(refused({"buckets", "--training", "digit"}), HasSubstr("Did you mean 'digits'?"));
   EXPECT_THAT(refused({"buckets", "--sizes", "much"}), HasSubstr("much"));
   EXPECT_THAT(refused({"buckets", "--rate", "fast"}), HasSubstr("fast"));
+  EXPECT_THAT(refused({"buckets", "--rate", "1Gbit/s", "--no-link"}),
+              HasSubstr("--rate is of the link that --no-link leaves out"));
   EXPECT_THAT(refused({"buckets", "--no-link", "--layers", "0"}), HasSubstr("--layers must be at least 1"));
   EXPECT_THAT(refused({"scaling", "--algorithms", "rind"}), HasSubstr("Did you mean 'ring'?"));
   EXPECT_THAT(refused({"buckets", "--check"}), HasSubstr("leave out --check"));

@@ -162,7 +162,9 @@ Calibration::Tcp tcp_from(const nlohmann::json& json) {
 
 std::optional<std::filesystem::path> calibration_file() {
   const auto file = [](const std::filesystem::path& cache) { return cache / "lockstep" / "calibration.json"; };
-  if (const auto cache = environment("XDG_CACHE_HOME")) return file(*cache);
+  // The XDG Base Directory Specification: a path that is not absolute is not meant.
+  const std::filesystem::path cache = environment("XDG_CACHE_HOME").value_or("");
+  if (cache.is_absolute()) return file(cache);
   if (const auto home = environment("HOME")) return file(std::filesystem::path(*home) / ".cache");
   return std::nullopt;
 }

@@ -136,6 +136,8 @@ TEST(Calibration, IsFoundForItsMachineOnly) {
   other.cores = 3;
   EXPECT_FALSE(stored_calibration(other).has_value());
   std::filesystem::remove_all(folder);
+  ASSERT_EQ(::setenv("XDG_CACHE_HOME", "folder/of/the/moment", 1), 0);
+  EXPECT_TRUE(calibration_file().value_or("/").is_absolute()) << "that of HOME";
   ASSERT_EQ(::unsetenv("XDG_CACHE_HOME"), 0);
 }
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 namespace lockstep::tcp {
@@ -36,6 +37,7 @@ bool Peers::poll(std::span<const pollfd> wanted, Deadline deadline) {
   add_controls();
   // A last word that was heard before wakes nobody.
   const int ready = ::poll(polled_.data(), polled_.size(), is_hopeless() ? 0 : milliseconds_until(deadline));
+  if (ready < 0 && errno != EINTR) throw_system_error("Waiting for the peers' connections");
   const auto first_control = polled_.begin() + static_cast<std::ptrdiff_t>(wanted.size());
   const bool met = std::any_of(polled_.begin(), first_control, [](const pollfd& one) { return one.revents != 0; });
   if (ready > 0) listen_to_ready(wanted.size());

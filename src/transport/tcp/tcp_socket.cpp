@@ -158,17 +158,18 @@ Address Address::resolve(const std::string& host, int port, const std::string& r
 }
 
 template <class Ask>
-Address Address::told_by(const Ask& ask, const FileDescriptor& socket, const char* whose) {
+std::optional<Address> Address::told_by(const Ask& ask, const FileDescriptor& socket, const char* whose) {
   Address address;
   socklen_t bytes = sizeof address.storage_;
-  if (ask(socket.get(), reinterpret_cast<sockaddr*>(&address.storage_), &bytes) != 0) {
-    throw_system_error(fmt::format("Asking a socket for {} address", whose));
-  }
-  return address;
+  if (ask(socket.get(), reinterpret_cast<sockaddr*>(&address.storage_), &bytes) == 0) return address;
+  if (errno == ENOTCONN) return std::nullopt;
+  throw_system_error(fmt::format("Asking a socket for {} address", whose));
 }
 
-Address Address::of(const FileDescriptor& socket) { return told_by(::getsockname, socket, "its"); }
-Address Address::peer_of(const FileDescriptor& socket) { return told_by(::getpeername, socket, "its peer's"); }
+Address Address::of(const FileDescriptor& socket) { return told_by(::getsockname, socket, "its").value(); }
+std::optional<Address> Address::peer_of(const FileDescriptor& socket) {
+  return told_by(::getpeername, socket, "its peer's");
+}
 
 Address Address::from_wire(const Wire& wire) {
   Address address;
@@ -248,13 +249,24 @@ FileDescriptor accept_from(const FileDescriptor& listener) {
   return socket;
 }
 
+namespace {
+
+/// Why a connection that was just made is none to a peer: it is over again, since who listened closed meanwhile; or
+/// nobody listens yet, and the system gave the socket that very port, and connected it with itself.
+int fault_of_connection(const FileDescriptor& socket) {
+  const auto peer = Address::peer_of(socket);
+  if (!peer) return ECONNRESET;
+  return peer->to_string() == Address::of(socket).to_string() ? ECONNREFUSED : 0;
+}
+
+}  // namespace
+
 FileDescriptor connect_to(const Address& address, Deadline deadline, const Look& look) {
   int error = 0;
   do {
     FileDescriptor socket = make_socket(address);
     error = try_connect(socket, address, deadline, look);
-    // Where nobody listens yet, the system may give the socket that very port, and connects it with itself.
-    if (error == 0 && Address::of(socket).to_string() == Address::peer_of(socket).to_string()) error = ECONNREFUSED;
+    if (error == 0) error = fault_of_connection(socket);
     if (error == 0) return socket;
     const bool may_come = error == ECONNREFUSED || error == ETIMEDOUT || error == ECONNRESET || error == EHOSTUNREACH ||
                           error == ENETUNREACH || error == EAGAIN || error == EINTR;

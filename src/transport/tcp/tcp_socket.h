@@ -48,7 +48,8 @@ class Address {
   static Address from_wire(const Wire& wire);
   /// This side's end of a socket.
   static Address of(const FileDescriptor& socket);
-  static Address peer_of(const FileDescriptor& socket);
+  /// The other end; none where the connection is over, or was never made.
+  static std::optional<Address> peer_of(const FileDescriptor& socket);
 
   Wire to_wire() const;
   Address with_port(int port) const;
@@ -66,7 +67,7 @@ class Address {
  private:
   /// Throws Error (kTransport).
   template <class Ask>
-  static Address told_by(const Ask& ask, const FileDescriptor& socket, const char* whose);
+  static std::optional<Address> told_by(const Ask& ask, const FileDescriptor& socket, const char* whose);
 
   sockaddr_storage storage_{};
 };

@@ -138,6 +138,14 @@ TEST(TcpAddress, IsASocketsOnly) {
       testing_support::refuses(ErrorCode::kTransport, "Asking a socket for its peer's address failed: Bad file"));
 }
 
+TEST(TcpAddress, OfAPeerThatIsNotThereIsNone) {
+  const FileDescriptor listener = listen_on(Address::resolve("127.0.0.1", 0));
+  EXPECT_FALSE(Address::peer_of(listener).has_value());
+  const FileDescriptor one = connect_to(Address::of(listener), in(std::chrono::seconds(5)));
+  ASSERT_TRUE(Address::peer_of(one).has_value());
+  EXPECT_EQ(Address::peer_of(one)->to_string(), Address::of(listener).to_string());
+}
+
 TEST(TcpSocket, ListensWhereAskedAndNowhereElse) {
   const FileDescriptor listener = listen_on(Address::resolve("127.0.0.1", 0));
   const Address address = Address::of(listener);

@@ -19,7 +19,9 @@ std::pair<FileDescriptor, FileDescriptor> connected_pair(int ranks) {
   FileDescriptor one = connect_to(Address::of(listener), deadline);
   while (one && std::chrono::steady_clock::now() < deadline) {
     FileDescriptor other = accept_from(listener);
-    if (!other || Address::peer_of(other).to_string() != Address::of(one).to_string()) continue;
+    if (!other) continue;
+    const auto peer = Address::peer_of(other);
+    if (!peer || peer->to_string() != Address::of(one).to_string()) continue;
     prepare(one, ranks);
     prepare(other, ranks);
     return {std::move(one), std::move(other)};
