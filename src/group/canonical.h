@@ -17,11 +17,11 @@ class Canonical {
  public:
   Canonical(Schedules& schedules, int rank) : schedules_(schedules), rank_(rank) {}
 
-  /// The algorithm to run for what the caller asked: that one if it is admitted; for "auto" what
-  /// LOCKSTEP_ALGORITHM asks for, if it is; without that the selected one or, where it is not admitted, of those that
-  /// are the one that moves and combines least. Collectives that sum nothing run what
-  /// was asked, or selected. Throws Error: kInvalidArgument naming the admitted ones, kUnsupported in a group of more
-  /// ranks than are proved (kMostRanks in schedule/ranges.h).
+  /// The algorithm to run for what the caller asked: that one if it is admitted; for "auto" what LOCKSTEP_ALGORITHM
+  /// asks for, if it is; without that the selected one or, where it is not admitted, of those that are the one that
+  /// moves and combines least. Collectives that sum nothing run what was asked, or selected. Throws Error:
+  /// kInvalidArgument naming one that is admitted, kUnsupported in a group of more ranks than are proved (kMostRanks in
+  /// schedule/ranges.h).
   std::string choose(const Task& task, std::string_view asked, MemoryKind memory);
 
  private:

@@ -34,7 +34,7 @@ namespace {
 using std::chrono::milliseconds;
 
 using Kind = FileDescriptor Host::Link::*;
-constexpr std::array<Kind, 3> kKinds{&Host::Link::control, &Host::Link::data, &Host::Link::messages};
+constexpr std::array<Kind, 3> kLinkKinds{&Host::Link::control, &Host::Link::data, &Host::Link::messages};
 
 class JoinTest : public testing::Test {
  protected:
@@ -79,7 +79,8 @@ class JoinTest : public testing::Test {
       const auto& links = hosts_[static_cast<std::size_t>(a)].links;
       ASSERT_EQ(links.size(), static_cast<std::size_t>(size));
       for (int b = 0; b < size; ++b) {
-        for (const Kind kind : kKinds) EXPECT_EQ(static_cast<bool>(links[static_cast<std::size_t>(b)].*kind), a != b);
+        for (const Kind kind : kLinkKinds)
+          EXPECT_EQ(static_cast<bool>(links[static_cast<std::size_t>(b)].*kind), a != b);
       }
     }
     // Each end talks to the rank that it thinks it talks to.
@@ -89,11 +90,11 @@ class JoinTest : public testing::Test {
         const Deadline deadline = std::chrono::steady_clock::now() + std::chrono::seconds(5);
         const auto& there = hosts_[static_cast<std::size_t>(a)].links[static_cast<std::size_t>(b)];
         const auto& here = hosts_[static_cast<std::size_t>(b)].links[static_cast<std::size_t>(a)];
-        for (std::size_t kind = 0; kind < kKinds.size(); ++kind) {
+        for (std::size_t kind = 0; kind < kLinkKinds.size(); ++kind) {
           const std::size_t sent = 100 * static_cast<std::size_t>(10 * a + b) + kind;
           std::size_t got = 0;
-          ASSERT_EQ(send_all(there.*kKinds[kind], &sent, sizeof sent, deadline), Moved::kAll);
-          ASSERT_EQ(receive_all(here.*kKinds[kind], &got, sizeof got, deadline), Moved::kAll);
+          ASSERT_EQ(send_all(there.*kLinkKinds[kind], &sent, sizeof sent, deadline), Moved::kAll);
+          ASSERT_EQ(receive_all(here.*kLinkKinds[kind], &got, sizeof got, deadline), Moved::kAll);
           EXPECT_EQ(got, sent);
         }
       }
@@ -231,7 +232,7 @@ TEST_F(JoinTest, AThousandStrangersKeepNoRankOut) {
 /// A peer that does not read for long is no dead line.
 TEST_F(JoinTest, OnlyConnectionsThatNeverFillAreGivenUpWhenSilent) {
   EXPECT_THAT(join(world(2)), testing::Each(""));
-  for (const Kind kind : kKinds) {
+  for (const Kind kind : kLinkKinds) {
     int milliseconds_of_silence = -1;
     socklen_t bytes = sizeof milliseconds_of_silence;
     const int socket = (hosts_[1].links[0].*kind).get();
