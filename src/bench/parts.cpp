@@ -35,6 +35,7 @@ std::vector<int> groups_of(const Options& options, int ranks) {
   }
   const int in_each = ranks / options.groups;
   std::vector<int> groups;
+  groups.reserve(static_cast<std::size_t>(ranks));
   for (int rank = 0; rank < ranks; ++rank) {
     groups.push_back(options.interleaved ? rank % options.groups : rank / in_each);
   }

@@ -52,7 +52,7 @@ std::string placement(const std::vector<int>& hosts) {
 
 /// "3 ranks", or "each of 2 groups, 6 ranks in all".
 std::string ranks_text(const Result& result) {
-  const std::string ranks = counted(static_cast<std::uint64_t>(result.world_size), "rank");
+  std::string ranks = counted(static_cast<std::uint64_t>(result.world_size), "rank");
   const Options& options = result.options;
   if (options.groups == 1) return ranks;
   return fmt::format("each of {} groups{}, {} in all", options.groups, options.interleaved ? ", interleaved" : "",

@@ -198,6 +198,7 @@ void parse_groups(const BenchOptions& typed, bench::Options& options) {
 
 std::vector<int> hosts_of_neighbours(int ranks, int local_size) {
   std::vector<int> hosts;
+  hosts.reserve(static_cast<std::size_t>(ranks));
   for (int rank = 0; rank < ranks; ++rank) hosts.push_back(rank / local_size);
   return hosts;
 }
@@ -279,6 +280,15 @@ int measure(const bench::Options& options, const BenchOptions& typed) {
   return result.wrong() > 0 ? 1 : 0;
 }
 
+void add_groups(CLI::App& command, BenchOptions& typed) {
+  command
+      .add_option("--groups", typed.groups,
+                  "Split the ranks into so many groups, each of which measures while the others do (default: 1)")
+      ->type_name("N");
+  command.add_flag("--interleaved", typed.interleaved,
+                   "Of N groups rank r is in group r modulo N (default: neighbours in number are together)");
+}
+
 }  // namespace
 
 void add_bench(Program& program) {
@@ -321,12 +331,7 @@ void add_bench(Program& program) {
       ->add_option("--local-size", typed->local_size,
                    "Pretend that so many ranks, neighbours in number, are on each host (default: as it is)")
       ->type_name("RANKS");
-  command
-      ->add_option("--groups", typed->groups,
-                   "Split the ranks into so many groups, each of which measures while the others do (default: 1)")
-      ->type_name("N");
-  command->add_flag("--interleaved", typed->interleaved,
-                    "Of N groups rank r is in group r modulo N (default: neighbours in number are together)");
+  add_groups(*command, *typed);
   command->add_option("--min-time", typed->min_time, "Measure each algorithm at each size so long (default: 300ms)")
       ->type_name("TIME");
   command->add_option("--format", typed->format, "table (default) or json");

@@ -121,6 +121,7 @@ Placement placement_of(const Placement& whole, const std::vector<int>& members) 
 std::vector<RankHere> ranks_here(const Placement& whole, int ranks) {
   std::vector<int> seen(static_cast<std::size_t>(ranks));  // on each host
   std::vector<RankHere> all;
+  all.reserve(seen.size());
   const auto host_of = [&](int rank) { return whole.empty() ? 0 : whole[static_cast<std::size_t>(rank)]; };
   for (int rank = 0; rank < ranks; ++rank) all.push_back({.rank = seen[static_cast<std::size_t>(host_of(rank))]++});
   for (int rank = 0; rank < ranks; ++rank) {
