@@ -247,10 +247,8 @@ void check(const Options& options) {
 std::vector<std::size_t> sizes(const Options& options, int ranks) {
   if (options.collective == Collective::kBarrier) return {0};
   std::vector<std::size_t> result;
-  std::size_t least = 0;
   for (std::uint64_t bytes = options.min_bytes; bytes <= options.max_bytes; bytes *= options.factor) {
     const std::size_t whole = whole_bytes(options.collective, bytes, options.dtype, ranks);
-    if (least == 0) least = whole;
     const bool is_new = result.empty() || result.back() != whole;
     if (is_new && whole <= options.max_bytes) result.push_back(whole);
     if (bytes > options.max_bytes / options.factor) break;
@@ -258,7 +256,8 @@ std::vector<std::size_t> sizes(const Options& options, int ranks) {
   if (result.empty()) {
     refuse(fmt::format("--max-bytes is {}, and the smallest {} of {} has {} bytes: a block of {} for each.",
                        options.max_bytes, to_string(options.collective),
-                       counted(static_cast<std::uint64_t>(ranks), "rank"), least, to_string(options.dtype)));
+                       counted(static_cast<std::uint64_t>(ranks), "rank"),
+                       whole_bytes(options.collective, 0, options.dtype, ranks), to_string(options.dtype)));
   }
   return result;
 }

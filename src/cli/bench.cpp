@@ -16,6 +16,7 @@
 #include "schedule/promise.h"
 #include "schedule/proof.h"
 #include "schedule/ranges.h"
+#include "schedule/relabelled.h"
 #include "schedule/text.h"
 #include "topology/cpus.h"
 
@@ -194,13 +195,6 @@ void parse_groups(const BenchOptions& typed, bench::Options& options) {
     refuse(fmt::format("--groups takes a whole number from 1 to {}; '{}' is not one.", kMostRanks, typed.groups));
   }
   options.groups = static_cast<int>(*groups);
-}
-
-std::vector<int> hosts_of_neighbours(int ranks, int local_size) {
-  std::vector<int> hosts;
-  hosts.reserve(static_cast<std::size_t>(ranks));
-  for (int rank = 0; rank < ranks; ++rank) hosts.push_back(rank / local_size);
-  return hosts;
 }
 
 /// Whether all that runs is the library's beneath the transport.

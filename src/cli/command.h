@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,9 @@ void add_lab(Program& program);
 void add_calibrate(Program& program);
 void add_info(Program& program);
 void add_bench(Program& program);
+
+/// How many of the words are lockstep's own: what follows "--", and the program of `lockstep run`, are not.
+std::size_t own_words(const CLI::App& app, const std::vector<std::string>& words);
 
 /// The words without the "--" that may stand before the program of `lockstep run`: CLI11 takes it for that command's
 /// end.

@@ -93,24 +93,21 @@ void refuse_empty_values(CLI::App& app) {
   }
 }
 
-/// CLI11 takes the next word for the value of "--output=". Of `lockstep run` only its own options are looked at.
+/// CLI11 takes the next word for the value of "--output=".
 void refuse_values_left_out(const CLI::App& app, const std::vector<std::string>& words) {
   const CLI::App* command = &app;
+  const std::size_t end = lockstep::cli::own_words(app, words);
   std::size_t i = 0;
-  for (; i < words.size() && !words[i].starts_with('-'); ++i) {
+  for (; i < end && !words[i].starts_with('-'); ++i) {
     const auto named = command->get_subcommands([&](const CLI::App* one) { return one->get_name() == words[i]; });
     if (named.empty()) break;
     command = named.front();
   }
-  const bool is_run = command->get_name() == "run";
-  for (; i < words.size() && words[i] != "--"; ++i) {
-    if (is_run && !words[i].starts_with('-')) return;  // the program
-    if (words[i].ends_with('=') && command->get_option_no_throw(words[i].substr(0, words[i].size() - 1)) != nullptr) {
-      lockstep::refuse(fmt::format("{}: it was given an empty value; give it another, or leave it out.",
-                                   words[i].substr(0, words[i].size() - 1)));
-    }
-    const CLI::Option* const option = command->get_option_no_throw(words[i]);
-    if (is_run && option != nullptr && option->get_items_expected_min() > 0) ++i;  // the next word is its value
+  for (; i < end; ++i) {
+    if (!words[i].ends_with('=')) continue;
+    const std::string name = words[i].substr(0, words[i].size() - 1);
+    if (command->get_option_no_throw(name) == nullptr) continue;
+    lockstep::refuse(fmt::format("{}: it was given an empty value; give it another, or leave it out.", name));
   }
 }
 

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <lockstep/error.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -41,20 +42,26 @@ std::vector<std::string> program_of(const CLI::App& command) {
 
 }  // namespace
 
-std::vector<std::string> without_separator(const CLI::App& app, std::vector<std::string> words) {
-  if (words.empty() || words.front() != "run") return words;
+std::size_t own_words(const CLI::App& app, const std::vector<std::string>& words) {
+  if (words.empty() || words.front() != "run") {
+    return static_cast<std::size_t>(std::find(words.begin(), words.end(), "--") - words.begin());
+  }
   const CLI::App* command = app.get_subcommand("run");
-  for (std::size_t i = 1; i < words.size() && words[i].starts_with('-'); ++i) {
-    if (words[i] == "--") {
-      if (i + 1 < words.size() && words[i + 1].starts_with('-')) {
-        refuse(fmt::format("`lockstep run` needs a program behind --, and '{}' is none.", words[i + 1]));
-      }
-      words.erase(words.begin() + static_cast<std::ptrdiff_t>(i));
-      return words;
-    }
+  std::size_t i = 1;
+  for (; i < words.size() && words[i].starts_with('-') && words[i] != "--"; ++i) {
     const CLI::Option* option = command->get_option_no_throw(words[i]);
     if (option != nullptr && option->get_items_expected_min() > 0) ++i;  // the next word is its value
   }
+  return std::min(i, words.size());
+}
+
+std::vector<std::string> without_separator(const CLI::App& app, std::vector<std::string> words) {
+  const std::size_t end = own_words(app, words);
+  if (end == words.size() || words[end] != "--" || words.front() != "run") return words;
+  if (end + 1 < words.size() && words[end + 1].starts_with('-')) {
+    refuse(fmt::format("`lockstep run` needs a program behind --, and '{}' is none.", words[end + 1]));
+  }
+  words.erase(words.begin() + static_cast<std::ptrdiff_t>(end));
   return words;
 }
 

@@ -10,6 +10,7 @@
 #include "report/writable.h"
 #include "schedule/promise.h"
 #include "schedule/ranges.h"
+#include "schedule/relabelled.h"
 #include "schedule/segmented.h"
 #include "schedule/text.h"
 
@@ -79,17 +80,14 @@ void ScheduleArgument::add_to(CLI::App& command) {
       ->type_name("K");
 }
 
-/// With so many neighbours on each, where the last may have fewer, or as they are listed.
+/// With so many neighbours on each, or as they are listed.
 std::vector<int> ScheduleArgument::hosts(int ranks) const {
   if (!hosts_.empty() && !local_size_.empty()) {
     refuse("--local-size and --hosts both say which ranks share a host; leave out one of the two.");
   }
   if (!hosts_.empty()) return parse_hosts(hosts_, ranks);
   if (local_size_.empty()) return {};
-  const int ranks_a_host = parse_local_size(local_size_, ranks);
-  std::vector<int> of_ranks(static_cast<std::size_t>(ranks));
-  for (int rank = 0; rank < ranks; ++rank) of_ranks[static_cast<std::size_t>(rank)] = rank / ranks_a_host;
-  return of_ranks;
+  return hosts_of_neighbours(ranks, parse_local_size(local_size_, ranks));
 }
 
 Schedule ScheduleArgument::load() const {

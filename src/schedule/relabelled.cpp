@@ -54,6 +54,13 @@ Schedule relabelled(const Schedule& schedule, const std::vector<int>& order) {
   return renamed;
 }
 
+std::vector<int> hosts_of_neighbours(int ranks, int ranks_a_host) {
+  std::vector<int> hosts;
+  hosts.reserve(static_cast<std::size_t>(ranks));
+  for (int rank = 0; rank < ranks; ++rank) hosts.push_back(rank / ranks_a_host);
+  return hosts;
+}
+
 std::vector<std::vector<int>> ranks_of_hosts(const std::vector<int>& hosts) {
   std::unordered_map<int, std::size_t> place;  // of each host, as they appear
   std::vector<std::vector<int>> ranks;

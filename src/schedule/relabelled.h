@@ -12,6 +12,9 @@ namespace lockstep {
 /// `order` does not name each rank once.
 Schedule relabelled(const Schedule& schedule, const std::vector<int>& order);
 
+/// The host of each of so many ranks, neighbours in number on each, of which the last may have fewer.
+std::vector<int> hosts_of_neighbours(int ranks, int ranks_a_host);
+
 /// The ranks of each host, ascending; hosts in the order in which they first appear. `hosts` says on which host each
 /// rank is, by any numbers.
 std::vector<std::vector<int>> ranks_of_hosts(const std::vector<int>& hosts);

@@ -40,22 +40,16 @@ TEST(Dealing, AGroupHasTheCoresThatItsRanksAreDealtTo) {
     for (const int rank : ranks) group.push_back({.rank = rank, .ranks = of});
     return cores_of_group(group, cores);
   };
-  const GroupCores neighbours = cores_of({2, 3}, 4, 2);
-  EXPECT_EQ(neighbours.count, 1);
-  EXPECT_FALSE(neighbours.shared);
-  EXPECT_TRUE(neighbours.take_turns(2));
-  const GroupCores dealt_out = cores_of({1, 3}, 4, 2);
-  EXPECT_EQ(dealt_out.count, 2);
-  EXPECT_TRUE(dealt_out.shared);
-  EXPECT_TRUE(dealt_out.take_turns(2));
-  const GroupCores all = cores_of({0, 1, 2, 3}, 4, 2);
-  EXPECT_EQ(all.count, 2);
-  EXPECT_FALSE(all.shared);
-  EXPECT_TRUE(all.take_turns(4));
-  const GroupCores alone = cores_of({2, 3}, 4, 8);
-  EXPECT_EQ(alone.count, 8);
-  EXPECT_FALSE(alone.shared);
-  EXPECT_FALSE(alone.take_turns(2));
+  const auto expect = [&](std::initializer_list<int> of_four, int cores, int count, bool shared, bool take_turns) {
+    const GroupCores found = cores_of(of_four, 4, cores);
+    EXPECT_EQ(found.count, count);
+    EXPECT_EQ(found.shared, shared);
+    EXPECT_EQ(found.take_turns(static_cast<int>(of_four.size())), take_turns);
+  };
+  expect({2, 3}, 2, 1, false, true);
+  expect({1, 3}, 2, 2, true, true);
+  expect({0, 1, 2, 3}, 2, 2, false, true);
+  expect({2, 3}, 8, 8, false, false);
   EXPECT_FALSE(cores_of({2}, 3, 2).shared) << "of three on two cores the last is alone";
   EXPECT_TRUE(cores_of({0, 2}, 3, 2).shared);
 }

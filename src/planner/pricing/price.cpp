@@ -6,6 +6,7 @@
 #include "planner/calibration/calibrated_timing.h"
 #include "schedule/promise.h"
 #include "schedule/ranges.h"
+#include "schedule/relabelled.h"
 #include "schedule/segmented.h"
 
 #include <fmt/format.h>
@@ -113,9 +114,7 @@ NetworkDescription PricedNetwork::of(int ranks) const {
 
 std::vector<int> PricedNetwork::hosts_of(int ranks) const {
   if (description) return host_of_each_rank(first_ranks(*description, ranks));
-  std::vector<int> hosts;
-  for (int rank = 0; local_size && rank < ranks; ++rank) hosts.push_back(rank / *local_size);
-  return hosts;
+  return local_size ? hosts_of_neighbours(ranks, *local_size) : std::vector<int>();
 }
 
 std::string_view to_string(Price::Source source) {
