@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
+#include <iterator>
 #include <utility>
 
 namespace lockstep::tcp {
@@ -41,6 +43,11 @@ void Gate::wait(Deadline deadline) {
   ::poll(polled_.data(), polled_.size(), milliseconds_until(deadline));
 }
 
+void Gate::put_out_any() {
+  std::uniform_int_distribution<std::ptrdiff_t> any(0, std::ssize(strangers_) - 1);
+  strangers_.erase(strangers_.begin() + any(random_));
+}
+
 void Gate::take_in_newcomers() {
   // As many at a time as there are places, so that those who came before are heard in between.
   for (std::size_t i = 0; i < kMostStrangers; ++i) {
@@ -50,7 +57,7 @@ void Gate::take_in_newcomers() {
     if (send_all(stranger.socket, &stranger.challenge, sizeof stranger.challenge, steady_clock::now()) != Moved::kAll) {
       continue;
     }
-    if (strangers_.size() >= kMostStrangers) strangers_.erase(strangers_.begin());
+    if (strangers_.size() >= kMostStrangers) put_out_any();
     strangers_.push_back(std::move(stranger));
   }
 }

@@ -7,13 +7,15 @@
 #include <chrono>
 #include <cstddef>
 #include <optional>
+#include <random>
 #include <vector>
 
 namespace lockstep::tcp {
 
 /// Lets in who proves that it knows the job's secret, and nobody else. Strangers cost nothing but their place: at most
 /// kMostStrangers connections that have proved nothing are held, each for as long as the gate has patience; when one
-/// more comes, the one that has been here longest goes. Nothing is allocated by what they send.
+/// more comes, any one of them goes, so that no flood puts out for certain who is about to prove itself, as one that
+/// goes by age would. Nothing is allocated by what they send.
 class Gate {
  public:
   static constexpr std::size_t kMostStrangers = 64;
@@ -39,6 +41,7 @@ class Gate {
   };
 
   void wait(Deadline deadline);
+  void put_out_any();
   void take_in_newcomers();
   /// Whether the claim is complete. A connection that is over loses its socket.
   static bool hear(Stranger& stranger);
@@ -50,6 +53,7 @@ class Gate {
   std::chrono::milliseconds patience_;
   std::vector<Stranger> strangers_;  ///< who came first stands first
   std::vector<pollfd> polled_;
+  std::mt19937 random_{std::random_device{}()};
 };
 
 }  // namespace lockstep::tcp
