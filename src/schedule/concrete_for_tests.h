@@ -119,16 +119,15 @@ inline double sum_in_order(const std::map<int, double>& values_by_rank) {
 
 /// What numbers say about a proved schedule whose sums are made of doubles, which round: different orders show.
 struct Bits {
-  bool equal_on_all_ranks = true;  ///< where the chunk is promised
+  bool equal_on_all_ranks = true;  ///< where the chunk is promised, also where a sum is rounded when it is stored
   bool canonical = true;           ///< every sum is the one along the tree over all ranks
 };
 
-/// One element of one chunk.
-inline void compare_bits(const Schedule& schedule, int chunk, std::vector<double> values, Bits& bits) {
-  std::map<int, double> contributions;
-  for (int rank = 0; rank < schedule.ranks; ++rank) {
-    if (starts_with(schedule, rank, chunk)) contributions[rank] = values[rank];
-  }
+/// One element of one chunk, of which every rank ends with a value. `Stored` is what a rank keeps from step to step:
+/// what meets in a step is summed in doubles.
+template <class Stored>
+std::vector<double> ends_of(const Schedule& schedule, int chunk, std::vector<double> values) {
+  for (double& value : values) value = static_cast<Stored>(value);
   for (const Step& step : schedule.steps) {
     const std::vector<double> before = values;
     std::map<int, std::map<int, double>> operands;  // by target, by where they come from
@@ -137,15 +136,32 @@ inline void compare_bits(const Schedule& schedule, int chunk, std::vector<double
       if (kind == TransferKind::kReduce) operands[to][to] = before[to];
       operands[to][from] = before[from];
     }
-    for (const auto& [target, of_target] : operands) values[target] = sum_in_order(of_target);
+    for (const auto& [target, of_target] : operands) values[target] = static_cast<Stored>(sum_in_order(of_target));
   }
-  const double canonical = sum_in_order(contributions);
-  std::optional<double> first;
+  return values;
+}
+
+inline bool are_equal_where_promised(const Schedule& schedule, int chunk, const std::vector<double>& values) {
+  std::set<double> promised;
   for (int rank = 0; rank < schedule.ranks; ++rank) {
-    if (!is_promised(schedule, rank, chunk)) continue;
-    if (!first) first = values[rank];
-    bits.equal_on_all_ranks = bits.equal_on_all_ranks && values[rank] == *first;
-    bits.canonical = bits.canonical && values[rank] == canonical;
+    if (is_promised(schedule, rank, chunk)) promised.insert(values[rank]);
+  }
+  return promised.size() < 2;
+}
+
+/// One element of one chunk.
+inline void compare_bits(const Schedule& schedule, int chunk, const std::vector<double>& values, Bits& bits) {
+  std::map<int, double> contributions;
+  for (int rank = 0; rank < schedule.ranks; ++rank) {
+    if (starts_with(schedule, rank, chunk)) contributions[rank] = values[rank];
+  }
+  const std::vector<double> ends = ends_of<double>(schedule, chunk, values);
+  const double canonical = sum_in_order(contributions);
+  for (int rank = 0; rank < schedule.ranks; ++rank) {
+    if (is_promised(schedule, rank, chunk)) bits.canonical = bits.canonical && ends[rank] == canonical;
+  }
+  for (const std::vector<double>& of_all : {ends, ends_of<float>(schedule, chunk, values)}) {
+    bits.equal_on_all_ranks = bits.equal_on_all_ranks && are_equal_where_promised(schedule, chunk, of_all);
   }
 }
 
@@ -160,7 +176,7 @@ inline Bits bits_of(const Schedule& schedule, int elements = 64) {
     for (int element = 0; element < elements; ++element) {
       std::vector<double> values(schedule.ranks);
       for (double& value : values) value = numbers(random);
-      compare_bits(schedule, chunk, std::move(values), bits);
+      compare_bits(schedule, chunk, values, bits);
     }
   }
   return bits;

@@ -13,13 +13,14 @@ namespace lockstep {
 
 namespace {
 
-/// The values' combination along the binary tree: pairs of neighbours, then pairs of pairs.
+/// The values' combination along the binary tree: pairs of neighbours, then pairs of pairs. `combine` is told which is
+/// the last.
 template <class Combine>
 int along_the_tree(std::vector<int> values, const Combine& combine) {
   while (values.size() > 1) {
     std::size_t count = 0;
     for (std::size_t i = 0; i < values.size(); i += 2) {
-      values[count++] = i + 1 < values.size() ? combine(values[i], values[i + 1]) : values[i];
+      values[count++] = i + 1 < values.size() ? combine(values[i], values[i + 1], values.size() == 2) : values[i];
     }
     values.resize(count);
   }
@@ -50,7 +51,7 @@ Holdings::Holdings(const Schedule& schedule, int chunk)
     const bool has_it = contributes(schedule, rank, chunk);
     values_.push_back(has_it ? rank : kNothing);
     if (has_it) all_[at(rank) / 64] |= own[at(rank) / 64];
-    nodes_.push_back({.left = kNothing, .right = kNothing, .lowest = rank, .ranks = std::move(own)});
+    nodes_.push_back({.left = kNothing, .right = kNothing, .lowest = rank, .order = rank, .ranks = std::move(own)});
   }
 }
 
@@ -66,13 +67,19 @@ bool Holdings::has_all_of(int a, int b) const {
                     [](std::uint64_t mine, std::uint64_t other) { return (other & ~mine) == 0; });
 }
 
-int Holdings::sum_of(int a, int b) {
+int Holdings::sum_of(int a, int b, bool is_stored) {
   const auto [left, right] = ordered(a, b);
   if (is_barrier_ && has_all_of(a, b)) return a;
   if (is_barrier_ && has_all_of(b, a)) return b;
-  const auto [found, is_new] = sums_.try_emplace(key_of(left, right), static_cast<int>(nodes_.size()));
+  const int next = static_cast<int>(nodes_.size());
+  const auto [found, is_new] = (is_stored ? stored_ : within_).try_emplace(key_of(left, right), next);
   if (is_new) {
-    Node sum{.left = left, .right = right, .lowest = nodes_[at(left)].lowest, .ranks = nodes_[at(left)].ranks};
+    const int order = orders_.try_emplace(key_of(order_of(left), order_of(right)), next).first->second;
+    Node sum{.left = left,
+             .right = right,
+             .lowest = nodes_[at(left)].lowest,
+             .order = order,
+             .ranks = nodes_[at(left)].ranks};
     for (std::size_t i = 0; i < sum.ranks.size(); ++i) sum.ranks[i] |= nodes_[at(right)].ranks[i];
     nodes_.push_back(std::move(sum));
   }
@@ -101,7 +108,8 @@ void Holdings::apply(std::span<const Transfer> transfers) {
     }
     if (!is_placed) operands.push_back(values_[at(target)]);
     if (operands.empty()) continue;
-    written.emplace_back(target, along_the_tree(std::move(operands), [this](int a, int b) { return sum_of(a, b); }));
+    const auto combine = [this](int a, int b, bool is_last) { return sum_of(a, b, is_last); };
+    written.emplace_back(target, along_the_tree(std::move(operands), combine));
   }
   for (const auto& [rank, value] : written) values_[at(rank)] = value;
 }
@@ -167,11 +175,11 @@ bool Holdings::is_canonical(int rank) const {
   std::vector<int> all(values_.size());
   std::iota(all.begin(), all.end(), 0);
   // What was never summed is nobody's value.
-  const auto find_sum = [this](int a, int b) {
-    const auto found = a == kNothing || b == kNothing ? sums_.end() : sums_.find(key_of(a, b));
-    return found == sums_.end() ? kNothing : found->second;
+  const auto find_sum = [this](int a, int b, bool /*is_last*/) {
+    const auto found = a == kNothing || b == kNothing ? orders_.end() : orders_.find(key_of(a, b));
+    return found == orders_.end() ? kNothing : found->second;
   };
-  return holds(rank) && values_[at(rank)] == along_the_tree(std::move(all), find_sum);
+  return holds(rank) && order_of(values_[at(rank)]) == along_the_tree(std::move(all), find_sum);
 }
 
 }  // namespace lockstep

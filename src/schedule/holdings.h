@@ -16,7 +16,8 @@ namespace lockstep {
 /// sum of several. Chunks do not touch each other, so that each can be followed alone.
 ///
 /// Values are numbers, equal where the sums were made alike: a sum that was made before is found again, not made twice,
-/// whichever of its two operands comes first.
+/// whichever of its two operands comes first. What meets in a step is rounded once, when it is stored: 16-bit floats
+/// are summed in float32. So a sum that is stored and the same within another of its step are two values.
 class Holdings {
  public:
   /// At the start: who contributes holds its own (promise.h).
@@ -40,8 +41,11 @@ class Holdings {
 
   /// The order of the sum as it was made, as "((0+1)+2)"; of two operands the one with the lower rank first.
   std::string expression(int rank) const;
-  /// Equal for two ranks if their values were summed in the same order: then they have the same bits.
+  /// Equal for two ranks if their values were summed in the same order, and rounded at the same places of it: then they
+  /// have the same bits, of 16-bit floats too.
   int value(int rank) const { return values_[at(rank)]; }
+  /// Wherever they were rounded.
+  bool in_same_order(int rank, int other) const { return order_of(values_[at(rank)]) == order_of(values_[at(other)]); }
   /// Whether all ranks' contributions are summed along the binary tree over all ranks, as schedule.h describes it.
   bool is_canonical(int rank) const;
 
@@ -52,20 +56,25 @@ class Holdings {
     int left;  ///< kNothing in a single contribution, which is the rank that the node's number says
     int right;
     int lowest;  ///< rank in the set
+    int order;   ///< the first node that was summed in the same order
     Set ranks;
   };
+  using Sums = std::unordered_map<std::int64_t, int>;  ///< of two nodes
 
   static std::int64_t key_of(int left, int right) { return (static_cast<std::int64_t>(left) << 32) | right; }
   const Set& set_of(int rank) const { return nodes_[at(values_[at(rank)])].ranks; }
   /// The two operands, the one with the lower rank first.
   std::pair<int, int> ordered(int a, int b) const;
   bool has_all_of(int a, int b) const;
-  int sum_of(int a, int b);
+  int order_of(int node) const { return nodes_[at(node)].order; }
+  int sum_of(int a, int b, bool is_stored);
 
   bool is_barrier_;  ///< in which a value that brings nothing new changes nothing
   std::vector<Node> nodes_;
-  std::unordered_map<std::int64_t, int> sums_;  ///< of two nodes
-  std::vector<int> values_;                     ///< of each rank, a node
+  Sums stored_;
+  Sums within_;              ///< others of the same step
+  Sums orders_;              ///< of two orders
+  std::vector<int> values_;  ///< of each rank, a node
   Set all_;
 };
 

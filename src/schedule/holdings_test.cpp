@@ -87,6 +87,19 @@ TEST(Holdings, TheSumOfTwoIsTheSameWhicheverComesFirst) {
   EXPECT_TRUE(swapped.is_canonical(0));
 }
 
+/// What rank 0 stores as (0+1) and (2+3) rank 1 sums in one step, and rounds nothing in between.
+TEST(Holdings, ASumThatIsStoredIsAnotherThanTheSameWithinAStep) {
+  Holdings holdings({.ranks = 4}, 0);
+  carry_out(holdings, {reduce(1, 0), reduce(3, 2), reduce(0, 1), reduce(2, 1), reduce(3, 1)});
+  carry_out(holdings, {reduce(2, 0)});
+  EXPECT_EQ(holdings.expression(0), "((0+1)+(2+3))");
+  EXPECT_EQ(holdings.expression(1), holdings.expression(0));
+  EXPECT_NE(holdings.value(1), holdings.value(0));
+  EXPECT_TRUE(holdings.in_same_order(1, 0));
+  EXPECT_TRUE(holdings.is_canonical(0));
+  EXPECT_TRUE(holdings.is_canonical(1));
+}
+
 TEST(Holdings, CountContributionsBeyondOneWord) {
   Holdings holdings({.ranks = 130}, 0);
   for (int rank = 1; rank < 130; ++rank) carry_out(holdings, {reduce(rank, 0)});

@@ -180,10 +180,17 @@ class ChunkProof {
   }
 
   Refusal other_order(int rank) const {
-    std::string sentence =
-        fmt::format("rank {} would end with other bits than rank {}, which sums in another order", rank, promised_);
-    if (schedule_.ranks <= kMostRanksInOrders) {
-      sentence += fmt::format(": {}, not {}", holdings_.expression(rank), holdings_.expression(promised_));
+    const bool is_short = schedule_.ranks <= kMostRanksInOrders;
+    std::string sentence;
+    if (holdings_.in_same_order(rank, promised_)) {
+      sentence = fmt::format("rank {} would end with other 16-bit floats than rank {}, which rounds other parts of ",
+                             rank, promised_) +
+                 (is_short ? holdings_.expression(rank) : "the sum");
+    } else {
+      sentence =
+          fmt::format("rank {} would end with other bits than rank {}, which sums in another order", rank, promised_);
+      if (is_short)
+        sentence += fmt::format(": {}, not {}", holdings_.expression(rank), holdings_.expression(promised_));
     }
     return {rank, chunk_, writes_[at(rank)].step, std::move(sentence)};
   }

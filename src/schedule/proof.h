@@ -38,10 +38,12 @@ struct Proof {
 ///   - transfers of a step are independent, as schedule.h defines it;
 ///   - nobody sends what it does not hold; no contribution is counted twice (but by a barrier, which sums nothing);
 ///   - a copy carries a complete chunk to a rank where it is not complete, a reduce a partial sum: so a chunk is never
-///     written once it is complete, and a view alone tells which reduce finishes it (finishing_steps in view.h);
+///     written once it is complete (but in a barrier), and a view alone tells which reduce finishes it (finishing_steps
+///     in view.h);
 ///   - every rank ends with each contribution exactly once, where the collective promises it the chunk; of a barrier,
 ///     every rank has heard from every other;
-///   - ranks that each make the same sum make it in the same order, so that all of them end with the same bits;
+///   - ranks that each make the same sum make it in the same order, and store the same parts of it, so that all of them
+///     end with the same bits, of 16-bit floats too, which are rounded where they are stored;
 ///   - what the ranks post, each its own part, meets, and nobody waits for ever when each send waits for its receive.
 /// The last holds by construction: both halves of a transfer come from the one list, every rank posts them in the order
 /// of its steps, and whatever waits belongs to the earliest step that is not over, all of which its ranks come to post.

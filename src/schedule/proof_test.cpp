@@ -2,6 +2,7 @@
 
 #include "base/sanitizers_for_tests.h"
 #include "schedule/builder.h"
+#include "schedule/concrete_for_tests.h"
 #include "schedule/ranges.h"
 
 #include <gmock/gmock.h>
@@ -97,6 +98,18 @@ TEST(Proof, RefusesRanksThatSumInDifferentOrders) {
                        reduce(1, 0), reduce(2, 0), reduce(1, 3), reduce(2, 3)};
   expect_refused(one_chunk(4, {exchange, from_both}), 2, 1,
                  "other bits than rank 0, which sums in another order: ((0+3)+(1+2)), not (((0+3)+1)+2)");
+}
+
+/// Rank 1 has all four meet in a step, in float32 where they are of 16 bits; rank 0 stores (0+1), and takes (2+3),
+/// which rank 2 has stored: both are rounded once more.
+TEST(Proof, RefusesRanksThatRoundOtherPartsOfASum) {
+  const Schedule schedule = one_chunk(4, {{reduce(1, 0), reduce(3, 2), reduce(0, 1), reduce(2, 1), reduce(3, 1)},
+                                          {reduce(2, 0)},
+                                          {copy(0, 2), copy(0, 3)}});
+  EXPECT_TRUE(concrete::delivers(schedule));
+  EXPECT_FALSE(concrete::bits_of(schedule).equal_on_all_ranks);
+  expect_refused(schedule, 1, 0,
+                 "rank 1 would end with other 16-bit floats than rank 0, which rounds other parts of ((0+1)+(2+3))");
 }
 
 TEST(Proof, SaysWhichSumsAreCanonical) {
