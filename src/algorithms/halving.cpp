@@ -10,14 +10,14 @@ namespace {
 /// stands for those of the rank behind it too.
 class Shares {
  public:
-  Shares(const CoreRanks& core, bool has_blocks) : core_(core), has_blocks_(has_blocks) {}
+  Shares(const CoreRanks& core, bool by_blocks) : core_(core), by_blocks_(by_blocks) {}
 
-  std::vector<int> of(int core) const { return has_blocks_ ? core_.ranks_of(core) : std::vector<int>{core}; }
-  int count(int ranks) const { return has_blocks_ ? ranks : core_.size(); }
+  std::vector<int> of(int core) const { return by_blocks_ ? core_.ranks_of(core) : std::vector<int>{core}; }
+  int count(int ranks) const { return by_blocks_ ? ranks : core_.size(); }
 
  private:
   const CoreRanks& core_;
-  bool has_blocks_;
+  bool by_blocks_;
 };
 
 /// The exchanges among the core ranks.
@@ -64,8 +64,8 @@ class Halving {
 
 Schedule halve_and_double(std::string_view name, const ScheduleRequest& request, Partner partner) {
   const CoreRanks core(request.ranks);
-  const bool has_blocks = blocks_of(request.collective, 2) > 1;
-  const Shares shares(core, has_blocks);
+  const bool by_blocks = has_blocks(request.collective);
+  const Shares shares(core, by_blocks);
   const Halving halving(core, shares, partner);
   const int chunks = shares.count(request.ranks);
   ScheduleBuilder s = begin(name, request, chunks);
@@ -93,7 +93,7 @@ Schedule halve_and_double(std::string_view name, const ScheduleRequest& request,
   }
   core.for_each_behind([&](ScheduleBuilder::Link up) {
     for (int chunk = 0; chunk < chunks; ++chunk) {
-      if (!has_blocks || chunk != up.from) s.copy(chunk, {.from = up.to, .to = up.from});
+      if (!by_blocks || chunk != up.from) s.copy(chunk, {.from = up.to, .to = up.from});
     }
   });
   return s.take();

@@ -3,6 +3,7 @@
 #include "base/error_for_tests.h"
 #include "schedule/concrete_for_tests.h"
 #include "schedule/proof.h"
+#include "schedule/relabelled.h"
 #include "schedule/view.h"
 
 #include <gmock/gmock.h>
@@ -132,6 +133,16 @@ TEST(Hierarchical, RefusesHostsOfSoManySizesThatNoChunksFit) {
   EXPECT_THAT([&] { (void)compose("ring,tree", hosts); },
               refuses(ErrorCode::kInvalidArgument,
                       "The hosts have so many different numbers of ranks that no chunks fit them all; use as many"));
+  hosts.clear();  // 32,736 chunks on 96 ranks
+  for (const int size : {31, 32, 33}) hosts.insert(hosts.end(), static_cast<std::size_t>(size), size);
+  EXPECT_THAT([&] { (void)compose("ring,tree", hosts); },
+              refuses(ErrorCode::kInvalidArgument, "The hosts have so many different numbers of ranks"));
+}
+
+TEST(Hierarchical, OnHostsAlikeMayHaveMoreChunksThanAreProved) {
+  const Algorithm algorithm = find_algorithm("hierarchical:bidirectional_ring,bidirectional_ring");
+  const Schedule part = algorithm.build({.ranks = 600, .only_rank = 7, .hosts = hosts_of_neighbours(600, 8)});
+  EXPECT_EQ(part.chunks, 4 * 600);
 }
 
 }  // namespace lockstep

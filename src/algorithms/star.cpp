@@ -15,9 +15,8 @@ namespace lockstep::algorithm {
 //   gather, scatter: (p - 1) (alpha + n / p beta)
 Schedule star(const ScheduleRequest& request) {
   const Collective collective = request.collective;
-  const bool has_blocks = collective == Collective::kGather || collective == Collective::kScatter;
   const int centre = has_root(collective) ? request.root : 0;
-  ScheduleBuilder s = begin("star", request, has_blocks ? request.ranks : 1);
+  ScheduleBuilder s = begin("star", request, has_blocks(collective) ? request.ranks : 1);
   if (collective == Collective::kGather) gather_to_root(s, request.ranks, centre);
   if (collective == Collective::kScatter) scatter_from_root(s, request.ranks, centre);
   if (is_reduction(collective)) {

@@ -68,7 +68,7 @@ Schedule tree(const ScheduleRequest& request) {
     return tree_of_blocks(request);
   }
   const int n = request.ranks;
-  const bool one_root = blocks_of(request.collective, 2) == 1;
+  const bool one_root = !has_blocks(request.collective);
   const int chunks = one_root ? 1 : n;
   ScheduleBuilder s = begin("tree", request, chunks);
   const int root = has_root(request.collective) ? request.root : 0;

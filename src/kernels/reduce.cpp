@@ -102,7 +102,6 @@ class Pass {
   explicit Pass(const ReduceArguments& arguments)
       : targets_(arguments.targets),
         target_count_(arguments.target_count),
-        operand_count_(arguments.operand_count),
         count_(arguments.count),
         divide_by_(arguments.divide_by),
         copy_target_(static_cast<Stored*>(arguments.copy_target)),
@@ -144,11 +143,11 @@ class Pass {
   /// where one instruction reads in both, a core may take their distance for a stride and fetch, beyond the second,
   /// what another core writes. They lie whole pages and a half apart: a core that compares the low bits of addresses
   /// first takes what it reads at the same place of another page for what it has just written (docs/design/staging.md).
-  /// Half a page is a whole number of steps, which are powers of two.
+  /// Half a page must be a whole number of steps, which it is not where vectors have more than 512 bytes.
   HWY_INLINE std::size_t in_two_places(const Lanes& lanes, std::size_t i) const {
     constexpr std::size_t kPage = 4096;
     const std::size_t pages = (count_ - i) * sizeof(Stored) / (2 * kPage);
-    if (pages == 0) return i;
+    if (pages == 0 || (kPage / 2) % (kUnroll * width() * sizeof(Stored)) != 0) return i;
     const std::size_t apart = (pages * kPage - kPage / 2) / sizeof(Stored);
     const std::size_t second = i + apart;
     for (const std::size_t step = kUnroll * width(); i < second; i += step) {
@@ -205,7 +204,6 @@ class Pass {
 
   void* const* targets_;
   std::size_t target_count_;
-  std::size_t operand_count_;
   std::size_t count_;
   int divide_by_;
   Stored* copy_target_;

@@ -59,7 +59,8 @@ double height_of_arrows(const DrawingLayout& layout, const Step& step) {
   return std::round(std::min(44 + farthest / 40 + arrows / 2, 130.0));
 }
 
-std::string draw_arrows(const DrawingLayout& layout, const Step& step, double top, double height) {
+std::string draw_arrows(const DrawingLayout& layout, const Step& step, double top, double height,
+                        std::size_t most_bytes) {
   Ends leaving(layout), reaching(layout);
   for (const Transfer& transfer : step) {
     if (!layout.shows(transfer)) continue;
@@ -70,6 +71,7 @@ std::string draw_arrows(const DrawingLayout& layout, const Step& step, double to
   reaching.sort();
   std::string arrows;
   for (const Transfer& transfer : step) {
+    if (arrows.size() > most_bytes) break;
     if (!layout.shows(transfer)) continue;
     const double from = leaving.place({transfer.from, transfer.chunk}, transfer.to);
     const double to = reaching.place({transfer.to, transfer.chunk}, transfer.from);

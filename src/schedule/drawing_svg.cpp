@@ -108,10 +108,13 @@ bool Picture::add(const Step& step) {
   const double height = height_of_arrows(layout_, step);
   std::string row = fmt::format("<g class=\"step\" id=\"step{}\">\n", steps_);
   row += svg_text(kLeft, y_ + height / 2 + 4, "step", fmt::format("step {}", steps_));
-  row += draw_arrows(layout_, step, y_, height);
-  board_.carry_out(step);
-  row += draw_boxes(layout_, board_, step, y_ + height, forms_) + "</g>\n";
+  row += draw_arrows(layout_, step, y_, height, kMostBytes);
   if (body_.size() + row.size() > kMostBytes) return false;
+  board_.carry_out(step);
+  CellForms forms = forms_;
+  row += draw_boxes(layout_, board_, step, y_ + height, forms) + "</g>\n";
+  if (body_.size() + row.size() > kMostBytes) return false;
+  forms_ = forms;
   body_ += row;
   y_ += height + kBoxHeight;
   ++steps_;

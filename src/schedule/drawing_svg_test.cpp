@@ -1,5 +1,6 @@
 #include "schedule/builder.h"
 #include "schedule/drawing.h"
+#include "schedule/drawing_arrows.h"
 #include "schedule/xml_for_tests.h"
 
 #include <gmock/gmock.h>
@@ -88,6 +89,16 @@ TEST(DrawingSvg, DrawsTheFirstPartOfWhatIsLargeAndSaysSo) {
   EXPECT_TRUE(xml::is_well_formed(steps));
   EXPECT_THAT(steps, testing::ContainsRegex("Only the first [0-9]+ of 3000 steps are drawn[.]"));
   EXPECT_LT(steps.size(), 1'000'000U);
+}
+
+/// A file may list one transfer millions of times.
+TEST(DrawingSvg, OfAStepThatIsTooLargeLittleIsWritten) {
+  Schedule schedule = chunked_star(2);
+  schedule.steps[1].resize(20'000, schedule.steps[1].front());
+  const DrawingLayout layout(schedule);
+  EXPECT_GT(draw_arrows(layout, schedule.steps[1], 0, 50, 1'000'000).size(), 1'000'000U);
+  EXPECT_LT(draw_arrows(layout, schedule.steps[1], 0, 50, 1'000'000).size(), 1'001'000U);
+  EXPECT_THAT(draw_svg(schedule), HasSubstr("Only the first 1 of 2 steps are drawn."));
 }
 
 TEST(DrawingSvg, TooManyRanksAreRefusedInASentence) {

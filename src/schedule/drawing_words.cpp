@@ -23,6 +23,15 @@ std::string root_of(const Schedule& schedule) {
 
 bool has_letters(int ranks) { return ranks <= 'z' - 'a' + 1; }
 
+/// The first ranks that contribute to chunk 0, two where there are.
+std::vector<int> first_contributors(const Schedule& schedule) {
+  std::vector<int> ranks;
+  for (int rank = 0; rank < schedule.ranks && ranks.size() < 2; ++rank) {
+    if (contributes(schedule, rank, 0)) ranks.push_back(rank);
+  }
+  return ranks;
+}
+
 }  // namespace
 
 std::string letter_of(int rank, int ranks) {
@@ -52,13 +61,23 @@ std::string short_sum_of(const std::vector<int>& contributions, int ranks) {
 }
 
 std::string explanation_of_cells(const Schedule& schedule, const CellForms& forms) {
-  const bool by_letters = has_letters(schedule.ranks);
-  std::string text = by_letters ? "a1 is rank 0's part of chunk 0" : "0 is what rank 0 has at the start";
-  if (by_letters && schedule.ranks > 1) text += ", b1 rank 1's";
-  if (schedule.ranks > 1 && has_transfers(schedule, TransferKind::kReduce)) {
-    text += by_letters ? ", a1+b1 their sum" : ", 0+1 the sum with rank 1's";
+  const int ranks = schedule.ranks;
+  const bool by_letters = has_letters(ranks);
+  const std::vector<int> examples = first_contributors(schedule);
+  const int first = examples.front();
+  const int second = examples.back();
+  std::string text = sum_of({first}, 0, ranks) + " is ";
+  text += by_letters ? fmt::format("rank {}'s part of chunk 0", first)
+                     : fmt::format("what rank {} has at the start", first);
+  if (second != first && by_letters) text += fmt::format(", {} rank {}'s", sum_of({second}, 0, ranks), second);
+  if (second != first && has_transfers(schedule, TransferKind::kReduce)) {
+    text += fmt::format(", {} ", sum_of(examples, 0, ranks));
+    text += by_letters ? "their sum" : fmt::format("the sum with rank {}'s", second);
   }
-  if (forms.has_runs) text += by_letters ? "; a-d sums all from a to d" : "; 0-3 sums all from 0 to 3";
+  if (forms.has_runs) {
+    text += fmt::format("; {0}-{1} sums all from {0} to {1}", letter_of(0, ranks),
+                        letter_of(std::min(3, ranks - 1), ranks));
+  }
   if (forms.has_counts) text += "; 4/6 is four of six";
   return text;
 }

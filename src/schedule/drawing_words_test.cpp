@@ -35,11 +35,22 @@ TEST(DrawingWords, WhatStandsInCellsIsExplained) {
   EXPECT_EQ(explanation_of_cells(gathers, {}), "a1 is rank 0's part of chunk 0, b1 rank 1's");
   EXPECT_EQ(explanation_of_cells(sums, {}), "a1 is rank 0's part of chunk 0, b1 rank 1's, a1+b1 their sum");
   EXPECT_EQ(explanation_of_cells({.ranks = 1}, {}), "a1 is rank 0's part of chunk 0");
-  EXPECT_EQ(explanation_of_cells(gathers, {.has_runs = true, .has_counts = true}),
+  EXPECT_EQ(explanation_of_cells({.ranks = 6}, {.has_runs = true, .has_counts = true}),
             "a1 is rank 0's part of chunk 0, b1 rank 1's; a-d sums all from a to d; 4/6 is four of six");
   sums.ranks = 27;
   EXPECT_EQ(explanation_of_cells(sums, {.has_runs = true}),
             "0 is what rank 0 has at the start, 0+1 the sum with rank 1's; 0-3 sums all from 0 to 3");
+}
+
+TEST(DrawingWords, ExplainsOnlyWhatThereIs) {
+  EXPECT_EQ(explanation_of_cells({.collective = Collective::kBroadcast, .ranks = 4, .chunks = 4, .root = 2}, {}),
+            "c1 is rank 2's part of chunk 0");
+  EXPECT_EQ(explanation_of_cells({.collective = Collective::kAllGather, .ranks = 4, .chunks = 4}, {}),
+            "a1 is rank 0's part of chunk 0");
+  EXPECT_EQ(explanation_of_cells({.collective = Collective::kScatter, .ranks = 27, .chunks = 27, .root = 26}, {}),
+            "26 is what rank 26 has at the start");
+  EXPECT_EQ(explanation_of_cells({.ranks = 3}, {.has_runs = true}),
+            "a1 is rank 0's part of chunk 0, b1 rank 1's; a-c sums all from a to c");
 }
 
 TEST(DrawingWords, SummariesNameTheRootWhereThereIsOne) {

@@ -44,7 +44,9 @@ class Parser {
       : rest_(text.substr(0, kMostTextBytes)), source_(source), is_too_long_(text.size() > kMostTextBytes) {}
 
   Schedule parse() {
-    if (!next_line() || line_ != kFirstLine) refuse(fmt::format("a schedule begins with the line '{}'", kFirstLine));
+    if (!next_line() || words_of(line_) != words_of(kFirstLine)) {
+      refuse(fmt::format("a schedule begins with the line '{}'", kFirstLine));
+    }
     Schedule schedule;
     schedule.name = value_of("name");
     if (!is_name(schedule.name)) refuse("a name is 1 to 64 letters, digits and '_-.:,'");

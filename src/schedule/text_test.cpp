@@ -64,6 +64,7 @@ TEST(Text, IsWrittenForPeopleAndReadBack) {
 TEST(Text, EmptyLinesCommentsAndWindowsEndsMeanNothing) {
   EXPECT_EQ(parse_schedule(with("step\n", "\n# the sum\nstep\r\n"), "mine.txt"), pair());
   EXPECT_EQ(parse_schedule(with("reduce 0 from", "  reduce  0  from"), "mine.txt"), pair());
+  EXPECT_EQ(parse_schedule(with("lockstep-schedule 1", "  lockstep-schedule  1 "), "mine.txt"), pair());
   EXPECT_EQ(parse_schedule(with("reduce 0 from", "  # the\tsum\nreduce 0 from"), "mine.txt"), pair());
 }
 
@@ -109,7 +110,9 @@ TEST(Text, SaysWhichLineIsWrongAndHow) {
   EXPECT_EQ(refusal(with("end", "end of it")), "mine.txt, line 11: expected 'end' alone, not 'end of it'.");
   EXPECT_THAT(refusal(with("name pair\n", "")), HasSubstr("line 2: expected 'name ...', not 'collective all_reduce'"));
   EXPECT_THAT(refusal(std::string(kPair) + "step\n"), HasSubstr("line 12: nothing may follow 'end'"));
-  EXPECT_THAT(refusal(with("schedule 1", "schedule 2")), HasSubstr("begins with the line 'lockstep-schedule 1'"));
+  for (const char* unlike : {"schedule 2", "schedule 1 1", "schedule 12", "schedule1", "schedule"}) {
+    EXPECT_THAT(refusal(with("schedule 1", unlike)), HasSubstr("begins with the line 'lockstep-schedule 1'"));
+  }
 }
 
 TEST(Text, TheLongestNameAndLineAreRead) {

@@ -1,7 +1,5 @@
 #include "topology/cpus.h"
 
-#include "topology/dealing.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -88,16 +86,6 @@ TEST(Cpus, OfTheMachineAreTheSameWhereverAProcessIsBound) {
 TEST(Cpus, DescribesItself) { EXPECT_THAT(describe_topology(), testing::HasSubstr("pinning")); }
 
 TEST(Cpus, NeighboursShareWhereThereAreTooFew) {
-  for (const int shares : {1, 2, 3, 5}) {
-    for (int ranks = shares; ranks < 20; ++ranks) {
-      for (int rank = 0; rank < ranks; ++rank) {
-        const int share = share_of(rank, ranks, shares);
-        EXPECT_LE(first_on(share, ranks, shares), rank);
-        EXPECT_LT(rank, first_on(share + 1, ranks, shares));
-      }
-      EXPECT_EQ(share_of(ranks - 1, ranks, shares), shares - 1) << "none is left without a rank";
-    }
-  }
   const int cpus = available_cpus().threads;
   const std::vector<CpuSet> own = distribute_cpus(cpus);
   const std::vector<CpuSet> dealt = deal_cpus(2 * cpus);
