@@ -100,7 +100,8 @@ std::string algorithm_for(const Group& group, const Options& options, std::size_
   return group.algorithm_for(options.collective, bytes, {.algorithm = name}, options.dtype, !options.plain);
 }
 
-/// A composition may have no chunks that fit all hosts, and an algorithm may not sum in canonical order.
+/// A composition may have no chunks that fit all hosts, and an algorithm may not sum in canonical order. What else is
+/// wrong is so of all of them.
 bool runs(const Group& group, const Options& options, std::size_t bytes, const std::string& name) {
   try {
     (void)find_algorithm(name).build({.collective = options.collective,
@@ -110,22 +111,42 @@ bool runs(const Group& group, const Options& options, std::size_t bytes, const s
                                       .hosts = group.hosts()});
     (void)algorithm_for(group, options, bytes, name);
     return true;
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kInvalidArgument) throw;
     return false;
   }
 }
 
-std::vector<std::string> names_to_run(const Options& options, const Group& group, std::size_t bytes) {
-  std::vector<std::string> names;
-  if (options.algorithm.empty()) return names;
-  if (options.algorithm != "all") return {options.algorithm};
-  for (std::string& name : all_algorithms(options.collective, group.hosts())) {
-    if (runs(group, options, bytes, name)) names.push_back(std::move(name));
+/// What runs at one size, by the names that ask for it.
+struct Names {
+  std::vector<std::string> to_run;
+  std::vector<std::string> not_run;  ///< of all, those that do not fit
+  std::string file;                  ///< of those that run the schedule from a file; empty: there is none
+};
+
+/// `file` is what the group calls the schedule that it has loaded.
+Names names_at(std::size_t bytes, const Options& options, const Group& group, const std::string& file) {
+  Names names;
+  if (options.algorithm == "all") {
+    for (std::string& name : all_algorithms(options.collective, group.hosts())) {
+      (runs(group, options, bytes, name) ? names.to_run : names.not_run).push_back(std::move(name));
+    }
+    // No MPI reduces 16-bit floats.
+    if (medium_of(group) == Medium::kMpi && size_of(options.dtype) > 2) names.to_run.emplace_back(kVendor);
+    names.to_run.emplace_back("auto");
+  } else if (!options.algorithm.empty()) {
+    names.to_run.push_back(options.algorithm);
   }
-  // No MPI reduces 16-bit floats.
-  if (medium_of(group) == Medium::kMpi && size_of(options.dtype) > 2) names.emplace_back(kVendor);
-  names.emplace_back("auto");
+  if (!file.empty()) names.to_run.push_back(file);
+  names.file = file;
   return names;
+}
+
+/// Each name once.
+void add_names(const std::vector<std::string>& names, std::vector<std::string>& all) {
+  for (const std::string& name : names) {
+    if (std::find(all.begin(), all.end(), name) == all.end()) all.push_back(name);
+  }
 }
 
 /// Each rank compares its own part of the schedules: those of many ranks are long.
@@ -149,16 +170,14 @@ void note_who_runs_as_auto(const Company& company, const Options& options, std::
   for (std::size_t i = 0; i < candidates.size(); ++i) candidates[i].as_auto = differs[i] == 0;
 }
 
-std::vector<Candidate> make_candidates(const Company& company, const Options& options, std::size_t bytes) {
+std::vector<Candidate> make_candidates(const Company& company, const Options& options, std::size_t bytes,
+                                       const Names& names) {
   std::vector<Candidate> candidates;
-  std::vector<std::string> names = names_to_run(options, company.own, bytes);
-  const std::string file = options.schedule.empty() ? "" : company.own.load_schedule(options.schedule);
-  if (!file.empty()) names.push_back(file);
-  candidates.reserve(names.size());
-  for (const std::string& name : names) {
+  candidates.reserve(names.to_run.size());
+  for (const std::string& name : names.to_run) {
     candidates.push_back({.ran = algorithm_for(company.own, options, bytes, name),
                           .picked = name == "auto",
-                          .from_file = name == file,
+                          .from_file = name == names.file,
                           .subject = std::make_unique<GroupSubject>(
                               company.all, company.own, options.collective,
                               Choices{.op = options.op, .root = options.root, .options = {.algorithm = name}})});
@@ -213,8 +232,9 @@ Row make_row(const World& world, const Shape& shape, Candidate& candidate) {
   return row;
 }
 
-std::vector<Row> measure_size(const Company& company, const Options& options, Workload workload, const Shape& shape) {
-  std::vector<Candidate> candidates = make_candidates(company, options, shape.bytes());
+std::vector<Row> measure_size(const Company& company, const Options& options, Workload workload, const Shape& shape,
+                              const Names& names) {
+  std::vector<Candidate> candidates = make_candidates(company, options, shape.bytes(), names);
   warm_up(company.all, options, workload, candidates);
   for (std::size_t round = 0; round < kRounds; ++round) {
     for (const std::size_t turn : order_of_round(round, candidates.size())) {
@@ -276,6 +296,7 @@ Result run(const World& world, const Options& options, const Progress& progress)
   if (options.root >= group.size()) {
     refuse(fmt::format("--root says {}, and there are {} ranks.", options.root, group.size()));
   }
+  const std::string file = options.schedule.empty() ? "" : group.load_schedule(options.schedule);
   const std::size_t cache_bytes = options.cache_bytes.value_or(last_level_cache_bytes());
   Result result{.options = options,
                 .world_size = world.size(),
@@ -304,7 +325,10 @@ Result run(const World& world, const Options& options, const Progress& progress)
   }
   const BufferMemory memory(group, most_bytes, options.plain);
   for (const auto& [pattern, layout] : work) {
-    for (const Row& row : measure_size(company, options, Workload(pattern, layout, memory.data()), pattern.shape())) {
+    const Shape& shape = pattern.shape();
+    const Names names = names_at(shape.bytes(), options, group, file);
+    add_names(names.not_run, result.not_run);
+    for (const Row& row : measure_size(company, options, Workload(pattern, layout, memory.data()), shape, names)) {
       result.rows.push_back(row);
       report(&row);
     }

@@ -8,8 +8,10 @@
 #include <lockstep/error.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <map>
+#include <set>
 
 namespace lockstep::bench {
 
@@ -86,7 +88,7 @@ TEST(Bench, OtherMemoryTypesAndOperators) {
   }
 }
 
-TEST(Bench, ColdRunsThroughAllItsBuffers) {
+TEST(Bench, OfColdBuffersResultsAreRightToo) {
   Options options = quick(Collective::kAllReduce);
   options.min_bytes = options.max_bytes = 8 << 20;
   options.cold = true;
@@ -114,6 +116,19 @@ TEST(Bench, AllMeasuresEachAlgorithmAndAuto) {
   EXPECT_FALSE(as_auto.at("ring") && as_auto.at("naive"));
   EXPECT_TRUE(result.rows.back().picked);
   for (const Row& row : result.rows) EXPECT_EQ(row.batch, result.rows.front().batch) << row.algorithm;
+}
+
+TEST(Bench, OfAllThoseThatDoNotSumInCanonicalOrderAreNamedAsNotRun) {
+  Options options = quick(Collective::kAllReduce);
+  options.algorithm = "all";
+  EXPECT_THAT(run_on_threads(2, options).not_run, testing::IsEmpty());
+  ASSERT_EQ(::setenv("LOCKSTEP_REDUCTION", "canonical", 1), 0);
+  const Result result = run_on_threads(4, options);
+  ASSERT_EQ(::unsetenv("LOCKSTEP_REDUCTION"), 0);
+  EXPECT_THAT(result.not_run, testing::IsSupersetOf({"ring", "bidirectional_ring"}));
+  for (const Row& row : result.rows) EXPECT_THAT(result.not_run, testing::Not(testing::Contains(row.algorithm)));
+  EXPECT_EQ(std::set(result.not_run.begin(), result.not_run.end()).size(), result.not_run.size())
+      << "once, of several sizes";
 }
 
 /// Each sums its own ranks only, of which the patterns tell.
@@ -163,6 +178,15 @@ TEST(Bench, OptionsThatMakeNoSenseAreRefused) {
   EXPECT_THAT(refusal(options), testing::HasSubstr("--max-bytes is 32"));
   options = Options{.cache_bytes = 0};
   EXPECT_THAT(refusal(options), testing::HasSubstr("--cache-bytes is 0; leave it out"));
+}
+
+TEST(Bench, AScheduleThatIsNoneIsRefusedBeforeAnythingIsMeasured) {
+  Options options = quick(Collective::kAllReduce);
+  options.schedule = "no schedule";
+  bool has_begun = false;
+  const Progress begins = [&](const Result&, const Row*) { has_begun = true; };
+  EXPECT_THROW(run_threads(1, [&](World& world) { (void)run(world, options, begins); }), Error);
+  EXPECT_FALSE(has_begun);
 }
 
 TEST(Bench, ARootThatIsNotThereIsRefusedBeforeAnythingIsMeasured) {

@@ -135,6 +135,14 @@ nlohmann::ordered_json json_of(const std::vector<Regret>& all, const char* who) 
   return json;
 }
 
+/// What bytes lie in, where there are any, and what moves them.
+std::string memory_and_transport(const Result& result) {
+  const Options& options = result.options;
+  if (options.collective == Collective::kBarrier) return result.transport;
+  return fmt::format("{} memory, {}, {}", options.plain ? "plain" : "registered", result.transport,
+                     options.cold ? "cold" : "warm");
+}
+
 }  // namespace
 
 std::vector<Regret> regrets(const std::vector<Row>& rows) { return regrets_of(&Row::picked, rows); }
@@ -143,11 +151,10 @@ std::vector<Regret> file_regrets(const std::vector<Row>& rows) { return regrets_
 std::string table_heading(const Result& result) {
   const Options& options = result.options;
   return fmt::format(
-      "# {} on {}{}, {} memory, {}, {}; {} {:.1f} GB/s of memory traffic\n"
+      "# {} on {}{}, {}; {} {:.1f} GB/s of memory traffic\n"
       "#{:>12} {:>12} {:>9} {:>8} {:>22} {:>12} {:>12} {:>9} {:>9} {:>7}\n"
       "#{:>12} {:>12} {:>9} {:>8} {:>22} {:>12} {:>12} {:>9} {:>9} {:>7}\n",
-      to_string(options.collective), ranks_text(result), placement(result.hosts),
-      options.plain ? "plain" : "registered", result.transport, options.cold ? "cold" : "warm",
+      to_string(options.collective), ranks_text(result), placement(result.hosts), memory_and_transport(result),
       result.world_size == 1 ? "a copy moves" : fmt::format("{} copies move", result.world_size), result.limit_gb_per_s,
       "bytes", "count", "type", "op", "algorithm", "median", "p99", "algbw", "busbw", "wrong", "", "", "", "", "", "us",
       "us", "GB/s", "GB/s", "");
@@ -164,6 +171,10 @@ std::string table_end(const Result& result) {
   const std::vector<Regret> of_auto = regrets(result.rows);
   std::string text = regrets_text(of_auto, "auto") + noise_text(of_auto);
   text += regrets_text(file_regrets(result.rows), "the file");
+  if (!result.not_run.empty()) {
+    text += fmt::format("# not run: {} (they do not fit these ranks or this kind of reduction)\n",
+                        fmt::join(result.not_run, ", "));
+  }
   text += fmt::format("# over the whole run {} moved {:.1f} GB/s of memory traffic\n",
                       result.world_size == 1 ? "a copy" : "copies", result.limit_gb_per_s);
   if (result.wrong() > 0) text += fmt::format("# {} elements were WRONG\n", result.wrong());
@@ -206,6 +217,7 @@ std::string to_json(const Result& result) {
                             {"iterations", row.iterations},
                             {"batch", row.batch}});
   }
+  if (!result.not_run.empty()) json["not_run"] = result.not_run;
   if (const auto all = regrets(result.rows); !all.empty()) json["regret"] = json_of(all, "auto");
   if (const auto all = file_regrets(result.rows); !all.empty()) json["regret_of_file"] = json_of(all, "file");
   return json.dump(1) + "\n";

@@ -36,6 +36,7 @@ struct Result {
   std::string transport;
   double limit_gb_per_s = 0;  ///< memory traffic of copies on all ranks at once
   std::vector<Row> rows;
+  std::vector<std::string> not_run;  ///< algorithms of "all" that do not fit these ranks, or the kind of reduction
 
   std::uint64_t wrong() const {
     std::uint64_t sum = 0;

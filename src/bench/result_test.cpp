@@ -121,6 +121,22 @@ TEST(Result, TableHasAColumnForEachNumberAndSaysWhatIsWrong) {
   EXPECT_THAT(to_table(result), testing::HasSubstr("# 3 elements were WRONG"));
 }
 
+TEST(Result, WhatDidNotRunIsNamed) {
+  Result result = example();
+  EXPECT_THAT(to_table(result), testing::Not(testing::HasSubstr("not run")));
+  EXPECT_FALSE(nlohmann::json::parse(to_json(result)).contains("not_run"));
+  result.not_run = {"naive", "double_tree"};
+  EXPECT_THAT(table_end(result), testing::HasSubstr("# not run: naive, double_tree (they do not fit these ranks or "
+                                                    "this kind of reduction)\n"));
+  EXPECT_EQ(nlohmann::json::parse(to_json(result)).at("not_run"), nlohmann::json::array({"naive", "double_tree"}));
+}
+
+TEST(Result, ABarrierHasNoMemory) {
+  Result result = example();
+  result.options.collective = Collective::kBarrier;
+  EXPECT_THAT(to_table(result), testing::StartsWith("# barrier on 4 ranks, shm; 4 copies move "));
+}
+
 TEST(Result, HeadingSaysWhereRanksAre) {
   Result result = example();
   EXPECT_THAT(table_heading(result), testing::HasSubstr("on 4 ranks, "));

@@ -6,7 +6,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 namespace lockstep::bench {
 
@@ -16,12 +19,17 @@ using testing::SizeIs;
 TEST(Samples, PointsAreEveryAlgorithmAtEverySize) {
   const std::vector<Point> points = points_at({Collective::kAllReduce, Collective::kAllGather}, {4, 1024}, 3);
   for (const Collective collective : {Collective::kAllReduce, Collective::kAllGather}) {
-    std::set<std::pair<std::string, std::size_t>> found;
-    for (const Point& point : points) {
-      if (point.collective == collective) found.emplace(point.algorithm, point.bytes);
+    std::vector<std::pair<std::string, std::size_t>> expected;
+    for (const std::string_view name : algorithms_for(collective)) {
+      for (const std::size_t bytes : {4, 1024}) expected.emplace_back(name, bytes);
     }
-    EXPECT_TRUE(found.contains({"ring", 4}) && found.contains({"ring", 1024}) && found.contains({"direct", 1024}));
+    std::vector<std::pair<std::string, std::size_t>> found;
+    for (const Point& point : points) {
+      if (point.collective == collective) found.emplace_back(point.algorithm, point.bytes);
+    }
+    EXPECT_THAT(found, testing::UnorderedElementsAreArray(expected)) << to_string(collective);
   }
+  for (const Point& point : points) EXPECT_EQ(point.ranks, 3);
   const auto at = [](int ranks) { return points_at({Collective::kAllReduce}, {4}, ranks).size(); };
   EXPECT_LT(at(64), at(2)) << "some would take too long";
 }

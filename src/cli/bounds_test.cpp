@@ -77,6 +77,8 @@ TEST(CliBounds, CanonicalSumsRunNoAlgorithmThatAVariableAsksForButCannotBe) {
 TEST(CliBounds, ABarrierHasNoBuffers) {
   expect_usage_error({"price", "star", "--collective", "barrier", "-n", "4", "--bytes", "1MiB"},
                      "--bytes is of buffers, and a barrier has none; leave it out.");
+  expect_usage_error({"price", "star", "--collective", "barrier", "-n", "4", "--format", "svg", "--over", "bytes"},
+                     "--over bytes is of buffers, and a barrier has none; leave it out.");
   for (const std::vector<std::string>& typed : {std::vector<std::string>{"--min-bytes", "4"},
                                                 {"--max-bytes", "4"},
                                                 {"--factor", "2"},

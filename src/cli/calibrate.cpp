@@ -131,9 +131,10 @@ std::filesystem::path place_to_store() {
 }
 
 void run(const CalibrateOptions& options) {
+  const bench::CalibrationPlan plan = plan_of(options);  // before a folder is made
   const std::filesystem::path file = place_to_store();
   require_all_cores();
-  const bench::Calibrated calibrated = bench::calibrate(plan_of(options));
+  const bench::Calibrated calibrated = bench::calibrate(plan);
   const int cores = std::clamp(calibrated.calibration.machine.cores, 2, kMostCalibratedRanks);
   store_and_report(calibrated, file, options.ranks.empty() ? cores : parse_ranks(options.ranks));
 }

@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -147,7 +148,9 @@ std::vector<std::string> chosen_algorithms(const std::vector<std::string>& what,
         add(std::move(name));
       }
     } else {
-      add(find_algorithm(word).name);
+      Algorithm algorithm = find_algorithm(word);
+      algorithm.require_support(request.collective);
+      add(std::move(algorithm.name));
     }
   }
   return names;
@@ -175,8 +178,14 @@ PriceReport report_on_file(const PriceOptions& options) {
                        format_count(static_cast<std::uint64_t>(request.most_transfers)),
                        network.calibration ? "priced by a calibration" : "simulated"));
   }
-  Price price = price_schedule(whole, request.bytes, network).value();
-  return {request, std::move(network), {std::move(price)}, {}};
+  std::optional<Price> price = price_schedule(whole, request.bytes, network, request.most_effort);
+  if (!price) {
+    refuse(
+        fmt::format("'{}' is too much work to simulate, since too many of its messages are under way at once; price "
+                    "a schedule of fewer ranks, or one that sends fewer in a step.",
+                    options.what.front()));
+  }
+  return {request, std::move(network), {*std::move(price)}, {}};
 }
 
 PriceReport report_on_algorithms(const PriceOptions& options) {
@@ -188,11 +197,20 @@ PriceReport report_on_algorithms(const PriceOptions& options) {
   const std::vector<std::string> names = chosen_algorithms(options.what, request, network);
   PriceReport report{request, std::move(network), {}, {}};
   const bool is_picture = options.format == "svg";
-  const std::string over = options.over.empty() ? "bytes" : options.over;
+  if (is_picture && request.ranks == 1) {
+    refuse("One rank alone takes no time, which no picture shows; ask for -n 2 or more.");
+  }
+  const bool is_barrier = request.collective == Collective::kBarrier;
+  if (is_barrier && options.over == "bytes") {
+    refuse("--over bytes is of buffers, and a barrier has none; leave it out.");
+  }
+  const std::string usual = is_barrier ? "ranks" : "bytes";
+  const std::string over = options.over.empty() ? usual : options.over;
   for (const std::string& name : names) {
     report.prices.push_back(price_algorithm(name, request, report.network));
   }
   for (const auto& [axis, word] : {std::pair{Sweep::Axis::kBytes, "bytes"}, {Sweep::Axis::kRanks, "ranks"}}) {
+    if (is_barrier && axis == Sweep::Axis::kBytes) continue;
     // One rank alone takes no time, by whatever algorithm.
     if (is_picture ? over == word : names.size() > 1 && request.ranks > 1) {
       report.sweeps.push_back(sweep(axis, names, request, report.network, report.prices));
@@ -213,18 +231,23 @@ std::string network_name(const PricedNetwork& network) {
                      1e9 * flat.gamma_s);
 }
 
+/// What is the same all over a picture: " on 4 ranks" or " of 1 MiB", of which a barrier has none.
+std::string what_is_fixed(Sweep::Axis axis, const PriceRequest& request) {
+  if (axis == Sweep::Axis::kBytes) {
+    return fmt::format(" on {} ranks", format_count(static_cast<std::uint64_t>(request.ranks)));
+  }
+  if (request.collective == Collective::kBarrier) return "";
+  return " of " + format_bytes(static_cast<std::uint64_t>(request.bytes));
+}
+
 std::string plot_of(const PriceReport& report) {
   if (report.sweeps.empty()) refuse("A schedule from a file has a price, no picture; use --format table or json.");
-  if (report.request.ranks == 1) refuse("One rank alone takes no time, which no picture shows; ask for -n 2 or more.");
   const Sweep& sweep = report.sweeps.front();
-  const std::string where =
-      sweep.axis == Sweep::Axis::kBytes
-          ? fmt::format("on {} ranks", format_count(static_cast<std::uint64_t>(report.request.ranks)))
-          : "of " + format_bytes(static_cast<std::uint64_t>(report.request.bytes));
   const std::string pipeline =
       report.request.segments > 1 ? fmt::format(" in {} segments", report.request.segments) : std::string();
-  return price_plot(sweep, fmt::format("{} {}{}: {}", to_string(report.request.collective), where, pipeline,
-                                       network_name(report.network)));
+  return price_plot(
+      sweep, fmt::format("{}{}{}: {}", to_string(report.request.collective), what_is_fixed(sweep.axis, report.request),
+                         pipeline, network_name(report.network)));
 }
 
 void price(const PriceOptions& options) {
@@ -274,7 +297,8 @@ void add_price(Program& program) {
   command
       ->add_option("--local-size", options->local_size, "Flat network: ranks on a host, for hierarchical (default: 8)")
       ->type_name("N");
-  command->add_option("--over", options->over, "What a picture goes over: bytes (default) or ranks");
+  command->add_option("--over", options->over,
+                      "What a picture goes over: bytes (default) or ranks (of a barrier the default)");
   command->add_flag("--links", options->links, "List how much of the time each link is in use (JSON always does)");
   command->add_option("--format", options->format, "table (default), json, or svg: a picture");
   command->add_option("-o,--output", options->output, "Write to a file instead")->type_name("FILE");

@@ -249,6 +249,41 @@ TEST_F(CliPrice, OfOneRankNothingIsCompared) {
   EXPECT_THAT(result.output, AllOf(HasSubstr("on 1 rank: "), Not(HasSubstr("1 ranks")), Not(HasSubstr("by ranks"))));
 }
 
+TEST(CliPriceRefuses, WhatAnAlgorithmDoesNotDoOfAnyNumberOfRanks) {
+  for (const char* ranks : {"16", "24576"}) {
+    expect_usage_error(
+        {"price", "hierarchical:direct,ring", "-n", ranks, "--bytes", "8MiB", "--collective", "broadcast"},
+        "The algorithm 'hierarchical:direct,ring' does no broadcast, but all_reduce, barrier;");
+  }
+}
+
+/// Half a million messages of one step, and no more transfers.
+TEST_F(CliPrice, AFileThatIsTooMuchWorkIsRefused) {
+  const std::string file = folder_ / "direct.txt";
+  ASSERT_EQ(
+      lockstep_with({"show", "direct", "--collective", "all_gather", "-n", "708", "--format", "schedule", "-o", file})
+          .code,
+      0);
+  expect_usage_error({"price", file, "--bytes", "8MiB"},
+                     "' is too much work to simulate, since too many of its messages are under way at once; price a "
+                     "schedule of fewer ranks, or one that sends fewer in a step.");
+}
+
+TEST(CliPriceBarrier, IsComparedOverRanksAlone) {
+  const std::vector<std::string> barrier{"price", "star", "tree", "-n", "16", "--collective", "barrier", "--format"};
+  const auto in_format = [&](const std::string& format) {
+    std::vector<std::string> words = barrier;
+    words.push_back(format);
+    const Result result = lockstep_with(words);
+    EXPECT_EQ(result.code, 0) << result.errors;
+    return result.output;
+  };
+  EXPECT_THAT(in_format("svg"), AllOf(HasSubstr(">barrier: alpha "), HasSubstr(">ranks</text>"),
+                                      HasSubstr(">tree</text>"), Not(HasSubstr("0 B"))));
+  EXPECT_THAT(in_format("json"), AllOf(HasSubstr("\"over_ranks\""), Not(HasSubstr("\"over_bytes\""))));
+  EXPECT_THAT(in_format("table"), AllOf(HasSubstr("\nBy ranks, at powers of two: "), Not(HasSubstr("by bytes"))));
+}
+
 TEST_F(CliPrice, AnswersBadUsageInOneSentence) {
   expect_usage_error({"price"}, "An algorithm, all, or a file with a schedule is needed");
   expect_usage_error({"price", "rign", "-n", "4", "--bytes", "1MiB"}, "Did you mean 'ring'?");
@@ -282,7 +317,8 @@ TEST_F(CliPrice, AnswersBadUsageInOneSentence) {
   const std::string uneven =
       write("uneven.toml", "[[host]]\nranks = 101\n[[host]]\nranks = 103\n[[host]]\nranks = 107\n", kPlainFile);
   EXPECT_THAT(lockstep_with({"price", "hierarchical:ring,ring", "--bytes", "1MiB", "--topology", uneven}).output,
-              HasSubstr("more than 10^18 transfers, too many to simulate"));
+              HasSubstr("the hosts' numbers of ranks share no chunks that fit them all; use as many ranks on each "
+                        "host\n"));
   const std::string loop = folder_ / "loop";
   std::filesystem::create_symlink(loop, loop);
   expect_usage_error({"price", loop, "-n", "4", "--bytes", "1"}, "There is no algorithm and no file '" + loop + "'");

@@ -81,7 +81,8 @@ void add_run(Program& program) {
       "lockstep run [OPTIONS] [--] PROGRAM ARGS...\n\n"
       "Every rank gets torchrun's variables (RANK, WORLD_SIZE, LOCAL_RANK, ...). The exit code is that of the rank "
       "that\n"
-      "failed first, or 128 + its signal. Options stand before PROGRAM; all after it is the program's own.");
+      "failed first, or 128 + its signal. Options stand before PROGRAM; all after it is the program's own.\n"
+      "A rank's stdout is a pipe: what a program prints shows when it flushes, or has some KiB together, or ends.");
   command->prefix_command();
   command->callback([&program, command, options] {
     LaunchOptions launch_options;

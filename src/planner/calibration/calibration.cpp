@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <exception>
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -49,6 +50,13 @@ std::string printable(std::string text) {
   const auto is_other = [](unsigned char c) { return c < ' ' || c > '~'; };
   std::replace_if(text.begin(), text.end(), is_other, '?');
   return text;
+}
+
+/// Without what the JSON library calls it, "[json.exception.parse_error.101] ".
+std::string reason_of(const std::exception& error) {
+  std::string text = error.what();
+  if (text.starts_with("[json.")) text.erase(0, text.find("] ") + 2);
+  return printable(std::move(text));
 }
 
 /// A number from 0 up; JSON has none that is infinite.
@@ -230,7 +238,7 @@ Calibration parse_calibration(std::string_view text, const std::string& source_n
   } catch (const std::exception& error) {
     throw Error(ErrorCode::kRefused,
                 fmt::format("{} is no calibration ({}); measure again with `lockstep calibrate`, or remove it.",
-                            source_name, printable(error.what())));
+                            source_name, reason_of(error)));
   }
 }
 

@@ -23,10 +23,9 @@ namespace {
 /// A model that predicts worse than this what it has not seen chooses worse than the built-in selection.
 constexpr double kMostTrustedError = 0.10;
 
-std::string of_another_machine(const Machine& machine) {
-  return fmt::format(
-      "what is stored was measured on another machine ({}, {}); measure this one with `lockstep calibrate`.",
-      machine.processor, counted(static_cast<std::uint64_t>(machine.cores), "core"));
+std::string of_another_machine(const std::vector<std::string>& differing) {
+  return fmt::format("what is stored was measured on another machine ({}); measure this one with `lockstep calibrate`.",
+                     fmt::join(differing, "; "));
 }
 
 void take_over(const Selection& measured, int ranks, SelectionInForce& result) {
@@ -69,8 +68,9 @@ JobCalibration job_calibration() {
   JobCalibration job;
   try {
     auto stored = stored_calibration();
-    if (stored && stored->machine != this_machine()) {
-      job.fault = of_another_machine(stored->machine);
+    const auto differing = stored ? differences(stored->machine, this_machine()) : std::vector<std::string>();
+    if (!differing.empty()) {
+      job.fault = of_another_machine(differing);
     } else if (stored) {
       job.digest = digest_of(to_json(*stored));
       job.calibration = std::make_shared<const Calibration>(*std::move(stored));
@@ -84,7 +84,8 @@ JobCalibration job_calibration() {
 
 SelectionInForce selection_in_force(int ranks, Medium medium, const std::vector<int>& hosts,
                                     const JobCalibration& followed, const GroupCores& cores) {
-  SelectionInForce result{built_in_selection(ranks, medium, hosts, cores), "built in"};
+  const Selection built_in = built_in_selection(ranks, medium, hosts, cores);
+  SelectionInForce result{built_in, "built in"};
   const bool one_host = ranks_of_hosts(hosts).size() < 2;
   if (medium != Medium::kMpi && one_host) {
     if (!followed.fault.empty()) result.source += fmt::format(", since {}", followed.fault);
@@ -97,11 +98,11 @@ SelectionInForce selection_in_force(int ranks, Medium medium, const std::vector<
       const Calibration& calibration = *followed.calibration;
       if (in_memory) follow_predictions(calibration, ranks, result);
       const auto& samples = in_memory ? calibration.samples : calibration.tcp.samples;
-      take_over(measured_selection(samples, ranks, medium), ranks, result);
+      take_over(measured_selection(samples, ranks, built_in), ranks, result);
     }
   }
   // Of plain memory, where it was not measured.
-  result.selection.take_plain_from(built_in_selection(ranks, medium, hosts, cores));
+  result.selection.take_plain_from(built_in);
   if (const auto text = environment(kAlgorithmsVariable)) {
     result.selection.override_with(Selection::parse(*text, kAlgorithmsVariable));
     result.source += std::string(", then ") + kAlgorithmsVariable;

@@ -4,8 +4,6 @@
 #include "planner/calibration/calibration.h"
 #include "planner/calibration/predicted_selection.h"
 
-#include "base/units.h"
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -103,9 +101,20 @@ TEST_F(InForce, WhatWasMeasuredHereIsUsedHere) {
   calibration.machine.processor = "another";
   write_file_atomically(file(), to_json(calibration));
   EXPECT_EQ(selection_in_force(4).source,
-            fmt::format("built in, since what is stored was measured on another machine (another, {}); measure this "
-                        "one with `lockstep calibrate`.",
-                        counted(static_cast<std::uint64_t>(this_machine().cores), "core")));
+            fmt::format("built in, since what is stored was measured on another machine (processor: another, here {}); "
+                        "measure this one with `lockstep calibrate`.",
+                        this_machine().processor));
+}
+
+TEST_F(InForce, WhatWasMeasuredWithALittleMoreMemoryIsUsed) {
+  Calibration calibration{.machine = this_machine(), .shm = {}, .held_back = {}, .samples = {}};
+  calibration.selections[4] = built_in_selection(4);
+  calibration.machine.memory_bytes *= 1.02;
+  write_file_atomically(file(), to_json(calibration));
+  EXPECT_EQ(selection_in_force(4).source, "calibrated here");
+  calibration.machine.memory_bytes *= 2;
+  write_file_atomically(file(), to_json(calibration));
+  EXPECT_THAT(selection_in_force(4).source, testing::HasSubstr("on another machine (memory: "));
 }
 
 TEST_F(InForce, WhatWasMeasuredOnMoreCoresIsNotUsed) {

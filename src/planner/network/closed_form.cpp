@@ -1,7 +1,6 @@
 #include "planner/network/closed_form.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace lockstep {
@@ -417,9 +416,8 @@ const std::vector<ClosedForm>& closed_forms() {
 }
 
 std::optional<ClosedForm> hierarchical_closed_form(std::string_view local, std::string_view global, int local_ranks) {
-  constexpr std::array<std::string_view, 3> kLeaveShares{"ring", "direct", "circulant"};
   const ClosedForm* between = find_closed_form(global, Collective::kAllReduce);
-  if (between == nullptr || std::find(kLeaveShares.begin(), kLeaveShares.end(), local) == kLeaveShares.end()) return {};
+  if (between == nullptr || !leaves_equal_parts(local, local_ranks)) return {};
   const ClosedForm* first = find_closed_form(local, Collective::kReduceScatter);
   const ClosedForm* last = find_closed_form(local, Collective::kAllGather);
   const double l = local_ranks;

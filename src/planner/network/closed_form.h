@@ -40,8 +40,8 @@ const std::vector<ClosedForm>& closed_forms();
 const ClosedForm* find_closed_form(std::string_view algorithm, Collective collective);
 
 /// The formula of an all_reduce as hierarchical:LOCAL,GLOBAL with L = `local_ranks` on each host, for p a multiple of
-/// L: a port is a port within a host too. None unless LOCAL leaves 1/L of the buffer with each rank, as ring, direct
-/// and circulant do, and GLOBAL has one.
+/// L: a port is a port within a host too. None unless LOCAL leaves 1/L of the buffer with each rank
+/// (leaves_equal_parts), and GLOBAL has one.
 std::optional<ClosedForm> hierarchical_closed_form(std::string_view local, std::string_view global, int local_ranks);
 
 }  // namespace lockstep

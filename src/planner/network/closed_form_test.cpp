@@ -63,12 +63,13 @@ TEST(ClosedForm, TheSimulatedSchedulesAgreeWithTheLiterature) {
 }
 
 TEST(ClosedForm, OfTwoLevelsIsThatOfTheComposedSchedule) {
-  for (const char* local : {"ring", "direct", "circulant"}) {
+  for (const char* local : {"ring", "bidirectional_ring", "direct", "circulant", "halving_doubling", "swing"}) {
     for (const std::string_view global : algorithms_for(Collective::kAllReduce)) {
       for (const int local_ranks : {2, 3, 4}) {
         const auto form = hierarchical_closed_form(local, global, local_ranks);
-        ASSERT_TRUE(form) << global;
-        for (const int hosts : {2, 3, 5, 8}) {
+        ASSERT_EQ(form.has_value(), leaves_equal_parts(local, local_ranks)) << local << " and " << global;
+        if (!form) continue;
+        for (const int hosts : {1, 2, 3, 5, 8}) {
           std::vector<int> host_of(static_cast<std::size_t>(hosts * local_ranks));
           for (std::size_t rank = 0; rank < host_of.size(); ++rank)
             host_of[rank] = static_cast<int>(rank) / local_ranks;
@@ -79,6 +80,7 @@ TEST(ClosedForm, OfTwoLevelsIsThatOfTheComposedSchedule) {
     }
   }
   EXPECT_FALSE(hierarchical_closed_form("tree", "ring", 4)) << "one rank of a host has all of the sum";
+  EXPECT_FALSE(hierarchical_closed_form("swing", "ring", 6)) << "four of them have a quarter each";
 }
 
 TEST(ClosedForm, OfTwoLevelsTheCommentSaysWhatIsSimulated) {

@@ -12,6 +12,8 @@ namespace {
 /// Ends nearer than this, relative to the time itself, are one event.
 constexpr double kSameTime = 1e-10;
 constexpr double kSameLevel = 1 + 1e-9;
+/// Of a resource: less slows nobody.
+constexpr double kNoLoad = 1e-9;
 
 }  // namespace
 
@@ -86,6 +88,7 @@ void FairSharing::fix(int number, double speed) {
     const auto& [resource, share] = flow.work.uses[i];
     resources_[at(resource)].left -= speed * share;
     resources_[at(resource)].load -= share;
+    --resources_[at(resource)].unfixed;
   }
   if (std::abs(flow.speed - speed) <= 1e-12 * speed) return;
   flow.left = std::max(0.0, flow.left - flow.speed * (now_s_ - flow.since_s) / flow.work.alone_s);
@@ -99,26 +102,28 @@ void FairSharing::fill_component() {
   for (const int resource : component_resources_) {
     resources_[at(resource)].left = 1;
     resources_[at(resource)].load = 0;
+    resources_[at(resource)].unfixed = 0;
   }
   for (const int number : component_flows_) {
     Flow& flow = flows_[at(number)];
     flow.is_fixed = false;
     for (std::size_t i = 0; i < flow.work.use_count; ++i) {
       resources_[at(flow.work.uses[i].resource)].load += flow.work.uses[i].share;
+      ++resources_[at(flow.work.uses[i].resource)].unfixed;
     }
   }
-  constexpr double kNoLoad = 1e-9;
+  const auto rises = [](const Resource& resource) { return resource.unfixed > 0 && resource.load > kNoLoad; };
   while (true) {
     double level = 1;
     for (const int number : component_resources_) {
       const Resource& resource = resources_[at(number)];
-      if (resource.load > kNoLoad) level = std::min(level, resource.left / resource.load);
+      if (rises(resource)) level = std::min(level, resource.left / resource.load);
     }
     looked_at_ += static_cast<double>(component_resources_.size());
     if (level >= 1) break;
     for (const int number : component_resources_) {
       const Resource& resource = resources_[at(number)];
-      if (resource.load <= kNoLoad || resource.left / resource.load > level * kSameLevel) continue;
+      if (!rises(resource) || resource.left / resource.load > level * kSameLevel) continue;
       looked_at_ += static_cast<double>(resource.flows.size());
       for (const int flow : resource.flows) {
         if (!flows_[at(flow)].is_fixed) fix(flow, level);

@@ -50,7 +50,8 @@ class FairSharing {
     std::vector<int> flows;  ///< may still hold finished ones, until it is visited
     std::uint64_t visit = 0;
     double left = 1;
-    double load = 0;
+    double load = 0;  ///< of its flows that are not fixed yet
+    int unfixed = 0;  ///< how many these are, which rounding does not tell from `load`
     bool is_dirty = false;
   };
   struct End {

@@ -50,6 +50,20 @@ TEST(FairSharing, WhatASlowedFlowLeavesGoesToTheOthers) {
   EXPECT_NEAR(sharing.now(), 3, 1e-12);
 }
 
+/// Where 8192 is added to, each of the small shares is rounded up by as much again; where only small ones are left they
+/// are taken away exactly. So 6e-9 remain of what all have taken.
+TEST(FairSharing, WhatRoundingLeavesOfALoadIsNobodys) {
+  constexpr int kLarge = 8192;
+  constexpr int kSmall = 8000;
+  constexpr double kSmallShare = 0x1p-6 + 9 * 0x1p-43;
+  FairSharing sharing(1);
+  for (int owner = 0; owner < kLarge; ++owner) sharing.start(work(1, {{0, 1}}), owner);
+  for (int owner = 0; owner < kSmall; ++owner) sharing.start(work(1, {{0, kSmallShare}}), kLarge + owner);
+  EXPECT_EQ(sharing.next().size(), std::size_t{kLarge + kSmall}) << "all at the same speed";
+  EXPECT_NEAR(sharing.now(), kLarge + kSmall * kSmallShare, 1e-6);
+  EXPECT_THAT(sharing.next(), IsEmpty());
+}
+
 TEST(FairSharing, ADelayUsesNothing) {
   FairSharing sharing(1);
   sharing.start(work(1, {}), 0);

@@ -3,6 +3,7 @@
 #include "planner/network/core_load_forms.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 
 namespace lockstep {
@@ -289,6 +290,13 @@ LoadForm find_load_form(std::string_view algorithm, Collective collective) {
     return [of_all_reduce](int p, double) { return of_all_reduce(p, 0); };
   }
   return {};
+}
+
+bool leaves_equal_parts(std::string_view local, int local_ranks) {
+  constexpr std::array<std::string_view, 4> kOfAnyRanks{"ring", "bidirectional_ring", "direct", "circulant"};
+  if (std::find(kOfAnyRanks.begin(), kOfAnyRanks.end(), local) != kOfAnyRanks.end()) return true;
+  const bool halves = local == "halving_doubling" || local == "swing";
+  return halves && std::has_single_bit(static_cast<unsigned>(local_ranks));
 }
 
 LoadForm hierarchical_load_form(const LoadForm& local, const LoadForm& global, int local_ranks) {

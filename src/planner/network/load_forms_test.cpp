@@ -78,13 +78,14 @@ TEST(LoadForms, AreWhatTheSchedulesCount) {
 }
 
 TEST(LoadForms, OfTwoLevelsAreThoseOfTheComposedSchedule) {
-  for (const char* local : {"ring", "direct", "circulant"}) {
+  for (const char* local : {"ring", "bidirectional_ring", "direct", "circulant", "halving_doubling", "swing"}) {
     for (const std::string_view global : algorithms_for(Collective::kAllReduce)) {
       const Algorithm composed = find_algorithm(fmt::format("hierarchical:{},{}", local, global));
       for (const int local_ranks : {1, 2, 3, 4, 5, 8}) {
         const auto form = hierarchical_closed_form(local, global, local_ranks);
-        ASSERT_TRUE(form) << global;
-        for (const int hosts : {2, 3, 4, 5, 6, 8}) {
+        ASSERT_EQ(form.has_value(), leaves_equal_parts(local, local_ranks)) << local << " and " << global;
+        if (!form) continue;
+        for (const int hosts : {1, 2, 3, 4, 5, 6, 8}) {
           std::vector<int> host_of(static_cast<std::size_t>(hosts * local_ranks));
           for (std::size_t rank = 0; rank < host_of.size(); ++rank)
             host_of[rank] = static_cast<int>(rank) / local_ranks;
@@ -117,6 +118,19 @@ TEST(LoadForms, WithAnotherRootAreMovedOn) {
         expect_same(counts.busiest.link.bytes, link_bytes, what + ": this link is one of the busiest");
       }
     }
+  }
+}
+
+TEST(LoadForms, EqualPartsAreLeftByWhatScattersItsSum) {
+  for (const char* local : {"ring", "bidirectional_ring", "direct", "circulant"}) {
+    for (const int ranks : {1, 2, 3, 4, 6}) EXPECT_TRUE(leaves_equal_parts(local, ranks)) << local << " " << ranks;
+  }
+  for (const char* local : {"halving_doubling", "swing"}) {
+    for (const int ranks : {1, 2, 4, 8}) EXPECT_TRUE(leaves_equal_parts(local, ranks)) << local << " " << ranks;
+    for (const int ranks : {3, 5, 6, 12}) EXPECT_FALSE(leaves_equal_parts(local, ranks)) << local << " " << ranks;
+  }
+  for (const char* local : {"naive", "star", "tree", "double_tree", "recursive_doubling"}) {
+    EXPECT_FALSE(leaves_equal_parts(local, 4)) << local;
   }
 }
 

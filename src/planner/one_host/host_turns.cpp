@@ -4,6 +4,7 @@
 #include "runtime/staging_ring.h"
 
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 namespace lockstep {
@@ -34,6 +35,7 @@ void HostTurns::run_until(int over, int operations, const MoveCosts& move_costs)
       if (std::exchange(one.is_stale, false)) one.next = next_of(core);
       if (one.next && (first < 0 || one.next->seconds < cores_[at(first)].next->seconds)) first = core;
     }
+    if (first < 0) throw std::logic_error("nobody can go on");
     go_on(first, move_costs);
   }
 }

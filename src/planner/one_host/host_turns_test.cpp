@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <stdexcept>
+
 namespace lockstep {
 
 namespace {
@@ -160,6 +162,22 @@ TEST(HostTurns, WhatAnotherCoreDoesMeanwhileComesBetweenThePartsOfAMove) {
   const std::vector<std::pair<int, int>> expected{{0, 0}, {1, 0}, {0, 1}, {1, 1}, {0, 2}, {1, 2}};
   EXPECT_EQ(order, expected);
   EXPECT_EQ(costs[HostCosts::kMove], 3) << "one move on each, at the same time";
+}
+
+/// Which no schedule has them do.
+TEST(HostTurns, RanksThatWaitForEachOtherAreAnError) {
+  const Schedule schedule = find_algorithm("direct").build({.ranks = 2});
+  std::vector<Plan> plans{make_in_place_plan(schedule, 0), make_in_place_plan(schedule, 1)};
+  constexpr int kNeverShown = 1 << 20;
+  for (int rank = 0; rank < 2; ++rank) {
+    plans[static_cast<std::size_t>(rank)].steps.front().before = {Plan::Wait{.peer = 1 - rank, .ticks = kNeverShown}};
+  }
+  const auto costs_nothing = [](const Plan::Move&, const HostTurns::Where&, HostCosts&) {};
+  const HostCosts seconds = by_hand(1, 1, 1);
+  for (const int cores : {1, 2}) {
+    HostTurns turns(plans, {.is_staged = false, .pieces = 1, .cores = cores}, seconds);
+    EXPECT_THROW((void)turns.run({1, 1}, costs_nothing), std::logic_error) << cores;
+  }
 }
 
 TEST(HostTurns, AllCoresTogetherDoWhatTheScheduleSays) {

@@ -1,11 +1,17 @@
 #include "planner/one_host/machine.h"
 
+#include "base/units.h"
 #include "topology/caches.h"
 #include "topology/cpus.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <fstream>
+#include <string_view>
 
 namespace lockstep {
 
@@ -19,7 +25,39 @@ std::string processor_name() {
   return "unknown";
 }
 
+bool is_about_as_much(double one, double other) {
+  constexpr double kOtherwise = 0.1;
+  return std::abs(one - other) <= kOtherwise * std::max(one, other);
+}
+
+std::array<double, 3> cache_levels(const Machine& machine) {
+  return {machine.cache_bytes_first, machine.cache_bytes_a_core, machine.cache_bytes_shared};
+}
+
+std::string caches_text(const Machine& machine) {
+  const auto [first, a_core, shared] = cache_levels(machine);
+  return fmt::format("{}, {} and {}", format_rounded_bytes(first), format_rounded_bytes(a_core),
+                     format_rounded_bytes(shared));
+}
+
 }  // namespace
+
+std::vector<std::string> differences(const Machine& there, const Machine& here) {
+  std::vector<std::string> found;
+  const auto differs = [&found](std::string_view what, const auto& of_there, const auto& of_here) {
+    found.push_back(fmt::format("{}: {}, here {}", what, of_there, of_here));
+  };
+  if (there.processor != here.processor) differs("processor", there.processor, here.processor);
+  if (there.cores != here.cores) differs("cores", there.cores, here.cores);
+  if (there.threads != here.threads) differs("threads", there.threads, here.threads);
+  if (!is_about_as_much(there.memory_bytes, here.memory_bytes)) {
+    differs("memory", format_rounded_bytes(there.memory_bytes), format_rounded_bytes(here.memory_bytes));
+  }
+  if (cache_levels(there) != cache_levels(here)) differs("caches", caches_text(there), caches_text(here));
+  return found;
+}
+
+bool operator==(const Machine& there, const Machine& here) { return differences(there, here).empty(); }
 
 Machine this_machine() {
   // Every group asks, and finding the cores takes milliseconds.

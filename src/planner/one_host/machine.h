@@ -3,10 +3,12 @@
 #include "runtime/write_policy.h"
 
 #include <string>
+#include <vector>
 
 namespace lockstep {
 
-/// The machine that a calibration belongs to. Nothing in it changes when it boots again.
+/// The machine that a calibration belongs to. Nothing in it changes when it boots again, but for a little of its
+/// memory: another kernel keeps more for itself, and the host of a virtual machine may take some back.
 struct Machine {
   std::string processor;  ///< as the system names it
   int cores = 1;          ///< that all ranks together may use
@@ -15,9 +17,12 @@ struct Machine {
   double cache_bytes_first = 0;   ///< of data, that a core has for itself (level 1)
   double cache_bytes_a_core = 0;  ///< that a core has for itself (level 2)
   double cache_bytes_shared = 0;  ///< that all cores share (level 3); 0: none
-
-  friend bool operator==(const Machine&, const Machine&) = default;
 };
+
+/// What tells a machine from this one: "cores: 8, here 4". Empty where it is the same, with as much memory but for a
+/// tenth.
+std::vector<std::string> differences(const Machine& there, const Machine& here);
+bool operator==(const Machine& there, const Machine& here);
 
 /// The machine this runs on, as /proc and /sys describe it; what they do not say is 0 or "unknown".
 Machine this_machine();

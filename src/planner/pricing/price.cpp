@@ -83,12 +83,14 @@ Length estimated_length(std::string_view algorithm, Collective collective, int r
 }
 
 /// Of algorithms/hierarchical.cpp: a chunk of a host's schedule is cut into slices, and each into the chunks of the
-/// schedule between hosts.
+/// schedule between hosts. Infinite where it refuses to make so many: by the same bound.
 double composed_transfers(const Composition& parts, const std::vector<int>& hosts, int ranks) {
   std::map<int, int> size_of_host;
   for (const int host : hosts) ++size_of_host[host];
-  if (size_of_host.size() < 2) return estimated_length(parts.local, Collective::kAllReduce, ranks).transfers;
+  if (hosts.empty()) size_of_host[0] = ranks;
   const Length between = estimated_length(parts.global, Collective::kAllReduce, static_cast<int>(size_of_host.size()));
+  const int most_chunks = std::max(kMostRanksTimesChunks / ranks, 4 * ranks);
+  const double most_slices = most_chunks / std::round(between.chunks);
   std::map<int, Length> of_size;
   double slices = 1;
   for (const auto& [host, size] : size_of_host) {
@@ -96,7 +98,7 @@ double composed_transfers(const Composition& parts, const std::vector<int>& host
     if (!is_new) continue;
     length->second = estimated_length(parts.local, Collective::kAllReduce, size);
     slices = static_cast<double>(std::lcm(std::llround(slices), std::llround(length->second.chunks)));
-    if (slices > kMostRanksTimesChunks) return std::numeric_limits<double>::infinity();
+    if (slices > most_slices) return std::numeric_limits<double>::infinity();
   }
   double transfers = slices * between.transfers;
   for (const auto& [host, size] : size_of_host) {
@@ -151,7 +153,7 @@ std::optional<ClosedForm> closed_form_for(std::string_view algorithm, const Pric
   if (!network.flat || request.segments > 1) return std::nullopt;
   if (const auto parts = composition_of(algorithm)) {
     if (!network.local_size || request.collective != Collective::kAllReduce) return std::nullopt;
-    const bool fills_hosts = request.ranks > *network.local_size && request.ranks % *network.local_size == 0;
+    const bool fills_hosts = request.ranks >= *network.local_size && request.ranks % *network.local_size == 0;
     return fills_hosts ? hierarchical_closed_form(parts->local, parts->global, *network.local_size) : std::nullopt;
   }
   const ClosedForm* form = find_closed_form(algorithm, request.collective);
@@ -253,6 +255,9 @@ Price price_by_form(const ClosedForm& form, std::string_view algorithm, const Pr
 
 std::string why_none(std::string_view algorithm, const PriceRequest& request, const PricedNetwork& network,
                      double transfers) {
+  if (std::isinf(transfers)) {
+    return "the hosts' numbers of ranks share no chunks that fit them all; use as many ranks on each host";
+  }
   const bool is_many = transfers > request.most_transfers;
   const char* why = network.calibration ? "follows a calibration" : "is known";
   if (!network.calibration && find_closed_form(algorithm, request.collective) != nullptr) {

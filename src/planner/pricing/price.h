@@ -89,7 +89,7 @@ std::optional<ClosedForm> closed_form_for(std::string_view algorithm, const Pric
                                           const PricedNetwork& network);
 
 /// The number of transfers that an algorithm's schedule would have in one segment, without building it: exact to a few
-/// percent.
+/// percent. Infinite where it would have more chunks than are built (algorithms/hierarchical.cpp).
 double estimated_transfers(std::string_view algorithm, Collective collective, int ranks);
 /// The same of what is asked to be built, on its hosts.
 double estimated_transfers(std::string_view algorithm, const ScheduleRequest& request);

@@ -6,6 +6,9 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <lockstep/error.h>
+
+#include <cmath>
 
 namespace lockstep {
 
@@ -94,8 +97,9 @@ TEST(Price, AClosedFormNamesWhatTheSimulationDoes) {
                   {.collective = form.collective, .ranks = 12, .root = root, .bytes = 3e6});
     }
   }
-  for (const char* name : {"hierarchical:direct,ring", "hierarchical:ring,tree", "hierarchical:circulant,star"}) {
-    expect_same(name, {.ranks = 24, .bytes = 3e6});
+  for (const char* name : {"hierarchical:direct,ring", "hierarchical:ring,tree", "hierarchical:circulant,star",
+                           "hierarchical:swing,ring", "hierarchical:bidirectional_ring,tree"}) {
+    for (const int ranks : {4, 24}) expect_same(name, {.ranks = ranks, .bytes = 3e6});
   }
 }
 
@@ -153,6 +157,16 @@ TEST(Price, AloneOnItsHostARankTakesPartInTheGlobalAlgorithmOnly) {
   EXPECT_FALSE(closed_form_for("hierarchical:ring,tree", request, kFlat)) << "which host is whose is not said";
 }
 
+TEST(Price, OnOneHostAComposedFormIsThatOfItsLocalAlgorithm) {
+  const PricedNetwork on_one{.flat = kFlat.flat, .description = {}, .local_size = 8};
+  const PriceRequest request{.ranks = 8, .bytes = 1024};
+  const auto form = closed_form_for("hierarchical:ring,tree", request, on_one);
+  ASSERT_TRUE(form);
+  EXPECT_DOUBLE_EQ(form->evaluate(8, 1024, *on_one.flat).seconds,
+                   find_closed_form("ring", Collective::kAllReduce)->evaluate(8, 1024, *on_one.flat).seconds);
+  EXPECT_FALSE(closed_form_for("hierarchical:ring,tree", {.ranks = 6, .bytes = 1024}, on_one)) << "it is not full";
+}
+
 TEST(Price, LengthsOfCompositionsFollowTheirHosts) {
   const PricedNetwork network{.flat = FlatCost{}, .description = {}, .local_size = 4};
   for (const char* name : {"hierarchical:ring,ring", "hierarchical:direct,tree", "hierarchical:tree,ring"}) {
@@ -193,6 +207,31 @@ TEST(Price, LengthsOfUnevenHostsAreCountedToo) {
   const auto transfers = static_cast<double>(transfers_of(schedule_for(name, request, network.hosts_of(161))));
   EXPECT_NEAR(estimated_transfers(name, request, network), transfers, 0.04 * transfers);
   EXPECT_EQ(price_algorithm(name, request, network).source, Price::Source::kSimulated);
+}
+
+/// Of hosts whose numbers of ranks have little in common no schedule is built: 6,460 slices of 3 chunks for 56 ranks.
+TEST(Price, HostsThatShareNoChunksHaveNoPriceAndAreToldWhatToDo) {
+  const auto hosts_of = [](const std::vector<int>& sizes) {
+    std::string text = "name = \"hosts\"\n";
+    for (const int ranks : sizes) text += fmt::format("[[host]]\nranks = {}\n", ranks);
+    return PricedNetwork{.flat = {}, .description = parse_network(text, "hosts")};
+  };
+  const char* const name = "hierarchical:ring,ring";
+  EXPECT_TRUE(std::isfinite(estimated_transfers(name, {.ranks = 54}, hosts_of({17, 18, 19}))));
+  const PricedNetwork network = hosts_of({17, 19, 20});
+  const PriceRequest request{.ranks = 56, .bytes = 1 << 20};
+  EXPECT_THROW((void)schedule_for(name, request, network.hosts_of(56)), Error) << "as algorithms/hierarchical.cpp says";
+  const Price price = price_algorithm(name, request, network);
+  EXPECT_EQ(price.source, Price::Source::kNone);
+  EXPECT_EQ(price.note,
+            "the hosts' numbers of ranks share no chunks that fit them all; use as many ranks on each host");
+}
+
+/// Where hosts are alike, there are no more chunks than the schedule has use for.
+TEST(Price, HostsAlikeShareChunksHoweverManyTheyAre) {
+  const PricedNetwork by_eight{.flat = FlatCost{}, .description = {}, .local_size = 8};
+  EXPECT_TRUE(std::isfinite(
+      estimated_transfers("hierarchical:bidirectional_ring,bidirectional_ring", {.ranks = 24576}, by_eight)));
 }
 
 /// As many as there may be are simulated, unless too many of them belong to one step.

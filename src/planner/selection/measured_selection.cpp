@@ -132,8 +132,7 @@ std::vector<Selection::Range> ranges_of(const Times& times, const std::string& b
 
 }  // namespace
 
-Selection measured_selection(const std::vector<Sample>& samples, int ranks, Medium medium) {
-  const Selection built_in = built_in_selection(ranks, medium);
+Selection measured_selection(const std::vector<Sample>& samples, int ranks, const Selection& built_in) {
   Selection selection;
   for (const Collective collective : kCollectives) {
     for (const MemoryKind memory : {MemoryKind::kRegistered, MemoryKind::kPlain}) {

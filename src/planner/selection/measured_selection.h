@@ -14,7 +14,8 @@ namespace lockstep {
 /// differ by counts as far as it is more than their standard error, and else a tenth: so noise makes no ranges. Where
 /// all that was measured at a size was so in both states of the machine (Sample::other_state_s), what is lost is the
 /// mean of what is lost in the one and in the other: whoever chooses by it may meet either. It starts where the lines
-/// through the times of the two algorithms, on logarithmic axes, cross.
-Selection measured_selection(const std::vector<Sample>& samples, int ranks, Medium medium = Medium::kSharedMemory);
+/// through the times of the two algorithms, on logarithmic axes, cross. What is `built_in` for the smallest buffers
+/// counts as the range before the first.
+Selection measured_selection(const std::vector<Sample>& samples, int ranks, const Selection& built_in);
 
 }  // namespace lockstep

@@ -22,9 +22,11 @@ std::vector<Sample> with(const std::vector<std::array<double, 3>>& bytes_direct_
   return samples;
 }
 
-std::string text_of(const std::vector<std::array<double, 3>>& measured) {
-  return measured_selection(with(measured), 3).to_text();
+Selection chosen(const std::vector<Sample>& samples, int ranks) {
+  return measured_selection(samples, ranks, built_in_selection(ranks));
 }
+
+std::string text_of(const std::vector<std::array<double, 3>>& measured) { return chosen(with(measured), 3).to_text(); }
 
 }  // namespace
 
@@ -32,6 +34,20 @@ TEST(MeasuredSelection, TakesTheFastestAtEachSize) {
   EXPECT_EQ(text_of({{1024, 1, 2}, {4096, 2, 1}}), "all_reduce: 0-2KiB direct, 2KiB- ring");
   EXPECT_EQ(text_of({{1024, 2, 1}, {4096, 1, 2}, {65536, 2, 1}}),
             "all_reduce: 0-2KiB ring, 2KiB-16KiB direct, 16KiB- ring");
+}
+
+TEST(MeasuredSelection, WhatIsBuiltInNeedsNoRangeOfItsOwn) {
+  for (const char* name : {"direct", "ring"}) {
+    Selection built_in;
+    built_in.set(Collective::kAllReduce, {{0, name}});
+    const auto chosen_by = [&](double direct, double ring) {
+      return measured_selection(with({{1024, direct, ring}}), 3, built_in).select(Collective::kAllReduce, 1024);
+    };
+    EXPECT_EQ(chosen_by(1.02, 1), name) << "2 % are no reason to leave it";
+    EXPECT_EQ(chosen_by(1, 1.02), name);
+    EXPECT_EQ(chosen_by(1.04, 1), "ring");
+    EXPECT_EQ(chosen_by(1, 1.04), "direct");
+  }
 }
 
 TEST(MeasuredSelection, ARangeStartsWhereTheTimesCross) {
@@ -52,7 +68,7 @@ TEST(MeasuredSelection, WhatSamplesDifferByCountsAsFarAsItIsMoreThanTheirErrors)
   std::vector<Sample> samples = with({{1024, 1, 2}, {4096, 1.3, 1}});
   const auto text_with_error = [&](double error) {
     for (Sample& sample : samples) sample.error = error;
-    return measured_selection(samples, 3).to_text();
+    return chosen(samples, 3).to_text();
   };
   EXPECT_EQ(text_with_error(0.1), "all_reduce: 0-2560 direct, 2560- ring") << "26 % and 14 for noise";
   EXPECT_EQ(text_with_error(0.2), "all_reduce: 0- direct");
@@ -66,32 +82,31 @@ TEST(MeasuredSelection, PlainMemoryHasRangesOfItsOwn) {
     sample.memory = MemoryKind::kPlain;
     samples.push_back(sample);
   }
-  EXPECT_EQ(measured_selection(samples, 3).to_text(), "all_reduce: 0- direct; all_reduce plain: 0- ring");
+  EXPECT_EQ(chosen(samples, 3).to_text(), "all_reduce: 0- direct; all_reduce plain: 0- ring");
 }
 
 TEST(MeasuredSelection, BothStatesOfAMachineCount) {
   std::vector<Sample> samples = with({{1024, 1.0, 1.1}, {4096, 1.0, 1.1}});
-  EXPECT_EQ(measured_selection(samples, 3).to_text(), "all_reduce: 0- direct");
+  EXPECT_EQ(chosen(samples, 3).to_text(), "all_reduce: 0- direct");
   for (Sample& sample : samples) sample.other_state_s = sample.algorithm == "ring" ? 2 : 3;
-  EXPECT_EQ(measured_selection(samples, 3).to_text(), "all_reduce: 0- ring");
+  EXPECT_EQ(chosen(samples, 3).to_text(), "all_reduce: 0- ring");
   // Where only some were measured in the other one, that would compare one state with the other.
   samples[0].other_state_s = samples[2].other_state_s = 0;
-  EXPECT_EQ(measured_selection(samples, 3).to_text(), "all_reduce: 0- direct");
+  EXPECT_EQ(chosen(samples, 3).to_text(), "all_reduce: 0- direct");
   samples = with({{1024, 1.1, 1.0}, {4096, 1.1, 1.0}});
   samples[0].other_state_s = samples[2].other_state_s = 1;
-  EXPECT_EQ(measured_selection(samples, 3).to_text(), "all_reduce: 0- ring");
+  EXPECT_EQ(chosen(samples, 3).to_text(), "all_reduce: 0- ring");
 }
 
 TEST(MeasuredSelection, InBothStatesAnErrorCountsLessThanInOne) {
   std::vector<Sample> samples = with({{1024, 1, 2}, {4096, 1.3, 1}});
   for (Sample& sample : samples) sample.error = 0.2;
-  EXPECT_EQ(measured_selection(samples, 3).to_text(), "all_reduce: 0- direct");
+  EXPECT_EQ(chosen(samples, 3).to_text(), "all_reduce: 0- direct");
   for (Sample& sample : samples) {
     sample.other_state_s = sample.seconds;
     sample.other_state_error = sample.error;
   }
-  EXPECT_EQ(measured_selection(samples, 3).to_text(), "all_reduce: 0-2560 direct, 2560- ring")
-      << "26 % and 20 for noise";
+  EXPECT_EQ(chosen(samples, 3).to_text(), "all_reduce: 0-2560 direct, 2560- ring") << "26 % and 20 for noise";
 }
 
 TEST(MeasuredSelection, WhatIsBuiltInStaysUnlessAnotherWinsMoreThanAChangeCosts) {
@@ -99,7 +114,7 @@ TEST(MeasuredSelection, WhatIsBuiltInStaysUnlessAnotherWinsMoreThanAChangeCosts)
   const auto picked_over_it = [&](double seconds) {
     std::vector<Sample> samples = with({{1024, seconds, 1}});
     samples.front().algorithm = built_in;
-    return select(measured_selection(samples, 3), Collective::kAllReduce, 0);
+    return select(chosen(samples, 3), Collective::kAllReduce, 0);
   };
   EXPECT_EQ(picked_over_it(1.02), built_in);
   EXPECT_EQ(picked_over_it(1.05), "ring");
@@ -111,22 +126,22 @@ TEST(MeasuredSelection, RangesOfSizesCloseTogetherAreReadBack) {
   samples.push_back(samples.back());
   samples.back().algorithm = "tree";
   samples.back().seconds = 1;
-  const Selection selection = measured_selection(samples, 3);
+  const Selection selection = chosen(samples, 3);
   EXPECT_EQ(Selection::parse(selection.to_text(), "its text"), selection);
   EXPECT_EQ(selection.to_text(), "all_reduce: 0-1KiB direct, 1KiB-1025 ring, 1025- tree");
 }
 
 TEST(MeasuredSelection, SaysNothingOfWhatWasNotMeasured) {
   const std::vector<Sample> samples = with({{1024, 1, 2}});
-  EXPECT_EQ(measured_selection(samples, 3).select(Collective::kAllGather, 1), "");
-  EXPECT_EQ(measured_selection(samples, 4), Selection());
+  EXPECT_EQ(chosen(samples, 3).select(Collective::kAllGather, 1), "");
+  EXPECT_EQ(chosen(samples, 4), Selection());
 }
 
 /// One that was not measured there (it would take too long) is passed over.
 TEST(MeasuredSelection, SizesMayLackAnAlgorithm) {
   std::vector<Sample> samples = with({{1024, 1, 2}, {4096, 2, 1}});
   samples.erase(samples.begin());
-  EXPECT_EQ(measured_selection(samples, 3).to_text(), "all_reduce: 0- ring");
+  EXPECT_EQ(chosen(samples, 3).to_text(), "all_reduce: 0- ring");
 }
 
 }  // namespace lockstep
