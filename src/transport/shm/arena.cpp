@@ -20,6 +20,8 @@ Error out_of_memory(std::size_t bytes) {
           fmt::format("{} bytes of registered memory were asked for, more than this machine has left.", bytes)};
 }
 
+std::size_t whole_pages(std::size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
+
 }  // namespace
 
 std::size_t first_place(int rank) {
@@ -84,22 +86,24 @@ void Arena::note_free(std::size_t offset, std::size_t bytes) {
   }
 }
 
-std::pair<std::size_t, std::size_t> Arena::take_pages(std::size_t bytes) {
+std::pair<std::size_t, std::size_t> Arena::take_pages(std::size_t bytes, std::size_t present) {
   if (bytes > mapping_.bytes()) throw out_of_memory(bytes);
-  const std::size_t whole = std::max(kPage, (bytes + kPage - 1) / kPage * kPage);
+  const std::size_t whole = std::max(kPage, whole_pages(bytes));
   const std::size_t offset = take_range(whole);
-  if (populate(mapping_.data() + offset, whole)) return {offset, whole};
+  if (present == 0 || populate(mapping_.data() + offset, std::min(whole, whole_pages(present)))) return {offset, whole};
   give_back(offset, whole);
   throw out_of_memory(bytes);
 }
 
 std::shared_ptr<void> Arena::allocate(std::size_t bytes) {
-  const auto [offset, whole] = take_pages(bytes);
+  const auto [offset, whole] = take_pages(bytes, std::max(bytes, kPage));
   return {mapping_.data() + offset,
           [self = shared_from_this(), offset = offset, whole = whole](void*) { self->give_back(offset, whole); }};
 }
 
-std::byte* Arena::allocate_for_good(std::size_t bytes) { return mapping_.data() + take_pages(bytes).first; }
+std::byte* Arena::allocate_for_good(std::size_t bytes, std::size_t present) {
+  return mapping_.data() + take_pages(bytes, present).first;
+}
 
 std::optional<std::uint64_t> Arena::offset_of(const void* data, std::size_t bytes) const {
   const auto begin = reinterpret_cast<std::uintptr_t>(data);

@@ -34,8 +34,9 @@ class Arena : public std::enable_shared_from_this<Arena> {
   /// Zero-filled, page-aligned, its pages present, huge ones where there are any (pages.h). The arena lives as
   /// long as the memory does. Throws kOutOfMemory.
   std::shared_ptr<void> allocate(std::size_t bytes);
-  /// The same, but never given back: peers may read it for as long as they have it mapped.
-  std::byte* allocate_for_good(std::size_t bytes);
+  /// The same, but never given back: peers may read it for as long as they have it mapped. Of its pages those of the
+  /// first `present` bytes are present; the others cost nothing until somebody populates them (pages.h).
+  std::byte* allocate_for_good(std::size_t bytes, std::size_t present);
 
   /// Where [data, data + bytes) lies in the arena; none if any of it lies outside.
   std::optional<std::uint64_t> offset_of(const void* data, std::size_t bytes) const;
@@ -43,8 +44,8 @@ class Arena : public std::enable_shared_from_this<Arena> {
 
  private:
   Arena(SharedMapping mapping, int rank);
-  /// A range of whole pages, all present. Throws kOutOfMemory.
-  std::pair<std::size_t, std::size_t> take_pages(std::size_t bytes);
+  /// A range of whole pages, of which those of the first `present` bytes are. Throws kOutOfMemory.
+  std::pair<std::size_t, std::size_t> take_pages(std::size_t bytes, std::size_t present);
   std::size_t take_range(std::size_t bytes);
   /// Where there is no memory to note it down the range is lost, but not its pages.
   void give_back(std::size_t offset, std::size_t bytes) noexcept;

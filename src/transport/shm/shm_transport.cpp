@@ -28,7 +28,8 @@ class ShmTransport final : public Transport {
         patience_(ranks_here_),
         peers_(host_.rank, static_cast<int>(host_.memory.size()), host_.slots, std::move(host_.peer_lifelines)),
         messages_(peers_, buffers_of(host_.memory), patience_) {
-    host_.arena->allocate_for_good(kStagingBytes + host_.memory.size() * sizeof(StreamBuffer));
+    const std::size_t ranks = host_.memory.size();
+    host_.arena->allocate_for_good(kStagingBytes + ranks * sizeof(StreamBuffer), present_bytes(ranks));
     peers_.own_slot().enter();
   }
   ~ShmTransport() override {
@@ -136,6 +137,14 @@ class ShmTransport final : public Transport {
       if (steady_clock::now() >= deadline) return false;
       awaited.park(seen, Peers::slice_before(deadline), std::cref(there));  // by reference: nothing is allocated
     }
+  }
+
+  /// Who is alone stages nothing. Buffers for messages have their pages once somebody sends (Streams): of many ranks
+  /// they would be most of all that a group takes. Those of a few lie in a huge page with what is staged.
+  static std::size_t present_bytes(std::size_t ranks) {
+    constexpr std::size_t kAFew = 8;
+    if (ranks == 1) return 0;
+    return kStagingBytes + (ranks <= kAFew ? ranks * sizeof(StreamBuffer) : 0);
   }
 
   /// What a rank takes from its arena, which is new, first: where to stage, and buffers for messages behind.

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "transport/shm/pages.h"
+
 #include <sys/uio.h>
 
 #include <atomic>
@@ -9,9 +11,9 @@
 
 namespace lockstep::shm {
 
-/// A stream of bytes from one rank to another: a circular buffer in zero-filled memory that both map. One thread
-/// writes, one reads.
-class StreamBuffer {
+/// A stream of bytes from one rank to another: a circular buffer in zero-filled memory that both map, of whole pages.
+/// One thread writes, one reads.
+class alignas(kPage) StreamBuffer {
  public:
   /// What writer and reader pass to each other at most before the other comes: it fits into a core's cache.
   static constexpr std::size_t kBytes = std::size_t{128} << 10;

@@ -1,11 +1,29 @@
 #include "transport/shm/streams.h"
 
+#include "transport/shm/pages.h"
+
+#include <fmt/format.h>
+#include <lockstep/error.h>
+
 #include <algorithm>
 #include <functional>
 
 namespace lockstep::shm {
 
+void Streams::make_present(int peer) {
+  auto* const pages = reinterpret_cast<std::byte*>(&buffer(peers_.rank(), peer));
+  if (!populate(pages, sizeof(StreamBuffer))) {
+    throw Error(
+        ErrorCode::kOutOfMemory,
+        fmt::format("Rank {}: messages to rank {} need {} bytes of shared memory, more than this machine has left.",
+                    peers_.rank(), peer, sizeof(StreamBuffer)),
+        {.rank = peers_.rank(), .peer = peer});
+  }
+  are_present_[static_cast<std::size_t>(peer)] = true;
+}
+
 std::size_t Streams::send(int peer, std::span<const iovec> spans) {
+  if (!are_present_[static_cast<std::size_t>(peer)]) make_present(peer);
   const std::size_t bytes = buffer(peers_.rank(), peer).write(spans);
   if (bytes > 0) peers_.slot(peer).rouse();
   return bytes;

@@ -9,12 +9,13 @@
 
 namespace lockstep::shm {
 
-/// A buffer from each rank to each other. `peers` and the memory outlive it.
+/// A buffer from each rank to each other. `peers` and the memory outlive it. The first send to a peer makes the pages
+/// of its buffer present: sending throws Error (kOutOfMemory) where there is no memory for them.
 class Streams final : public ByteStreams {
  public:
   /// `buffers[s]`: those that rank s writes into, one for each rank.
   Streams(Peers& peers, std::vector<StreamBuffer*> buffers, Patience patience)
-      : peers_(peers), buffers_(std::move(buffers)), patience_(patience) {}
+      : peers_(peers), buffers_(std::move(buffers)), are_present_(buffers_.size()), patience_(patience) {}
 
   std::size_t send(int peer, std::span<const iovec> spans) override;
   std::size_t receive(int peer, std::span<const iovec> spans) override;
@@ -24,11 +25,13 @@ class Streams final : public ByteStreams {
 
  private:
   StreamBuffer& buffer(int from, int to) const { return buffers_[static_cast<std::size_t>(from)][to]; }
+  void make_present(int peer);
   bool is_met(const Need& need) const;
   void throw_if_hopeless(std::span<const Need> needs) const;
 
   Peers& peers_;
   std::vector<StreamBuffer*> buffers_;
+  std::vector<bool> are_present_;  ///< of this rank's own, by whom they are to
   Patience patience_;
 };
 

@@ -1,12 +1,15 @@
 #include "transport/shm/streams.h"
 
+#include "transport/shm/pages.h"
 #include "transport/shm/shm_transport.h"
 #include "transport/shm/thread_host.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <lockstep/error.h>
+#include <sys/mman.h>
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -115,6 +118,26 @@ TEST_F(ShmStreamsTest, AFailureThatNamesNobodyIsItsOwnRanks) {
 TEST_F(ShmStreamsTest, WhoeverWaitsIsToldWhatAnotherFailedOf) {
   ranks_[2]->fail({ErrorCode::kTransport, "rank 1 broke", {.peer = 1}});
   EXPECT_EQ(told(), "rank 1 broke");
+}
+
+/// Of many ranks they would be most of the memory that a group takes, and most of them never hear from each other.
+TEST(ShmStreams, OfManyRanksTheFirstMessageToAPeerTakesMemoryAndNoneBefore) {
+  constexpr int kRanks = 64;
+  constexpr std::size_t kMiB = std::size_t{1} << 20U;
+  std::vector<Host> hosts = thread_hosts(kRanks);
+  std::byte* const memory = hosts.front().memory.front();
+  // From where no huge page has what is staged too; the last buffer ends at 4 MiB and 64 times 132 KiB.
+  const auto present_pages = [&] {
+    std::vector<unsigned char> present(7 * kMiB / kPage);
+    EXPECT_EQ(::mincore(memory + 6 * kMiB, 7 * kMiB, present.data()), 0);
+    return std::count(present.begin(), present.end(), 1);
+  };
+  const std::unique_ptr<Transport> rank = create(std::move(hosts.front()));
+  EXPECT_EQ(present_pages(), 0);
+  char byte = 'x';
+  const iovec span{&byte, 1};
+  EXPECT_EQ(rank->messages().send(kRanks - 1, std::span(&span, 1)), 1U);
+  EXPECT_GE(present_pages(), static_cast<std::ptrdiff_t>(sizeof(StreamBuffer) / kPage));
 }
 
 }  // namespace lockstep::shm
