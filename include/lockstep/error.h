@@ -21,7 +21,9 @@ enum class ErrorCode : std::uint8_t {
   kNonFinite,        ///< a gradient is infinite or not a number
 };
 
-/// The one exception of this library. `what()` is a whole sentence: what happened, where, what to do.
+/// What this library throws. `what()` is a whole sentence: what happened, where, what to do. Only where there is no
+/// memory for what a call is to make or to answer (a world, a list of ranks) may std::bad_alloc come out of it as it
+/// is; operations of a group say kOutOfMemory.
 class Error : public std::runtime_error {
  public:
   /// What the error belongs to; -1 and empty where it belongs to none.

@@ -25,7 +25,7 @@ enum class Device : std::uint8_t { kHost, kCuda };
 
 /// A run of elements that a collective works on, in place.
 struct Buffer {
-  void* data = nullptr;
+  void* data = nullptr;   ///< a multiple of the elements' size, unless there are none (kInvalidArgument)
   std::size_t count = 0;  ///< elements, not bytes
   DataType dtype = DataType::kFloat32;
   Device device = Device::kHost;
@@ -83,8 +83,10 @@ struct OperationOptions {
   std::string purpose = {};
   /// kFromEnvironment takes LOCKSTEP_REDUCTION: "fast" (the default) or "canonical". The same on every rank.
   Reduction reduction = Reduction::kFromEnvironment;
-  /// How long to wait for peers; zero takes LOCKSTEP_TIMEOUT (default 10 minutes), less is kInvalidArgument. Of a pause
-  /// in which the whole job was suspended an eighth of it counts at most, or a second.
+  /// How long to wait for peers; zero takes LOCKSTEP_TIMEOUT (default 10 minutes), less is kInvalidArgument. It counts
+  /// from when the operations before this one are complete on this rank, so that a wait may take the sum of theirs and
+  /// this; of a message, from the call. Of a pause in which the whole job was suspended an eighth of the timeout counts
+  /// at most, or a second.
   std::chrono::milliseconds timeout{0};
   /// Filled in, for who wants to know; of one operation each. All of it, once the Pending is complete; not by messages.
   std::shared_ptr<OperationRecord> record = nullptr;
@@ -94,8 +96,10 @@ struct OperationOptions {
   bool in_background = false;
 };
 
-/// Memory that every rank of the host has mapped: collectives on it move no copies. Shared ownership; the memory is
-/// returned when the last copy of this handle goes. 64-byte aligned, zero-filled, `bytes()` long.
+/// Memory that all ranks of the group that allocated it have mapped, where they share memory: that group's collectives
+/// on it move no copies. To any other group, one that `split` makes of it too, it is memory as any other, and over TCP
+/// and MPI to all. Shared ownership; the memory is returned when the last copy of this handle goes. 64-byte aligned,
+/// zero-filled, `bytes()` long.
 class RegisteredMemory {
  public:
   RegisteredMemory() = default;
@@ -110,7 +114,8 @@ class RegisteredMemory {
   std::size_t bytes_ = 0;
 };
 
-/// An ordered set of ranks that communicate. A cheap handle: copies refer to the same group.
+/// An ordered set of ranks that communicate. A cheap handle: copies refer to the same group, and to move one copies it.
+/// A Pending keeps its group too, until it is known to be complete.
 ///
 /// Every rank of the group must call the same operations in the same order, with the same counts, data types and
 /// operators; ranks that disagree get an Error (kMismatch) that says who asked for what: from that operation, or, where
@@ -122,29 +127,38 @@ class RegisteredMemory {
 /// operations of other groups (split). Bytes move while some call is in the group: an operation, `progress`, `done`,
 /// `wait`; else only what was asked for `in_background`.
 ///
-/// Threads: one thread at a time. Blocking: the operations themselves return at once; `Pending::wait` blocks, never
-/// beyond the deadline, and throws an Error naming the peer if one dies. After the first error a group is unusable and
-/// each further operation throws that error again. Who waits in one group moves nothing of another: all ranks wait for
-/// operations of several groups in the same order.
+/// Threads: of one group with its Pendings, one thread at a time. Different groups may be used from different threads
+/// at once, a group and one that `split` made of it too; over MPI, which takes one call at a time, in turns only.
+/// `allocate` may be called, and its memory released, from any thread at any time.
+///
+/// Blocking: the operations themselves return at once; `Pending::wait` blocks until the operation and those before it
+/// are complete or the deadline of one of them has passed (OperationOptions::timeout), and throws an Error naming the
+/// peer if one dies. After the first error a group is unusable and each further operation throws that error again. Who
+/// waits in one group moves nothing of another: all ranks wait for operations of several groups in the same order.
 ///
 /// Errors: an operation throws kInvalidArgument for arguments that cannot be (a null pointer with elements, a root that
 /// is no rank of the group, a count that does not fit, a number that is no value of its enumeration, an algorithm that
-/// there is not or that cannot do it) and kUnsupported for what this transport or this many ranks cannot do; nothing
-/// was sent then, and the group is as before. What goes wrong later is thrown by whatever call finds it: an operation,
-/// `progress`, `done`, `wait`. That is kMismatch, kPeerDied, kPeerLeft, kTimeout, kTransport (anything else that was
-/// thrown in its midst, too) or kOutOfMemory, and ends the group as said.
+/// there is not or that cannot do it), kUnsupported for what this transport or this many ranks cannot do and
+/// kOutOfMemory where there is no memory to prepare it; nothing was sent then, and the group is as before. What goes
+/// wrong later is thrown by whatever call finds it: an operation, `progress`, `done`, `wait`. That is kMismatch,
+/// kPeerDied, kPeerLeft, kTimeout, kTransport (anything else that was thrown in its midst, too) or kOutOfMemory, and
+/// ends the group as said: `progress` throws it then.
 ///
-/// Any memory will do, if it is of one kind on every rank: memory from `allocate` is reduced where it lies, other
-/// memory goes through staging. Ranks that mix the two in one operation get kMismatch where that makes a difference:
-/// small operations and some algorithms stage either, and over a network each rank's memory is its own affair.
+/// Any memory will do, if it is of one kind on every rank: memory from this group's `allocate` is reduced where it
+/// lies, other memory goes through staging. Ranks that mix the two in one operation get kMismatch where that makes a
+/// difference: small operations and some algorithms stage either, and over TCP and MPI there is one kind only.
 class Group {
  public:
   explicit Group(std::shared_ptr<detail::GroupState> state);
   virtual ~Group() = default;
   Group(const Group&) = default;
   Group& operator=(const Group&) = default;
-  Group(Group&&) = default;
-  Group& operator=(Group&&) = default;
+  /// As copies: a handle that was moved from is as good as before.
+  Group(Group&& other) noexcept : state_(other.state_) {}
+  Group& operator=(Group&& other) noexcept {
+    state_ = other.state_;
+    return *this;
+  }
 
   /// This rank's number in the group, from 0 to size() - 1. Local, and throws nothing.
   int rank() const;
@@ -160,8 +174,10 @@ class Group {
   /// Groups of the ranks that give the same colour, ordered by key, then by rank here; every rank gets its own. They
   /// share nothing with each other or with this group, and their operations may run side by side; errors name their
   /// ranks, and say which of the world's these are. A rank that wants no part takes a colour of its own and is alone.
-  /// Collective and blocking: all ranks of this group call it, as any other operation. Throws as World::from_env. A
-  /// rank that dies or fails in it is an error of this group on all that are in it still, and ends this group.
+  /// Collective and blocking: all ranks of this group call it, as any other operation. Throws as World::from_env, but
+  /// kTransport in place of kInvalidArgument. A rank that dies or fails in it is an error of this group on all that are
+  /// in it still, and ends this group. Only where the first rank of a colour cannot open the place where they are to
+  /// meet do just the ranks of that colour throw (kTransport), and neither this group nor the other colours end.
   Group split(int colour, int key = 0) const;
 
   /// Every rank's buffer ends with the reduction of all ranks' buffers, element by element: each has `buffer.count`
@@ -214,13 +230,15 @@ class Group {
   /// `from` are other ranks of this group. Of the options `purpose` and `timeout` count.
   ///
   /// A send is complete when its buffer may be used again, which does not say that the receiver has come: what fits is
-  /// buffered on the way. It is not written to.
+  /// buffered on the way: 128 KiB from each rank to each other in shared memory and over MPI, over TCP what the
+  /// sockets' buffers hold, with 16 bytes a message. It is not written to. Two ranks that both wait for a larger send
+  /// before they receive wait for each other until the timeout: start both, then wait.
   Pending send(Buffer buffer, int to, const OperationOptions& options = {}) const;
   Pending receive(Buffer buffer, int from, const OperationOptions& options = {}) const;
 
   /// The name of the algorithm that this operation would run on a buffer of so many bytes, which is `registered` if
-  /// allocate() made it: what "auto" stands for there. Throws kInvalidArgument for a name that no algorithm has, or one
-  /// that does not do it. Local.
+  /// this group's allocate() made it: what "auto" stands for there. Throws kInvalidArgument for a name that no
+  /// algorithm has, or one that does not do it. Local.
   std::string algorithm_for(Collective collective, std::size_t bytes, const OperationOptions& options = {},
                             DataType dtype = DataType::kFloat32, bool registered = true) const;
 
@@ -230,8 +248,9 @@ class Group {
   /// ranks.
   std::string load_schedule(const std::string& text) const;
 
-  /// `bytes` of memory on this host that all its ranks see; 0 is allowed. Local: ranks need not allocate the same.
-  /// Throws kOutOfMemory, and kInvalidArgument in a process that was forked from the rank's.
+  /// `bytes` of memory that all ranks of this group see where they share memory, and ordinary memory elsewhere; 0 is
+  /// allowed. Local, and from any thread: ranks need not allocate the same. Throws kOutOfMemory, and kInvalidArgument
+  /// in a process that was forked from the rank's.
   RegisteredMemory allocate(std::size_t bytes) const;
 
   /// Moves every operation under way as far as it goes without waiting. Call it from a thread that computes, between

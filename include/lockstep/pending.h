@@ -41,7 +41,7 @@ class Operation : public detail::Awaited {
 
 /// An operation under way. The buffer it was given must stay alive and untouched until `wait()` returns or
 /// `done()` says true. A default Pending is complete. What `wait()` has thrown is how the operation ended: it is not
-/// asked again, and whatever else is asked of its Pending throws the same.
+/// asked again, and whatever else is asked of its Pending throws the same. Until then it keeps its group alive.
 ///
 /// Destroying a Pending that was not waited for waits. What a group's operation fails with there is not lost: the next
 /// operation of the group fails with the same error. What an Operation of your own throws there is, whatever it is,

@@ -45,6 +45,9 @@ class FirstError {
   /// Tells the peers that this rank takes no further part, and why. That is the error, unless there was one.
   void leave(const char* why) noexcept;
 
+  /// For who has no memory for words, and ends nothing: to throw it takes none.
+  const Error& out_of_memory() const { return out_of_memory_; }
+
  private:
   Error as_error(const std::exception& thrown) const;
 

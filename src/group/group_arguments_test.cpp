@@ -146,6 +146,31 @@ TEST(GroupArguments, BadArgumentsAreRefusedBeforeAnythingIsSent) {
               testing_support::refuses(ErrorCode::kInvalidArgument, "A world of 0 threads was asked for; at least 1."));
 }
 
+TEST(GroupArguments, ElementsThatAreNotAlignedAreRefused) {
+  for (const int ranks : {1, 2}) {
+    run_ranks(ranks, [](World& world) {
+      std::vector<float> values(4, 7.0F);
+      std::vector<float> received(2);
+      auto* const odd = reinterpret_cast<unsigned char*>(values.data()) + 1;
+      const auto refused = [](const std::string& what) {
+        return testing_support::refuses(
+            ErrorCode::kInvalidArgument,
+            what + " begins at an address that is no multiple of 4, as float32 elements ask; align it.");
+      };
+      EXPECT_THAT([&] { world.all_reduce({odd, 2, DataType::kFloat32}).wait(); }, refused("all_reduce: the buffer"));
+      EXPECT_THAT([&] { world.all_to_all(odd, buffer_of(received)).wait(); }, refused("all_to_all: the input"));
+      EXPECT_THAT(
+          [&] {
+            world.send({odd, 2, DataType::kFloat32}, world.size() - 1 - world.rank()).wait();
+          },
+          refused("send: the buffer"));
+      EXPECT_THAT(values, testing::Each(7.0F));
+      world.all_reduce({odd, 0, DataType::kFloat32}).wait();  // no element begins there
+      world.broadcast({odd, 2, DataType::kUInt8}).wait();     // and bytes may begin anywhere
+    });
+  }
+}
+
 /// As who reads them from a file may have it: casts, and the rest of a deadline that has passed.
 TEST(GroupArguments, NumbersThatNameNothingAreRefusedBeforeAnythingIsSent) {
   for (const int ranks : {1, 2}) {

@@ -80,6 +80,19 @@ std::unique_lock<std::mutex> GroupState::alone() {
 Pending GroupState::start(const Task& task, const OperationOptions& options) {
   const auto lock = alone();
   first_error_.throw_if_there();
+  try {
+    take_up(task, options);
+  } catch (const std::bad_alloc&) {
+    throw_out_of_memory(to_string(task.collective));
+  }
+  if (identity_.size == 1) return {};
+  move_all();
+  if (is_complete(sequence_)) return {};
+  options.in_background ? move_in_background() : tell_thread();
+  return {shared_from_this(), sequence_};
+}
+
+void GroupState::take_up(const Task& task, const OperationOptions& options) {
   validate(task, identity_, *engine_);
   if (!make_sense(options)) refuse_options(options, to_string(task.collective), identity_.rank);
   PreparedOperation& operation = operations_.find(task, options.algorithm, reduction_of(options));
@@ -89,16 +102,24 @@ Pending GroupState::start(const Task& task, const OperationOptions& options) {
     copy_own_block(own_block(task, 0, 1), task.input_data(), task.buffer.data);
     if (options.record)
       *options.record = {.algorithm = operation.algorithm, .begun_us = now_us(), .completed_us = now_us()};
-    return {};
+    return;
   }
   push(task, operation, options);
   ++totals_.operations;
   totals_.steps += static_cast<std::uint64_t>(operation.steps);
   totals_.wire_bytes += operation.wire_bytes;
-  move_all();
-  if (is_complete(sequence_)) return {};
-  options.in_background ? move_in_background() : tell_thread();
-  return {shared_from_this(), sequence_};
+}
+
+void GroupState::throw_out_of_memory(std::string_view operation) const {
+  try {
+    throw Error(ErrorCode::kOutOfMemory,
+                fmt::format("Rank {}: {}: there is no memory to prepare it; nothing was sent, and the group is as "
+                            "before.",
+                            identity_.rank, operation),
+                {.rank = identity_.rank, .operation = std::string(operation)});
+  } catch (const std::bad_alloc&) {
+    throw first_error_.out_of_memory();
+  }
 }
 
 void GroupState::push(const Task& task, PreparedOperation& operation, const OperationOptions& options) {
@@ -145,9 +166,14 @@ Pending GroupState::start(PointToPoint::Direction direction, int peer, const Buf
                                       .buffer = buffer,
                                       .purpose = options.purpose,
                                       .timeout = timeout_of(options)};
-  validate(message, identity_, *engine_);
-  if (!make_sense(options)) refuse_options(options, to_string(direction), identity_.rank);
-  const PointToPoint::Ticket ticket = messages_.start(message);
+  PointToPoint::Ticket ticket = 0;
+  try {
+    validate(message, identity_, *engine_);
+    if (!make_sense(options)) refuse_options(options, to_string(direction), identity_.rank);
+    ticket = messages_.start(message);
+  } catch (const std::bad_alloc&) {
+    throw_out_of_memory(to_string(direction));
+  }
   move_all();
   tell_thread();
   if (messages_.is_complete(ticket)) return {};

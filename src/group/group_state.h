@@ -20,6 +20,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <typeindex>
 #include <unordered_map>
@@ -94,6 +95,10 @@ class GroupState final : public Awaited, public std::enable_shared_from_this<Gro
   std::chrono::microseconds background_step(std::vector<pollfd>& sockets) noexcept;
   /// Operations complete in the order they were asked for.
   bool is_complete(std::uint64_t sequence) const { return sequence <= completed_; }
+  /// All before the operation begins, and in a group of one all of it.
+  void take_up(const Task& task, const OperationOptions& options);
+  /// Before anything is sent.
+  [[noreturn]] void throw_out_of_memory(std::string_view operation) const;
   Reduction reduction_of(const OperationOptions& options) const;
   std::chrono::milliseconds timeout_of(const OperationOptions& options) const;
   void push(const Task& task, PreparedOperation& operation, const OperationOptions& options);

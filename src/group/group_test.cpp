@@ -272,6 +272,14 @@ TEST(Group, AWorldOfOneIsComplete) {
   EXPECT_EQ(world.size(), 1);
 }
 
+TEST(Group, AHandleThatWasMovedFromIsAsGoodAsBefore) {
+  World world = World::alone();
+  World other = static_cast<World&&>(world);
+  EXPECT_EQ(world.size(), 1);
+  world = static_cast<World&&>(other);
+  EXPECT_EQ(other.size(), 1);
+}
+
 TEST(Group, AWorldOfOneHasNothingToHandToAVendor) {
   World world = World::alone();
   std::vector<float> values(10, 3);

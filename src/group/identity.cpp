@@ -31,6 +31,8 @@ struct Launcher {
 
 constexpr const char* kSlurmRank = "SLURM_PROCID";
 constexpr const char* kSlurmTasks = "SLURM_STEP_TASKS_PER_NODE";
+constexpr const char* kSlurmStep = "SLURM_STEP_ID";
+constexpr const char* kSlurmStepSize = "SLURM_STEP_NUM_TASKS";
 
 constexpr std::array<Launcher, 4> kLaunchers{{
     {"torchrun",
@@ -60,8 +62,16 @@ constexpr std::array<Launcher, 4> kLaunchers{{
      "SLURM_NTASKS",
      "SLURM_LOCALID",
      "SLURM_NTASKS_PER_NODE",
-     {"SLURM_JOB_ID", "SLURM_STEP_ID", nullptr, nullptr}},
+     {"SLURM_JOB_ID", kSlurmStep, nullptr, nullptr}},
 }};
+
+/// Whether this process is of its job. Slurm gives a job's size, and rank 0, to the shells of sbatch and salloc too;
+/// only what srun starts is of a step.
+bool has_started_this(const Launcher& launcher, const Lookup& lookup) {
+  const bool is_of_no_step = !lookup(kSlurmStep) && !lookup(kSlurmStepSize);
+  if (launcher.rank == kSlurmRank && is_of_no_step) return false;
+  return lookup(launcher.rank) || lookup(launcher.size);
+}
 
 class Reader {
  public:
@@ -165,8 +175,10 @@ std::string said_by(const char* name, const std::optional<std::string>& value) {
 
 Identity identify(const Lookup& lookup, int parent) {
   const Reader reader(lookup);
-  for (const Launcher& launcher : kLaunchers) {
-    if (!lookup(launcher.rank) && !lookup(launcher.size)) continue;
+  for (Launcher launcher : kLaunchers) {
+    if (!has_started_this(launcher, lookup)) continue;
+    // Where srun leaves the job's own variables as they are (--preserve-env), SLURM_NTASKS is the job's.
+    if (launcher.rank == kSlurmRank && lookup(kSlurmStepSize)) launcher.size = kSlurmStepSize;
     Identity identity;
     identity.by_mpi = launcher.is_mpi;
     identity.rank = reader.number(launcher.rank);

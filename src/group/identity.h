@@ -34,9 +34,9 @@ std::string of_which_group(const Identity& identity);
 /// Looks a variable up: none if unset or empty.
 using Lookup = std::function<std::optional<std::string>(const char* name)>;
 
-/// Reads the variables of `lockstep run` and torchrun, else of Open MPI's mpirun, else of MPICH's, else of srun; with
-/// none of them a world of one. `parent` (a process id) tells jobs apart where a launcher gives them no name. Throws
-/// Error (kInvalidArgument) that names the variable: missing, not a number, or out of range.
+/// Reads the variables of `lockstep run` and torchrun, else of Open MPI's mpirun, else of MPICH's, else of srun, if it
+/// started a step; with none of them a world of one. `parent` (a process id) tells jobs apart where a launcher gives
+/// them no name. Throws Error (kInvalidArgument) that names the variable: missing, not a number, or out of range.
 Identity identify(const Lookup& lookup, int parent);
 Identity identify_from_environment();
 

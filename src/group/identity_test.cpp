@@ -92,10 +92,45 @@ TEST(Identity, MpirunAndSrun) {
   EXPECT_EQ(slurm.job, "slurm-5-0");
 }
 
+/// Slurm sets these in sbatch's own shell, and those that name no task in salloc's.
+TEST(Identity, AnAllocationIsNoJobUntilSrunStartsIt) {
+  const Variables in_salloc{{"SLURM_JOB_ID", "5"}, {"SLURM_NTASKS", "4"}, {"SLURM_TASKS_PER_NODE", "4"}};
+  Variables in_sbatch = in_salloc;
+  in_sbatch.insert({{"SLURM_PROCID", "0"}, {"SLURM_LOCALID", "0"}, {"SLURM_NODEID", "0"}});
+  EXPECT_EQ(identity_from(in_salloc).size, 1);
+  EXPECT_EQ(identity_from(in_sbatch).size, 1);
+  for (const auto& [name, value] : Variables{{"SLURM_STEP_ID", "0"}, {"SLURM_STEP_NUM_TASKS", "4"}}) {
+    Variables in_step = in_sbatch;
+    in_step[name] = value;
+    EXPECT_EQ(identity_from(in_step).size, 4) << name;
+  }
+  Variables without_rank = in_salloc;
+  without_rank["SLURM_STEP_ID"] = "0";
+  EXPECT_THAT(refusal(without_rank), testing::HasSubstr("The launcher set no SLURM_PROCID"));
+}
+
+TEST(Identity, AStepOfFewerTasksThanItsJobHasSoMany) {
+  const Variables step{{"SLURM_PROCID", "1"},
+                       {"SLURM_NTASKS", "4"},
+                       {"SLURM_JOB_ID", "5"},
+                       {"SLURM_STEP_ID", "3"},
+                       {"SLURM_STEP_NUM_TASKS", "2"}};
+  EXPECT_EQ(identity_from(step).size, 2);
+  EXPECT_EQ(identity_from(step).job, "slurm-5-3");
+  const Variables interactive{{"SLURM_PROCID", "0"},          {"SLURM_NTASKS", "4"},
+                              {"SLURM_NTASKS_PER_NODE", "4"}, {"SLURM_STEP_ID", "4294967290"},
+                              {"SLURM_STEP_NUM_TASKS", "1"},  {"SLURM_STEP_TASKS_PER_NODE", "1"}};
+  EXPECT_EQ(identity_from(interactive).size, 1) << "salloc's shell, where that is a step";
+  Variables beyond = step;
+  beyond["SLURM_PROCID"] = "2";
+  EXPECT_THAT(refusal(beyond), testing::HasSubstr("SLURM_PROCID is 2 and SLURM_STEP_NUM_TASKS is 2"));
+}
+
 TEST(Identity, SrunSaysHowManyShareANode) {
   const auto rank_3 = [](const char* by_node, const char* node) {
     return identity_from({{"SLURM_PROCID", "3"},
                           {"SLURM_NTASKS", "8"},
+                          {"SLURM_STEP_ID", "0"},
                           {"SLURM_NTASKS_PER_NODE", "8"},  // of the job, not of this step
                           {"SLURM_STEP_TASKS_PER_NODE", by_node},
                           {"SLURM_NODEID", node}});
@@ -111,8 +146,11 @@ TEST(Identity, SrunSaysHowManyShareANode) {
 
 TEST(Identity, AListOfNodesThatSrunDidNotWriteIsRefused) {
   const auto refusal_of = [](const char* by_node, const char* node) {
-    return refusal(
-        {{"SLURM_PROCID", "3"}, {"SLURM_NTASKS", "8"}, {"SLURM_STEP_TASKS_PER_NODE", by_node}, {"SLURM_NODEID", node}});
+    return refusal({{"SLURM_PROCID", "3"},
+                    {"SLURM_NTASKS", "8"},
+                    {"SLURM_STEP_ID", "0"},
+                    {"SLURM_STEP_TASKS_PER_NODE", by_node},
+                    {"SLURM_NODEID", node}});
   };
   EXPECT_EQ(refusal_of("4(x2)", "2"),
             "SLURM_STEP_TASKS_PER_NODE is '4(x2)' and SLURM_NODEID is 2; the list has no such node. Start the program "

@@ -71,18 +71,18 @@ struct Work {
   float result;  ///< what rank 0's are then
 };
 
+constexpr const char* kLongPurpose = "a purpose that is longer than a string holds without allocating";
 /// Of whom nobody should wait for the other's.
-const OperationOptions kPatientAndNamed{.purpose = "a purpose that is longer than a string holds without allocating",
-                                        .timeout = std::chrono::seconds(20)};
+const OperationOptions kPatientAndNamed{.purpose = kLongPurpose, .timeout = std::chrono::seconds(20)};
+const OperationOptions kPatientAlongARing{
+    .algorithm = "ring", .purpose = kLongPurpose, .timeout = std::chrono::seconds(20)};
 constexpr const char* kToldOfMemory = "rank 0 ran out of memory";
 constexpr std::size_t kFew = 10;  ///< fits into a letter
 constexpr std::size_t kMany = std::size_t{200} << 10;
 
 Pending sum_up(World& world, Buffer buffer) { return world.all_reduce(buffer, ReduceOp::kSum, kPatientAndNamed); }
 Pending sum_up_along_a_ring(World& world, Buffer buffer) {
-  OperationOptions options = kPatientAndNamed;
-  options.algorithm = "ring";
-  return world.all_reduce(buffer, ReduceOp::kSum, options);
+  return world.all_reduce(buffer, ReduceOp::kSum, kPatientAlongARing);
 }
 Pending sum_up_in_background(World& world, Buffer buffer) {
   OperationOptions options = kPatientAndNamed;
@@ -241,6 +241,7 @@ Ending ending_of_allocation(int n, MakeEngines make, const Work& work, std::size
   if (thrown_by([&] { ranks.world().progress(); }).empty()) {
     // Nothing had begun, or what failed could be done without.
     if (!thrown.empty()) {
+      EXPECT_THAT(thrown, testing::HasSubstr("memory")) << "an Error's words, and not those of std::bad_alloc";
       EXPECT_EQ(thrown_by([&] { ranks.start().wait(); }), "");
     }
     ranks.complete();

@@ -112,6 +112,8 @@ std::string PreparedOperations::algorithm_for(const Task& task, std::string_view
 
 std::string PreparedOperations::choose(const Task& task, std::string_view asked, Reduction reduction,
                                        MemoryKind memory) {
+  // Over messages all memory is alike: what is said of plain memory is of ranks that see each other's.
+  if (engine_.medium() != Medium::kSharedMemory) memory = MemoryKind::kRegistered;
   if (reduction == Reduction::kCanonical) return canonical_.choose(task, asked, memory);
   return schedules_.resolve(asked, task.collective, task.common_bytes(), memory);
 }

@@ -1,6 +1,7 @@
 // What "auto" stands for; group_test.cpp runs schedules of every name.
 #include "group/schedules.h"
 #include "algorithms/catalog.h"
+#include "group/thread_world.h"
 #include "planner/selection/selection.h"
 #include "schedule/text.h"
 #include "transport/shm/letterbox.h"
@@ -56,6 +57,21 @@ TEST(Schedules, PlainMemoryHasItsOwn) {
       world.all_reduce(buffer_of(data, 1000), ReduceOp::kSum, {.record = record}).wait();
       EXPECT_EQ(record->algorithm, name_for(registered));
       EXPECT_EQ(data[999], 3.0F);
+    }
+  });
+  ASSERT_EQ(::unsetenv("LOCKSTEP_ALGORITHMS"), 0);
+}
+
+/// Where no rank sees another's memory, there is one kind.
+TEST(Schedules, OverTcpMemoryIsOfOneKind) {
+  ASSERT_EQ(::setenv("LOCKSTEP_ALGORITHMS", "all_reduce: ring; all_reduce plain: tree", 1), 0);
+  detail::run_threads_over_tcp(3, [](World& world) {
+    std::vector<float> plain(1000, 1);
+    const auto record = std::make_shared<OperationRecord>();
+    world.all_reduce(buffer_of(plain), ReduceOp::kSum, {.record = record}).wait();
+    EXPECT_EQ(record->algorithm, "ring");
+    for (const bool registered : {true, false}) {
+      EXPECT_EQ(world.algorithm_for(Collective::kAllReduce, 4000, {}, DataType::kFloat32, registered), "ring");
     }
   });
   ASSERT_EQ(::unsetenv("LOCKSTEP_ALGORITHMS"), 0);

@@ -84,9 +84,10 @@ Identity identity_in(const GroupState& parent, const std::vector<int>& members, 
   return identity;
 }
 
-/// Those who chose alike meet at the place.
-std::shared_ptr<GroupState> meet(GroupState& parent, const std::vector<int>& members, Identity identity,
-                                 const Place& place) {
+/// Of those who chose alike, who meet at the place if they are several.
+std::shared_ptr<GroupState> group_of(GroupState& parent, const std::vector<int>& members, Identity identity,
+                                     const Place& place) try {
+  if (members.size() == 1) return std::make_shared<GroupState>(std::move(identity), make_lone_engine());
   auto engine = parent.engine().join({.name = identity.job,
                                       .place = {place.bytes.data(), place.size},
                                       .rank = identity.rank,
@@ -94,6 +95,10 @@ std::shared_ptr<GroupState> meet(GroupState& parent, const std::vector<int>& mem
                                       .timeout = environment_duration(kJoinTimeoutVariable, std::chrono::seconds(60)),
                                       .company = {.names = members, .look = [&] { parent.look_around(); }}});
   return std::make_shared<GroupState>(std::move(identity), std::move(engine), parent.calibration());
+} catch (const Error& error) {
+  // Whose argument is wrong has its group as before; this one ends, and on all ranks.
+  if (error.code() != ErrorCode::kInvalidArgument) throw;
+  throw Error(ErrorCode::kTransport, error.what(), error.context());
 }
 
 }  // namespace
@@ -117,8 +122,7 @@ std::shared_ptr<GroupState> split(GroupState& parent, int colour, int key) {
   try {
     Identity identity =
         identity_in(parent, members, rank, fmt::format("group-{:016x}-{}", choices.front().nonce, colour));
-    if (members.size() == 1) return std::make_shared<GroupState>(std::move(identity), make_lone_engine());
-    return meet(parent, members, std::move(identity), place);
+    return group_of(parent, members, std::move(identity), place);
   } catch (const std::exception& thrown) {
     parent.fail_to_split(thrown);
   }

@@ -60,6 +60,13 @@ std::string fault_of_counts(const Task& task, int rank, int size) {
   return fmt::format("the blocks have {} elements in all, the buffer {}.", sum, task.buffer.count);
 }
 
+/// What is wrong with where elements begin.
+std::string fault_of_address(std::string_view what, const void* data, DataType dtype) {
+  if (reinterpret_cast<std::uintptr_t>(data) % size_of(dtype) == 0) return "";
+  return fmt::format("{} begins at an address that is no multiple of {}, as {} elements ask; align it.", what,
+                     size_of(dtype), to_string(dtype));
+}
+
 /// What is wrong with the two buffers of an all_to_all.
 std::string fault_of_buffers(const Task& task, int rank, int size) {
   const std::size_t count = task.has_pair_counts() ? row(task, rank, size, size) : task.buffer.count;
@@ -67,6 +74,9 @@ std::string fault_of_buffers(const Task& task, int rank, int size) {
   const auto* const output = static_cast<const std::byte*>(task.buffer.data);
   const std::size_t bytes = count * size_of(task.buffer.dtype);
   if (input == nullptr && bytes > 0) return "the input is a null pointer.";
+  if (bytes > 0) {
+    if (std::string fault = fault_of_address("the input", input, task.buffer.dtype); !fault.empty()) return fault;
+  }
   if (bytes > 0 && task.buffer.count > 0 && input < output + task.buffer.bytes() && output < input + bytes) {
     return "input and output overlap; give it two buffers.";
   }
@@ -83,6 +93,9 @@ std::string fault_of(const Buffer& buffer, const Engine& engine) {
   if (size_of(buffer.dtype) == 0) return fault_of_number("data type", static_cast<int>(buffer.dtype), "DataType");
   if (buffer.data == nullptr && buffer.count > 0) return "the buffer is a null pointer.";
   if (buffer.count > most_elements(buffer.dtype)) return fault_of_too_many("a buffer of", buffer.count);
+  if (buffer.count > 0) {
+    if (std::string fault = fault_of_address("the buffer", buffer.data, buffer.dtype); !fault.empty()) return fault;
+  }
   const bool on_host = buffer.device == Device::kHost;
   if (!engine.takes(buffer.device)) {
     return fmt::format("the buffer is in {} memory, which the transport {} does not take; copy it to {} memory first.",

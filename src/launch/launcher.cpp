@@ -122,6 +122,7 @@ int launch(const LaunchOptions& options) {
   if (const std::string killed = describe_interruption(job); !killed.empty()) output.say(killed);
   (void)signals.take();
   if (job.interrupted_by == 0) output.drain();
+  output.say_what_was_dropped();
   return code == 0 && output.lost() ? 1 : code;
 }
 

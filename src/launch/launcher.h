@@ -24,7 +24,7 @@ struct LaunchOptions {
 
 /// Runs a job of processes on this host and returns when all have ended: 0, or the exit code of the rank that failed
 /// first, or 128 + the number of the signal that ended it (or us); 1 where none did and what they printed was lost (a
-/// full disk).
+/// full disk, or more than 16 MiB that nobody read while the job was being ended).
 ///
 /// Each rank gets torchrun's variables, its share of the cores, and a process group of its own. What it prints comes
 /// out on our stdout and stderr line by line, with the rank before each line. When one fails, the others are stopped

@@ -1,5 +1,6 @@
 #include "launch/output.h"
 
+#include "base/units.h"
 #include "launch/failure.h"
 
 #include <fcntl.h>
@@ -144,10 +145,20 @@ void Output::drain() {
   go_on();
 }
 
+void Output::say_what_was_dropped() {
+  if (dropped_ == 0) return;
+  say(fmt::format("{} of output was dropped: nobody read what was shown before it, while the job was being ended.",
+                  format_bytes(dropped_)));
+}
+
 void Output::show(Stream stream, std::string_view text) {
   if (stream == Stream::kOutput && lost_) return;
   std::string& unshown = unshown_[index(stream)];
-  if (unshown.size() + text.size() <= kMostUnshown) unshown += text;  // what is more only logs keep
+  if (unshown.size() + text.size() <= kMostUnshown) {
+    unshown += text;
+  } else {
+    dropped_ += text.size();  // only logs keep it
+  }
   flush(stream);
 }
 

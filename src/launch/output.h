@@ -7,6 +7,7 @@
 #include <poll.h>
 
 #include <array>
+#include <cstddef>
 #include <deque>
 #include <filesystem>
 #include <optional>
@@ -57,9 +58,12 @@ class Output {
   void go_on();
   /// At the end, when nothing else is to be done: waits for the reader of what was kept until the next signal.
   void drain();
+  /// After that: a line on stderr if there was more to keep than is kept.
+  void say_what_was_dropped();
 
-  /// Some of what the ranks wrote to stdout could not be shown (a full disk, a stdout that is closed), which was said.
-  bool lost() const { return lost_; }
+  /// Some of what the ranks wrote could not be shown (a full disk, a stdout that is closed, a reader who slept for too
+  /// long), which was said.
+  bool lost() const { return lost_ || dropped_ > 0; }
   /// A write found that nobody reads what is shown (`| head`). Where SIGPIPE is ignored nothing else tells.
   bool has_no_reader() const { return has_no_reader_; }
   /// Whether nobody reads our stdout any more.
@@ -88,6 +92,7 @@ class Output {
   bool hurried_ = false;
   bool stuck_ = false;  ///< the second has passed
   bool lost_ = false;
+  std::size_t dropped_ = 0;  ///< bytes
   bool has_no_reader_ = false;
   std::string held_back_;
   Clock::time_point held_since_;

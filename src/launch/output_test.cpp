@@ -247,6 +247,23 @@ TEST(Output, InAHurryItWaitsOnceAndShowsWhatThereIsRoomFor) {
   EXPECT_FALSE(out.take().empty()) << "there was room again";
 }
 
+TEST(Output, WhatIsMoreThanItKeepsIsLostAndSaid) {
+  const UnreadPipe out;
+  const Screen err;
+  Output output({.ranks = 1, .descriptors = {out.writer.get(), err.descriptor()}, .bare_rank = 0});
+  output.hurry();
+  const std::string line = std::string(50'000, 'x') + "\n";
+  for (int i = 0; i < 300; ++i) output.add(0, Stream::kOutput, line);
+  output.say_what_was_dropped();
+  EXPECT_FALSE(output.lost());
+  EXPECT_EQ(err.text(), "") << "15 MB it keeps";
+  for (int i = 0; i < 110; ++i) output.add(0, Stream::kOutput, line);
+  EXPECT_TRUE(output.lost());
+  output.say_what_was_dropped();
+  EXPECT_THAT(err.text(), testing::MatchesRegex("lockstep: 3\\.[0-9]+ MiB of output was dropped: nobody read what was "
+                                                "shown before it, while the job was being ended\\.\n"));
+}
+
 TEST(Output, ALogThatCannotBeMadeIsAnError) {
   try {
     const Output output({.ranks = 1, .log_dir = "/proc/no-such-folder"});

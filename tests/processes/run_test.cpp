@@ -103,7 +103,12 @@ TEST(Run, TwoDashesMayStandBeforeTheProgram) {
 TEST(Run, TheDefaultIsOneRankForEachCore) {
   const Result result = run({"sh", "-c", "echo $WORLD_SIZE"});
   EXPECT_EQ(result.code, 0);
-  EXPECT_GE(lines_of(result.output).size(), 1U);
+  std::multiset<std::string> expected;
+  const int cores = available_cpus().cores;
+  for (int rank = 0; rank < cores; ++rank) {
+    expected.insert("[rank " + std::to_string(rank) + "] " + std::to_string(cores));
+  }
+  EXPECT_EQ(lines_of(result.output), expected);
   EXPECT_THAT(result.errors, IsEmpty());
 }
 

@@ -1,0 +1,45 @@
+// What becomes of a group that cannot be split; tests/conformance splits groups on every kind of world.
+#include "group/split.h"
+
+#include "base/error_for_tests.h"
+#include "group/engine_for_tests.h"
+#include "group/thread_world.h"
+#include "transport/shm/thread_host.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <lockstep/error.h>
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace lockstep::detail {
+
+namespace {
+
+/// Of a process that may not have as many files open as it takes to join the others.
+class EngineWithoutRoom final : public WrappedEngine {
+ public:
+  explicit EngineWithoutRoom(std::unique_ptr<Engine> inner) : WrappedEngine(std::move(inner)) {}
+  std::unique_ptr<Engine> join(const Meeting& /*meeting*/) override {
+    throw Error(ErrorCode::kInvalidArgument, "Rank 1 needs more open files; raise it (ulimit -n).");
+  }
+};
+
+}  // namespace
+
+/// Of arguments nothing would have been sent, and the group would be as before.
+TEST(Split, ThatARankIsRefusedThereIsTheGroupsErrorAndNoArguments) {
+  auto hosts = shm::thread_hosts(2);
+  std::vector<std::unique_ptr<Engine>> engines;
+  engines.push_back(make_engine(shm::create(std::move(hosts[0]))));
+  engines.push_back(std::make_unique<EngineWithoutRoom>(make_engine(shm::create(std::move(hosts[1])))));
+  run_threads_over(std::move(engines), [](World& world) {
+    const auto is_told = testing_support::refuses(ErrorCode::kTransport, "Rank 1 needs more open files; raise it");
+    EXPECT_THAT([&] { (void)world.split(0); }, is_told);
+    EXPECT_THAT([&] { world.barrier().wait(); }, is_told) << "as of any operation that failed";
+  });
+}
+
+}  // namespace lockstep::detail
