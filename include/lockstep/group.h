@@ -151,14 +151,9 @@ class Group {
  public:
   explicit Group(std::shared_ptr<detail::GroupState> state);
   virtual ~Group() = default;
+  /// To move copies: a handle that was moved from is as good as before.
   Group(const Group&) = default;
   Group& operator=(const Group&) = default;
-  /// As copies: a handle that was moved from is as good as before.
-  Group(Group&& other) noexcept : state_(other.state_) {}
-  Group& operator=(Group&& other) noexcept {
-    state_ = other.state_;
-    return *this;
-  }
 
   /// This rank's number in the group, from 0 to size() - 1. Local, and throws nothing.
   int rank() const;
