@@ -72,7 +72,7 @@ class Levels {
       for (Host& host : hosts_) drop_what_nobody_needs(host);
     }
     global_ = global.build({.ranks = static_cast<int>(hosts_.size())});
-    const std::int64_t most_slices = most_chunks(request.ranks) / global_.chunks;
+    const std::int64_t most_slices = most_chunks_on_hosts(request.ranks) / global_.chunks;
     for (const Host& host : hosts_) {
       slices_ = std::lcm(slices_, host.local.chunks);
       if (slices_ > most_slices) {
@@ -130,10 +130,6 @@ class Levels {
   }
 
  private:
-  /// What may be proved or, if that is more, what there is at most where hosts are alike: two a rank of a host, each
-  /// cut into two a host (bidirectional_ring).
-  static std::int64_t most_chunks(std::int64_t ranks) { return std::max(kMostRanksTimesChunks / ranks, 4 * ranks); }
-
   static void add(ScheduleBuilder& s, TransferKind kind, int chunk, ScheduleBuilder::Link link) {
     kind == TransferKind::kCopy ? s.copy(chunk, link) : s.reduce(chunk, link);
   }

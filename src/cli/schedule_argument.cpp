@@ -6,7 +6,6 @@
 #include "base/refuse.h"
 #include "base/standard_streams.h"
 #include "cli/numbers.h"
-#include "planner/pricing/price.h"
 #include "report/writable.h"
 #include "schedule/promise.h"
 #include "schedule/ranges.h"
@@ -116,12 +115,6 @@ Schedule ScheduleArgument::build() const {
                        what_, command_));
   }
   algorithm.require_support(request.collective);
-  if (estimated_transfers(what_, request) > static_cast<double>(kMostTransfers)) {
-    refuse(fmt::format(
-        "The schedule '{}' of {} ranks would have more than {} transfers, which are neither shown nor "
-        "proved; ask for fewer ranks{}.",
-        what_, request.ranks, kMostTransfers, request.hosts.empty() ? "" : ", or for as many on each host"));
-  }
   return algorithm.build(request);
 }
 

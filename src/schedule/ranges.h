@@ -3,6 +3,8 @@
 #include "schedule/refusal.h"
 #include "schedule/schedule.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <optional>
 
 namespace lockstep {
@@ -13,6 +15,12 @@ inline constexpr int kMostChunks = 1 << 16;
 inline constexpr int kMostSteps = 1 << 16;
 inline constexpr int kMostRanksTimesChunks = 1 << 20;
 inline constexpr int kMostRanksTimesSteps = 1 << 22;
+
+/// Of a composition on hosts, which may run though it has more chunks than are proved: where hosts are alike it has
+/// four a rank at most (two a rank of a host, each cut into two a host, as bidirectional_ring's).
+constexpr std::int64_t most_chunks_on_hosts(std::int64_t ranks) {
+  return std::max(kMostRanksTimesChunks / ranks, 4 * ranks);
+}
 
 /// What is out of range in a schedule, if anything is: must hold before anything else is done with one.
 std::optional<Refusal> check_ranges(const Schedule& schedule);

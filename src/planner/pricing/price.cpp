@@ -83,14 +83,13 @@ Length estimated_length(std::string_view algorithm, Collective collective, int r
 }
 
 /// Of algorithms/hierarchical.cpp: a chunk of a host's schedule is cut into slices, and each into the chunks of the
-/// schedule between hosts. Infinite where it refuses to make so many: by the same bound.
+/// schedule between hosts. Infinite where it refuses to make so many.
 double composed_transfers(const Composition& parts, const std::vector<int>& hosts, int ranks) {
   std::map<int, int> size_of_host;
   for (const int host : hosts) ++size_of_host[host];
   if (hosts.empty()) size_of_host[0] = ranks;
   const Length between = estimated_length(parts.global, Collective::kAllReduce, static_cast<int>(size_of_host.size()));
-  const int most_chunks = std::max(kMostRanksTimesChunks / ranks, 4 * ranks);
-  const double most_slices = most_chunks / std::round(between.chunks);
+  const double most_slices = static_cast<double>(most_chunks_on_hosts(ranks)) / std::round(between.chunks);
   std::map<int, Length> of_size;
   double slices = 1;
   for (const auto& [host, size] : size_of_host) {
