@@ -84,9 +84,9 @@ struct OperationOptions {
   /// kFromEnvironment takes LOCKSTEP_REDUCTION: "fast" (the default) or "canonical". The same on every rank.
   Reduction reduction = Reduction::kFromEnvironment;
   /// How long to wait for peers; zero takes LOCKSTEP_TIMEOUT (default 10 minutes), less is kInvalidArgument. It counts
-  /// from when the operations before this one are complete on this rank, so that a wait may take the sum of theirs and
-  /// this; of a message, from the call. Of a pause in which the whole job was suspended an eighth of the timeout counts
-  /// at most, or a second.
+  /// from when this rank first waits for it, or asks, with the operations before it complete: so a wait may take the
+  /// sum of theirs and this. Of a pause in which the whole job was suspended an eighth of the timeout counts at most,
+  /// or a second.
   std::chrono::milliseconds timeout{0};
   /// Filled in, for who wants to know; of one operation each. All of it, once the Pending is complete; not by messages.
   std::shared_ptr<OperationRecord> record = nullptr;

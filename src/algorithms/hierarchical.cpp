@@ -72,7 +72,10 @@ class Levels {
       for (Host& host : hosts_) drop_what_nobody_needs(host);
     }
     global_ = global.build({.ranks = static_cast<int>(hosts_.size())});
-    const std::int64_t most_slices = most_chunks_on_hosts(request.ranks) / global_.chunks;
+    // One rank's view has its own part of the transfers only.
+    const std::int64_t most_chunks =
+        request.only_rank ? kMostRanksTimesChunks : most_chunks_on_hosts(std::max(request.ranks, 1));
+    const std::int64_t most_slices = most_chunks / global_.chunks;
     for (const Host& host : hosts_) {
       slices_ = std::lcm(slices_, host.local.chunks);
       if (slices_ > most_slices) {

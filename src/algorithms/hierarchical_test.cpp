@@ -139,6 +139,16 @@ TEST(Hierarchical, RefusesHostsOfSoManySizesThatNoChunksFit) {
               refuses(ErrorCode::kInvalidArgument, "The hosts have so many different numbers of ranks"));
 }
 
+/// Over a network a rank builds its own part, of hosts one of which has a rank less, too.
+TEST(Hierarchical, OneRanksViewMayHaveMoreChunksThanAWholeSchedule) {
+  std::vector<int> hosts = hosts_of_neighbours(399, 8);
+  ScheduleRequest request{.ranks = 399, .hosts = hosts};
+  const Algorithm algorithm = find_algorithm("hierarchical:circulant,circulant");
+  EXPECT_THROW((void)algorithm.build(request), Error);
+  request.only_rank = 398;
+  EXPECT_EQ(algorithm.build(request).chunks, 7 * 8 * 50);
+}
+
 TEST(Hierarchical, OnHostsAlikeMayHaveMoreChunksThanAreProved) {
   const Algorithm algorithm = find_algorithm("hierarchical:bidirectional_ring,bidirectional_ring");
   const Schedule part = algorithm.build({.ranks = 600, .only_rank = 7, .hosts = hosts_of_neighbours(600, 8)});

@@ -98,10 +98,10 @@ void GroupState::take_up(const Task& task, const OperationOptions& options) {
   PreparedOperation& operation = operations_.find(task, options.algorithm, reduction_of(options));
   if (queue_.empty()) operations_.trim();
   if (identity_.size == 1) {
+    if (options.record) *options.record = {.algorithm = operation.algorithm, .begun_us = now_us()};
     ++totals_.operations;
     copy_own_block(own_block(task, 0, 1), task.input_data(), task.buffer.data);
-    if (options.record)
-      *options.record = {.algorithm = operation.algorithm, .begun_us = now_us(), .completed_us = now_us()};
+    if (options.record) options.record->completed_us = now_us();
     return;
   }
   push(task, operation, options);
@@ -379,6 +379,11 @@ std::invoke_result_t<Work> GroupState::in_scene(const Work& work, const SceneOf&
 void GroupState::look_around() {
   const auto lock = alone();
   engine_->look_around();
+}
+
+void GroupState::throw_if_failed() {
+  const auto lock = alone();
+  first_error_.throw_if_there();
 }
 
 void GroupState::fail_to_split(const std::exception& thrown) {

@@ -60,6 +60,8 @@ class GroupState final : public Awaited, public std::enable_shared_from_this<Gro
 
   /// As the transport's.
   void look_around();
+  /// What the group has failed with, if it has.
+  void throw_if_failed();
   /// While that is caught: ranks of this group could not become one of their own. Tells the peers, and throws it as
   /// this group's error.
   [[noreturn]] void fail_to_split(const std::exception& thrown);

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <exception>
+#include <new>
 #include <random>
 #include <string>
 #include <utility>
@@ -101,16 +103,29 @@ std::shared_ptr<GroupState> group_of(GroupState& parent, const std::vector<int>&
   throw Error(ErrorCode::kTransport, error.what(), error.context());
 }
 
+/// Where those of the colour meet, who are `members`. The others go on to it: a rank that cannot is not as before.
+Place place_of(GroupState& parent, const std::vector<Choice>& choices, int colour, std::vector<int>& members) {
+  try {
+    members = members_of(choices, colour);
+    const bool leads = members.front() == parent.identity().rank && members.size() > 1;
+    const auto places = all_say(parent, leads ? open_meeting(parent.engine()) : Place());
+    return places[static_cast<std::size_t>(members.front())];
+  } catch (const std::exception& thrown) {
+    parent.throw_if_failed();  // all have been told
+    const auto* const error = dynamic_cast<const Error*>(&thrown);
+    const bool is_lack_of_memory = error != nullptr && error->code() == ErrorCode::kOutOfMemory;
+    if (is_lack_of_memory) parent.fail_to_split(std::bad_alloc());
+    parent.fail_to_split(thrown);
+  }
+}
+
 }  // namespace
 
 std::shared_ptr<GroupState> split(GroupState& parent, int colour, int key) {
   const int rank = parent.identity().rank;
   const auto choices = all_say(parent, Choice{colour, key, random_number()});
-  const std::vector<int> members = members_of(choices, colour);
-
-  const bool leads = members.front() == rank && members.size() > 1;
-  const auto places = all_say(parent, leads ? open_meeting(parent.engine()) : Place());
-  const Place& place = places[static_cast<std::size_t>(members.front())];
+  std::vector<int> members;
+  const Place place = place_of(parent, choices, colour, members);
   if (place.fault.front() != '\0') {
     throw Error(ErrorCode::kTransport,
                 fmt::format("Rank {}{}: split: rank {} could not open a meeting: {}", rank,

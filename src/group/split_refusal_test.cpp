@@ -11,6 +11,7 @@
 #include <lockstep/error.h>
 
 #include <memory>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -27,7 +28,33 @@ class EngineWithoutRoom final : public WrappedEngine {
   }
 };
 
+/// Of a process that has no memory left for what ranks say to each other second.
+class EngineThatRunsOut final : public WrappedEngine {
+ public:
+  explicit EngineThatRunsOut(std::unique_ptr<Engine> inner) : WrappedEngine(std::move(inner)) {}
+  std::unique_ptr<RunningOperation> prepare(Shape shape) override {
+    if (++prepared_ == 2) throw std::bad_alloc();
+    return WrappedEngine::prepare(std::move(shape));
+  }
+
+ private:
+  int prepared_ = 0;
+};
+
 }  // namespace
+
+/// The other has gone on to where they meet, and would wait there; a second try would meet it there, too.
+TEST(Split, WhoRunsOutOfMemoryAmidItEndsTheGroup) {
+  auto hosts = shm::thread_hosts(2);
+  std::vector<std::unique_ptr<Engine>> engines;
+  engines.push_back(make_engine(shm::create(std::move(hosts[0]))));
+  engines.push_back(std::make_unique<EngineThatRunsOut>(make_engine(shm::create(std::move(hosts[1])))));
+  run_threads_over(std::move(engines), [](World& world) {
+    const auto is_told = testing_support::refuses(ErrorCode::kOutOfMemory, "memory");
+    EXPECT_THAT([&] { (void)world.split(0); }, is_told);
+    EXPECT_THAT([&] { world.barrier().wait(); }, is_told) << "the group is not as before";
+  });
+}
 
 /// Of arguments nothing would have been sent, and the group would be as before.
 TEST(Split, ThatARankIsRefusedThereIsTheGroupsErrorAndNoArguments) {

@@ -1,7 +1,5 @@
 #include "topology/caches.h"
 
-#include <sched.h>
-
 #include <fstream>
 #include <map>
 #include <string>
@@ -28,15 +26,6 @@ std::map<int, std::size_t> levels_of(const std::filesystem::path& cpu) {
 }
 
 }  // namespace
-
-std::filesystem::path own_cpu() {
-  cpu_set_t mask;
-  // The call fails only on machines with more CPUs than a cpu_set_t holds (1024).
-  if (::sched_getaffinity(0, sizeof mask, &mask) != 0) return kFirstCpu;
-  int cpu = 0;
-  while (cpu < CPU_SETSIZE && !CPU_ISSET(cpu, &mask)) ++cpu;
-  return "/sys/devices/system/cpu/cpu" + std::to_string(cpu);
-}
 
 std::size_t cache_bytes(int level, const std::filesystem::path& cpu) {
   const std::map<int, std::size_t> caches = levels_of(cpu);

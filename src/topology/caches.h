@@ -6,11 +6,8 @@
 namespace lockstep {
 
 /// Every host has it, and every process is told the same of it, whichever CPUs it is bound to: calibrations know their
-/// machine by its caches.
+/// machine by its caches, and ranks measure as many buffers as each other.
 inline constexpr const char* kFirstCpu = "/sys/devices/system/cpu/cpu0";
-
-/// The first CPU that this thread may run on, whose caches are not those of the first where CPUs are not alike.
-std::filesystem::path own_cpu();
 
 /// Bytes of the cache of data of that level that the CPU sees, by the kernel's account; 0 where it names none. It is
 /// the whole cache, however many CPUs share it. (What sysconf and glibc say is the whole socket's, or the whole host's
@@ -18,6 +15,6 @@ std::filesystem::path own_cpu();
 std::size_t cache_bytes(int level, const std::filesystem::path& cpu = kFirstCpu);
 
 /// Of the highest level that there is; 32 MiB where the kernel names none.
-std::size_t last_level_cache_bytes(const std::filesystem::path& cpu = own_cpu());
+std::size_t last_level_cache_bytes(const std::filesystem::path& cpu = kFirstCpu);
 
 }  // namespace lockstep

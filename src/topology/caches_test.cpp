@@ -2,8 +2,6 @@
 
 #include "tests/processes/temporary_folder.h"
 
-#include <sched.h>
-
 namespace lockstep {
 
 class Caches : public testing_support::TemporaryFolder {
@@ -32,20 +30,6 @@ TEST_F(Caches, OfALevelAreThoseOfData) {
   EXPECT_EQ(cache_bytes(1, folder_), 48U << 10);
   EXPECT_EQ(cache_bytes(2, folder_), 0U);
   EXPECT_EQ(cache_bytes(3, folder_), 260U << 20);
-}
-
-TEST(OwnCpu, IsTheFirstOfThoseThatAThreadIsBoundTo) {
-  cpu_set_t before;
-  ASSERT_EQ(::sched_getaffinity(0, sizeof before, &before), 0);
-  int last = CPU_SETSIZE - 1;
-  while (!CPU_ISSET(last, &before)) --last;
-  cpu_set_t only_last;
-  CPU_ZERO(&only_last);
-  CPU_SET(last, &only_last);
-  ASSERT_EQ(::sched_setaffinity(0, sizeof only_last, &only_last), 0);
-  const std::filesystem::path cpu = own_cpu();
-  ::sched_setaffinity(0, sizeof before, &before);
-  EXPECT_EQ(cpu.string(), "/sys/devices/system/cpu/cpu" + std::to_string(last));
 }
 
 TEST_F(Caches, GuessesWhereTheKernelSaysNothing) {

@@ -10,7 +10,8 @@
 namespace lockstep::shm {
 
 /// A buffer from each rank to each other. `peers` and the memory outlive it. The first send to a peer makes the pages
-/// of its buffer present: sending throws Error (kOutOfMemory) where there is no memory for them.
+/// of its buffer present: sending throws Error (kOutOfMemory) where there is no memory for them. Who looks for what a
+/// peer has not sent takes a page.
 class Streams final : public ByteStreams {
  public:
   /// `buffers[s]`: those that rank s writes into, one for each rank.
