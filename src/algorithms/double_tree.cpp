@@ -59,7 +59,7 @@ class TwoTrees {
 //   broadcast: up to 2 ceil(log2 p) (alpha + n / 2 beta)
 //   reduce: up to 2 ceil(log2 p) (alpha + n / 2 (beta + gamma))
 // In k segments the rank that is busiest takes 4 half slices a step and sends as many; an all_reduce takes
-// about (2 H + k - 1) (4 alpha + 2 / k n beta + 1 / k n gamma).
+// at most (2 H + k - 1) (4 alpha + 2 / k n beta + 1 / k n gamma), of which the first steps and the last take less.
 Schedule double_tree(const ScheduleRequest& request) {
   const int n = request.ranks;
   const bool has_top = has_root(request.collective);

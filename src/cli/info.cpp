@@ -108,7 +108,10 @@ std::string selections(std::optional<int> asked) {
   }
   const int ranks = asked.value_or(std::max(2, available_cpus().cores));
   const int cores = cpus_to_start_on();
-  for (const auto& [medium, name] : {std::pair(Medium::kSharedMemory, "shm"), std::pair(Medium::kTcp, "tcp")}) {
+  std::vector<std::pair<Medium, const char*>> media{{Medium::kSharedMemory, "shm"}, {Medium::kTcp, "tcp"}};
+  // On one host nothing else asks for it.
+  if (environment(kTransportVariable) == "mpi") media.emplace_back(Medium::kMpi, "mpi");
+  for (const auto& [medium, name] : media) {
     const auto [selection, source] = selection_in_force(ranks, medium, {}, job_calibration(), cores);
     fmt::format_to(out, "\nauto, on {} over {} ({})\n  {}\n", counted(static_cast<std::uint64_t>(ranks), "rank"), name,
                    source, lines_of(selection));

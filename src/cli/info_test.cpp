@@ -114,4 +114,12 @@ TEST(CliInfo, RefusesVariablesThatNoJobWouldTake) {
             0);
 }
 
+/// On one host no other transport would run it.
+TEST(CliInfo, TellsTheSelectionOverMpiWhereThatIsAskedFor) {
+  EXPECT_THAT(lockstep_with({"info", "-n", "2"}, {}).output, Not(HasSubstr("auto, on 2 ranks over mpi")));
+  const Result asked = lockstep_with({"info", "-n", "2"}, {"LOCKSTEP_TRANSPORT=mpi"});
+  EXPECT_THAT(asked.output, HasSubstr("\nauto, on 2 ranks over mpi (built in)\n  all_reduce:"));
+  EXPECT_THAT(asked.output, HasSubstr("\nauto, on 2 ranks over shm ("));
+}
+
 }  // namespace lockstep

@@ -48,17 +48,31 @@ std::string of_other_cores(const Machine& machine, int ranks, const GroupCores& 
                      counted(static_cast<std::uint64_t>(ranks), "rank"));
 }
 
-/// Of ranks that share memory.
-void follow_predictions(const Calibration& calibration, int ranks, SelectionInForce& result) {
+/// Why predictions of so many ranks are not to be followed; empty where they are.
+std::string distrust_of(const Calibration& calibration, int ranks) {
   const auto& [sizes, numbers_of_ranks] = calibration.held_back;
   const double error = std::max(sizes.median, numbers_of_ranks.median);
-  const bool is_trusted = error <= kMostTrustedError;
-  if (is_trusted && has_selection(calibration, ranks)) {
+  if (error > kMostTrustedError) {
+    return fmt::format("the calibration here is {:.0f} % wrong in the median, more than {:.0f} %", 100 * error,
+                       100 * kMostTrustedError);
+  }
+  const auto is_of_as_many = [=](const Sample& sample) { return sample.ranks == ranks; };
+  const bool is_measured = std::any_of(calibration.samples.begin(), calibration.samples.end(), is_of_as_many);
+  if (numbers_of_ranks.worst > 0 || is_measured) return "";
+  return fmt::format(
+      "the calibration here has not measured {}, nor held back others to tell how wrong it is of them; "
+      "`lockstep calibrate -n 4` does.",
+      counted(static_cast<std::uint64_t>(ranks), "rank"));
+}
+
+/// Of ranks that share memory.
+void follow_predictions(const Calibration& calibration, int ranks, SelectionInForce& result) {
+  const std::string distrust = distrust_of(calibration, ranks);
+  if (!distrust.empty()) {
+    result.source += ", since " + distrust;
+  } else if (has_selection(calibration, ranks)) {
     result.selection.override_with(stored_selection(calibration, ranks));
     result.source = "calibrated here";
-  } else if (!is_trusted) {
-    result.source += fmt::format(", since the calibration here is {:.0f} % wrong in the median, more than {:.0f} %",
-                                 100 * error, 100 * kMostTrustedError);
   }
 }
 

@@ -20,6 +20,9 @@
 namespace lockstep {
 
 /// With a cache of its own, so that what is calibrated on this machine does not matter.
+/// As wrong as predictions may be that are followed.
+constexpr HeldBack kTrusted{.sizes = {.median = 0.1, .worst = 0.2}, .ranks = {.median = 0.1, .worst = 0.2}};
+
 class InForce : public testing::Test {
  protected:
   void SetUp() override {
@@ -50,7 +53,7 @@ TEST_F(InForce, ACacheThatCannotBeLookedIntoIsNone) {
 }
 
 TEST_F(InForce, OfMoreRanksThanAreSelectedItIsBuiltIn) {
-  Calibration calibration{.machine = this_machine(), .shm = {}, .held_back = {}, .samples = {}};
+  Calibration calibration{.machine = this_machine(), .shm = {}, .held_back = kTrusted, .samples = {}};
   calibration.selections[4] = built_in_selection(4);
   write_file_atomically(file(), to_json(calibration));
   EXPECT_EQ(selection_in_force(8).source, "calibrated here");
@@ -72,7 +75,7 @@ TEST_F(InForce, TheEnvironmentOverridesWhatItNames) {
 }
 
 TEST_F(InForce, WhatWasMeasuredHereIsUsedHere) {
-  Calibration calibration{.machine = this_machine(), .shm = {}, .held_back = {}, .samples = {}};
+  Calibration calibration{.machine = this_machine(), .shm = {}, .held_back = kTrusted, .samples = {}};
   calibration.shm.seconds[HostCosts::kSwitch] = 1;  // only turns cost anything
   calibration.selections[4] = predicted_selection(calibration, 4);
   write_file_atomically(file(), to_json(calibration));
@@ -92,12 +95,15 @@ TEST_F(InForce, WhatWasMeasuredHereIsUsedHere) {
       << "it is registered memory that is measured";
   EXPECT_EQ(selection_in_force(5).source, "calibrated here") << "with 5 nothing was measured";
   calibration.samples.clear();
-  calibration.held_back.ranks.median = 0.18;
-  write_file_atomically(file(), to_json(calibration));
-  EXPECT_EQ(selection_in_force(4).selection, built_in_selection(4));
-  EXPECT_EQ(selection_in_force(4).source,
-            "built in, since the calibration here is 18 % wrong in the median, more than 10 %");
-  calibration.held_back = {};
+  for (double* const median : {&calibration.held_back.ranks.median, &calibration.held_back.sizes.median}) {
+    calibration.held_back = kTrusted;
+    *median = 0.18;
+    write_file_atomically(file(), to_json(calibration));
+    EXPECT_EQ(selection_in_force(4).selection, built_in_selection(4));
+    EXPECT_EQ(selection_in_force(4).source,
+              "built in, since the calibration here is 18 % wrong in the median, more than 10 %");
+  }
+  calibration.held_back = kTrusted;
   calibration.machine.processor = "another";
   write_file_atomically(file(), to_json(calibration));
   EXPECT_EQ(selection_in_force(4).source,
@@ -106,8 +112,23 @@ TEST_F(InForce, WhatWasMeasuredHereIsUsedHere) {
                         this_machine().processor));
 }
 
+/// Two or three ranks alone say nothing of how wrong predictions of others are.
+TEST_F(InForce, OfRanksThatNothingToldOfItIsBuiltIn) {
+  Calibration calibration{.machine = this_machine(), .shm = {}, .held_back = kTrusted, .samples = {}};
+  calibration.held_back.ranks = {};
+  for (const int ranks : {2, 4}) calibration.selections[ranks] = Selection::parse("reduce: tree", "a test");
+  calibration.samples.push_back(
+      {.collective = Collective::kAllReduce, .algorithm = "tree", .ranks = 2, .bytes = 4, .seconds = 1, .job = {}});
+  write_file_atomically(file(), to_json(calibration));
+  EXPECT_EQ(selection_in_force(2).source, "calibrated here; as measured here on 2 ranks: all_reduce");
+  EXPECT_EQ(selection_in_force(4).selection, built_in_selection(4));
+  EXPECT_EQ(selection_in_force(4).source,
+            "built in, since the calibration here has not measured 4 ranks, nor held back others to tell how wrong it "
+            "is of them; `lockstep calibrate -n 4` does.");
+}
+
 TEST_F(InForce, WhatWasMeasuredWithALittleMoreMemoryIsUsed) {
-  Calibration calibration{.machine = this_machine(), .shm = {}, .held_back = {}, .samples = {}};
+  Calibration calibration{.machine = this_machine(), .shm = {}, .held_back = kTrusted, .samples = {}};
   calibration.selections[4] = built_in_selection(4);
   calibration.machine.memory_bytes *= 1.02;
   write_file_atomically(file(), to_json(calibration));
@@ -118,28 +139,30 @@ TEST_F(InForce, WhatWasMeasuredWithALittleMoreMemoryIsUsed) {
 }
 
 TEST_F(InForce, WhatWasMeasuredOnMoreCoresIsNotUsed) {
-  Calibration calibration{.machine = this_machine(), .shm = {}, .held_back = {}, .samples = {}};
+  Calibration calibration{.machine = this_machine(), .shm = {}, .held_back = kTrusted, .samples = {}};
   calibration.machine.cores = 8;
   calibration.machine.threads = 16;
   calibration.selections[4] = Selection::parse("all_reduce: tree", "a test");
+  calibration.samples.push_back(
+      {.collective = Collective::kReduce, .algorithm = "tree", .ranks = 4, .bytes = 4, .seconds = 1, .job = {}});
   const auto followed = [&](int cores) {
     return selection_in_force(4, Medium::kSharedMemory, {}, {std::make_shared<const Calibration>(calibration), ""},
                               cores);
   };
-  EXPECT_EQ(followed(16).source, "calibrated here");
+  EXPECT_EQ(followed(16).source, "calibrated here; as measured here on 4 ranks: reduce");
   EXPECT_EQ(select(followed(16).selection, Collective::kAllReduce, 4), "tree") << "threads of hyperthreaded cores";
   EXPECT_EQ(followed(8).source,
             "built in, since what is stored was measured on 16 logical CPUs, of which ranks may use 8 now.")
       << "both of every second core";
   calibration.machine.threads = 8;
-  EXPECT_EQ(followed(8).source, "calibrated here");
+  EXPECT_EQ(followed(8).source, "calibrated here; as measured here on 4 ranks: reduce");
   EXPECT_EQ(followed(2).source,
             "built in, since what is stored was measured on 8 logical CPUs, of which ranks may use 2 now.");
   EXPECT_EQ(followed(2).selection, built_in_selection(4, Medium::kSharedMemory, {}, 2));
 }
 
 TEST_F(InForce, WhatWasMeasuredOnCoresOfTheirOwnIsNotUsedWhereOthersShareThem) {
-  Calibration calibration{.machine = this_machine(), .shm = {}, .held_back = {}, .samples = {}};
+  Calibration calibration{.machine = this_machine(), .shm = {}, .held_back = kTrusted, .samples = {}};
   calibration.machine.threads = 4;
   for (const int ranks : {4, 8}) calibration.selections[ranks] = Selection::parse("all_reduce: tree", "a test");
   const auto source = [&](int ranks, bool shared) {
@@ -154,7 +177,7 @@ TEST_F(InForce, WhatWasMeasuredOnCoresOfTheirOwnIsNotUsedWhereOthersShareThem) {
 }
 
 TEST_F(InForce, OverTcpWhatWasMeasuredOnThisHostIsUsedOnOneHost) {
-  Calibration calibration{.machine = this_machine(), .shm = {}, .held_back = {}, .samples = {}};
+  Calibration calibration{.machine = this_machine(), .shm = {}, .held_back = kTrusted, .samples = {}};
   calibration.tcp.samples.push_back(
       {.collective = Collective::kAllReduce, .algorithm = "tree", .ranks = 4, .bytes = 4, .seconds = 1, .job = {}});
   write_file_atomically(file(), to_json(calibration));
@@ -169,7 +192,7 @@ TEST_F(InForce, OverTcpWhatWasMeasuredOnThisHostIsUsedOnOneHost) {
 }
 
 TEST_F(InForce, WhatWasMeasuredOnPlainMemoryHoldsThereAndTheRestIsBuiltIn) {
-  Calibration calibration{.machine = this_machine(), .shm = {}, .held_back = {}, .samples = {}};
+  Calibration calibration{.machine = this_machine(), .shm = {}, .held_back = kTrusted, .samples = {}};
   for (const Collective collective : {Collective::kAllReduce, Collective::kBroadcast}) {
     calibration.samples.push_back(
         {.collective = collective, .algorithm = "tree", .ranks = 4, .bytes = 4, .seconds = 1, .job = {}});

@@ -5,6 +5,11 @@
 
 namespace lockstep {
 
+Estimate operator+(const Estimate& first, const Estimate& second) {
+  return {first.seconds + second.seconds, first.steps + second.steps, first.messages + second.messages,
+          first.bytes + second.bytes, first.most_sent_bytes + second.most_sent_bytes};
+}
+
 namespace {
 
 /// `steps` messages after one another of `bytes` each, of which `reduced_steps` are reduced on arrival.
@@ -27,17 +32,12 @@ Estimate half(double p, double n, double steps, double reduced, const FlatCost& 
   return {rounds(p - 1, n / p, reduced * (p - 1), cost), steps, p * (p - 1), (p - 1) * n, (p - 1) / p * n};
 }
 
-Estimate twice(const Estimate& first, const Estimate& second) {
-  return {first.seconds + second.seconds, first.steps + second.steps, first.messages + second.messages,
-          first.bytes + second.bytes, first.most_sent_bytes + second.most_sent_bytes};
-}
-
 double one_step(double p) { return p > 1 ? 1 : 0; }
 
 Estimate direct_reduce_scatter(double p, double n, const FlatCost& cost) { return half(p, n, one_step(p), 1, cost); }
 Estimate direct_all_gather(double p, double n, const FlatCost& cost) { return half(p, n, one_step(p), 0, cost); }
 Estimate direct(double p, double n, const FlatCost& cost) {
-  return twice(direct_reduce_scatter(p, n, cost), direct_all_gather(p, n, cost));
+  return direct_reduce_scatter(p, n, cost) + direct_all_gather(p, n, cost);
 }
 
 /// With a root that sends to, or hears from, every other rank in its turn `bytes` each.
@@ -58,7 +58,7 @@ Estimate star_gather(double p, double n, const FlatCost& cost) {
 Estimate ring_reduce_scatter(double p, double n, const FlatCost& cost) { return half(p, n, p - 1, 1, cost); }
 Estimate ring_all_gather(double p, double n, const FlatCost& cost) { return half(p, n, p - 1, 0, cost); }
 Estimate ring(double p, double n, const FlatCost& cost) {
-  return twice(ring_reduce_scatter(p, n, cost), ring_all_gather(p, n, cost));
+  return ring_reduce_scatter(p, n, cost) + ring_all_gather(p, n, cost);
 }
 
 /// n/p after n/p along the open ring, which is full after p - 1 steps and empty again after p - 1 more.
@@ -71,13 +71,13 @@ Estimate ring_reduce(double p, double n, const FlatCost& cost) { return pipeline
 
 /// The root scatters; then everybody but the root, which has everything, is told the rest.
 Estimate direct_broadcast(double p, double n, const FlatCost& cost) {
-  Estimate estimate = twice(star_scatter(p, n, cost), direct_all_gather(p, n, cost));
+  Estimate estimate = star_scatter(p, n, cost) + direct_all_gather(p, n, cost);
   estimate.messages -= p - 1;
   estimate.bytes -= (p - 1) / p * n;
   return estimate;
 }
 Estimate direct_reduce(double p, double n, const FlatCost& cost) {
-  return twice(direct_reduce_scatter(p, n, cost), star_gather(p, n, cost));
+  return direct_reduce_scatter(p, n, cost) + star_gather(p, n, cost);
 }
 
 /// The whole buffer down a binomial tree: the root sends one message a level.
@@ -138,7 +138,7 @@ Estimate log_reduce_scatter(double p, double n, const FlatCost& cost) { return l
 Estimate log_all_gather(double p, double n, const FlatCost& cost) { return log_half(p, n, 0, cost); }
 
 Estimate log_both(double p, double n, const FlatCost& cost) {
-  return twice(log_reduce_scatter(p, n, cost), log_all_gather(p, n, cost));
+  return log_reduce_scatter(p, n, cost) + log_all_gather(p, n, cost);
 }
 
 /// How far n/p of each rank has to go in a binomial tree, in links of all: a rank is as deep as its number has ones.
@@ -168,7 +168,7 @@ Estimate tree_gather(double p, double n, const FlatCost& cost) {
 
 /// After the root's scatter; it needs to hear from nobody.
 Estimate circulant_broadcast(double p, double n, const FlatCost& cost) {
-  Estimate estimate = twice(star_scatter(p, n, cost), log_all_gather(p, n, cost));
+  Estimate estimate = star_scatter(p, n, cost) + log_all_gather(p, n, cost);
   estimate.messages -= levels(p);
   estimate.bytes -= (p - 1) / p * n;
   return estimate;
@@ -185,7 +185,7 @@ Estimate both_ways(double p, double n, double reduced, const FlatCost& cost) {
 Estimate bidirectional_reduce_scatter(double p, double n, const FlatCost& cost) { return both_ways(p, n, 1, cost); }
 Estimate bidirectional_all_gather(double p, double n, const FlatCost& cost) { return both_ways(p, n, 0, cost); }
 Estimate bidirectional_ring(double p, double n, const FlatCost& cost) {
-  return twice(bidirectional_reduce_scatter(p, n, cost), bidirectional_all_gather(p, n, cost));
+  return bidirectional_reduce_scatter(p, n, cost) + bidirectional_all_gather(p, n, cost);
 }
 
 /// The largest power of two of the ranks exchanges; the others hand in first, and are handed the result.
@@ -197,7 +197,7 @@ struct Core {
 
   Estimate with_others(Estimate core, double n, const FlatCost& cost) const {
     if (behind < 0.5) return core;
-    return twice(core, {rounds(2, n, 1, cost), 2, 2 * behind, 2 * behind * n, n});
+    return core + Estimate{rounds(2, n, 1, cost), 2, 2 * behind, 2 * behind * n, n};
   }
 };
 
@@ -267,8 +267,8 @@ Estimate halving_reduce_scatter(double p, double n, const FlatCost& cost) {
   const Estimate among{h * cost.alpha_s + moved * (cost.beta_s + cost.gamma_s), h, core.size * h, (core.size - 1) * n,
                        (p - 1) / p * n};
   if (core.behind < 0.5) return among;
-  Estimate estimate = twice(
-      among, {rounds(1, n, 1, cost) + rounds(1, n / p, 0, cost), 2, 2 * core.behind, core.behind * (n + n / p), 0});
+  Estimate estimate = among + Estimate{rounds(1, n, 1, cost) + rounds(1, n / p, 0, cost), 2, 2 * core.behind,
+                                       core.behind * (n + n / p), 0};
   estimate.most_sent_bytes = n;
   return estimate;
 }
@@ -413,29 +413,6 @@ const std::vector<ClosedForm>& closed_forms() {
     return with_loads(std::move(all));
   }();
   return kAll;
-}
-
-std::optional<ClosedForm> hierarchical_closed_form(std::string_view local, std::string_view global, int local_ranks) {
-  const ClosedForm* between = find_closed_form(global, Collective::kAllReduce);
-  if (between == nullptr || !leaves_equal_parts(local, local_ranks)) return {};
-  const ClosedForm* first = find_closed_form(local, Collective::kReduceScatter);
-  const ClosedForm* last = find_closed_form(local, Collective::kAllGather);
-  const double l = local_ranks;
-  return ClosedForm{"hierarchical",
-                    Collective::kAllReduce,
-                    "LOCAL's reduce_scatter and all_gather of n on L ranks + GLOBAL's all_reduce of n/L on p/L",
-                    "Cho et al., BlueConnect, SysML 2019",
-                    [=](double p, double n, const FlatCost& cost) {
-                      const double hosts = p / l;
-                      Estimate within = twice(first->evaluate(l, n, cost), last->evaluate(l, n, cost));
-                      within.messages *= hosts;
-                      within.bytes *= hosts;
-                      Estimate across = between->evaluate(hosts, n / l, cost);
-                      across.messages *= l;
-                      across.bytes *= l;
-                      return twice(within, across);
-                    },
-                    hierarchical_load_form(find_load_form(local, Collective::kAllReduce), between->loads, local_ranks)};
 }
 
 const ClosedForm* find_closed_form(std::string_view algorithm, Collective collective) {

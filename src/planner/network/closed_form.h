@@ -6,8 +6,6 @@
 #include <lockstep/types.h>
 
 #include <functional>
-#include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -21,6 +19,8 @@ struct Estimate {
   double bytes = 0;            ///< in all
   double most_sent_bytes = 0;  ///< of one rank
 };
+/// After one another, where the same rank sends the most.
+Estimate operator+(const Estimate& first, const Estimate& second);
 
 /// A formula of the literature for one algorithm and collective, for p ranks and n bytes. Written from the text, not
 /// from the schedule: that simulated schedules agree with it is a test of both.
@@ -38,10 +38,5 @@ const std::vector<ClosedForm>& closed_forms();
 
 /// The formula of an algorithm; none where the literature has none that we know.
 const ClosedForm* find_closed_form(std::string_view algorithm, Collective collective);
-
-/// The formula of an all_reduce as hierarchical:LOCAL,GLOBAL with L = `local_ranks` on each host, for p a multiple of
-/// L: a port is a port within a host too. None unless LOCAL leaves 1/L of the buffer with each rank
-/// (leaves_equal_parts), and GLOBAL has one.
-std::optional<ClosedForm> hierarchical_closed_form(std::string_view local, std::string_view global, int local_ranks);
 
 }  // namespace lockstep

@@ -85,6 +85,46 @@ TEST(LinkUse, EveryPortOfADoubleTreeIsBusyBothWaysOnceItIsAPipeline) {
   EXPECT_LT(least_use(1, 64 << 20), 0.15) << "in one segment each level waits for the one below";
 }
 
+/// What is shared is as busy as its flows take together: a card's port half of the time that its rack's way up takes.
+TEST(LinkUse, OfATopologyTellsBusesCardsAndUplinksApart) {
+  const std::string racks = R"(
+[[rack]]
+name = "a"
+uplink = { bandwidth = "1GB/s" }
+[[rack]]
+name = "b"
+uplink = { bandwidth = "1GB/s" }
+[[host]]
+count = 2
+rack = "a"
+nic = { bandwidth = "1GB/s" }
+[[host]]
+count = 2
+rack = "b"
+nic = { bandwidth = "1GB/s" }
+)";
+  const Wiring wiring(parse_network(racks, "racks"));
+  const auto uses = [&](const std::vector<Transfer>& transfers) {
+    const Schedule schedule{.name = "by hand", .ranks = 4, .chunks = 1, .steps = {transfers}};
+    return link_uses(simulate(schedule, 1000, wiring), wiring);
+  };
+  const auto of_kind = [](const LinkUses& all, Wiring::Kind kind) {
+    for (const LinkUse& use : all.by_kind) {
+      if (use.kind == kind) return use;
+    }
+    return LinkUse{.kind = kind, .mean = 0, .most = 0, .busiest = "none"};
+  };
+  const LinkUses shared = uses({{TransferKind::kCopy, 0, 0, 2}, {TransferKind::kCopy, 0, 1, 3}});
+  EXPECT_NEAR(of_kind(shared, Wiring::Kind::kRackUp).most, 1, 1e-9);
+  EXPECT_NEAR(of_kind(shared, Wiring::Kind::kRackUp).mean, 0.5, 1e-9) << "the other rack sends nothing";
+  EXPECT_NEAR(of_kind(shared, Wiring::Kind::kRackDown).most, 1, 1e-9);
+  EXPECT_NEAR(of_kind(shared, Wiring::Kind::kNicOut).most, 0.5, 1e-9) << "two of them fill the way up";
+  EXPECT_NEAR(of_kind(shared, Wiring::Kind::kNicOut).mean, 0.25, 1e-9);
+  const LinkUses within = uses({{TransferKind::kCopy, 0, 0, 1}});
+  EXPECT_EQ(of_kind(within, Wiring::Kind::kRackUp).busiest, "none") << "neighbours of a rack do not leave it";
+  EXPECT_NEAR(of_kind(within, Wiring::Kind::kNicOut).most, 1, 1e-9);
+}
+
 TEST(LinkUse, OfManyLinksNoneIsListedByItself) {
   const FlatCost cost{.alpha_s = 1, .beta_s = 0, .gamma_s = 0};
   const ClosedForm* ring = find_closed_form("ring", Collective::kAllGather);

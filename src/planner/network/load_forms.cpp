@@ -292,23 +292,4 @@ LoadForm find_load_form(std::string_view algorithm, Collective collective) {
   return {};
 }
 
-bool leaves_equal_parts(std::string_view local, int local_ranks) {
-  constexpr std::array<std::string_view, 4> kOfAnyRanks{"ring", "bidirectional_ring", "direct", "circulant"};
-  if (std::find(kOfAnyRanks.begin(), kOfAnyRanks.end(), local) != kOfAnyRanks.end()) return true;
-  const bool halves = local == "halving_doubling" || local == "swing";
-  return halves && std::has_single_bit(static_cast<unsigned>(local_ranks));
-}
-
-LoadForm hierarchical_load_form(const LoadForm& local, const LoadForm& global, int local_ranks) {
-  return [=](int p, double n) {
-    const Loads within = local(local_ranks, n);
-    const Loads between = global(p / local_ranks, n / local_ranks);
-    const auto [from_host, to_host, bytes] = between.busiest_link;
-    Link busiest = within.busiest_link;
-    take_busier(busiest, {from_host * local_ranks, to_host * local_ranks, bytes});
-    return loads_of(p, busiest,
-                    [=](int rank) { return within.of_rank(rank % local_ranks) + between.of_rank(rank / local_ranks); });
-  };
-}
-
 }  // namespace lockstep

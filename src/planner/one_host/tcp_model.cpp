@@ -12,7 +12,7 @@ namespace lockstep {
 namespace {
 
 /// To begin with, so that it is roughly known who waits for whom: a processor of 2023.
-TcpCosts first_guess() {
+TcpCosts first_guess_over_tcp() {
   TcpCosts seconds;
   seconds[TcpCost::kOperation] = 1e-6;
   seconds[TcpCost::kMessage] = 4e-6;
@@ -37,7 +37,7 @@ double TcpModel::predict(const TcpJob& job, double bytes) const {
 TcpModel fit_tcp(const std::vector<Sample>& samples, int cores) {
   if (samples.empty())
     throw Error(ErrorCode::kInvalidArgument, "Without a measurement there is nothing to calibrate TCP by.");
-  TcpModel model{.seconds = first_guess(), .cores = cores};
+  TcpModel model{.seconds = first_guess_over_tcp(), .cores = cores};
   std::map<const HostJob*, TcpJob> jobs;
   for (const Sample& sample : samples) {
     jobs.try_emplace(sample.job.get(), sample.job->schedule);

@@ -4,6 +4,7 @@
 #include "base/index.h"
 #include "base/units.h"
 #include "planner/calibration/calibrated_timing.h"
+#include "planner/network/two_level_form.h"
 #include "schedule/promise.h"
 #include "schedule/ranges.h"
 #include "schedule/relabelled.h"
@@ -151,9 +152,10 @@ std::optional<ClosedForm> closed_form_for(std::string_view algorithm, const Pric
                                           const PricedNetwork& network) {
   if (!network.flat || request.segments > 1) return std::nullopt;
   if (const auto parts = composition_of(algorithm)) {
-    if (!network.local_size || request.collective != Collective::kAllReduce) return std::nullopt;
+    if (!network.local_size) return std::nullopt;
     const bool fills_hosts = request.ranks >= *network.local_size && request.ranks % *network.local_size == 0;
-    return fills_hosts ? hierarchical_closed_form(parts->local, parts->global, *network.local_size) : std::nullopt;
+    return fills_hosts ? two_level_form(parts->local, parts->global, *network.local_size, request.collective)
+                       : std::nullopt;
   }
   const ClosedForm* form = find_closed_form(algorithm, request.collective);
   return form != nullptr ? std::optional(*form) : std::nullopt;
@@ -236,8 +238,9 @@ namespace {
 Price price_by_form(const ClosedForm& form, std::string_view algorithm, const PriceRequest& request,
                     const FlatCost& cost) {
   // Papers of reductions say nothing of barriers, which are their reductions of nothing.
-  const bool is_of_nothing =
-      form.collective == Collective::kBarrier && find_closed_form(form.algorithm, Collective::kAllReduce) != nullptr;
+  const bool is_reduction =
+      composition_of(algorithm) || find_closed_form(form.algorithm, Collective::kAllReduce) != nullptr;
+  const bool is_of_nothing = form.collective == Collective::kBarrier && is_reduction;
   Price price{.algorithm = std::string(algorithm),
               .source = Price::Source::kClosedForm,
               .note = fmt::format("{} ({}{})", form.formula, form.source, is_of_nothing ? ", of nothing" : ""),

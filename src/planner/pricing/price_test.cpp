@@ -118,13 +118,26 @@ TEST(Price, ABarrierMovesNothing) {
 
 /// Nothing that the catalogue builds is too long to be simulated, of no matter how many ranks, and has no formula.
 TEST(Price, EveryLongScheduleHasAClosedForm) {
+  const auto source = [](std::string_view name, Collective collective, const PricedNetwork& network) {
+    const PriceRequest request{.collective = collective, .ranks = 1 << 20, .bytes = 8 << 20, .most_transfers = 0};
+    return price_algorithm(name, request, network).source;
+  };
   for (const Algorithm& algorithm : algorithms()) {
     for (const Collective collective : algorithm.collectives) {
-      const PriceRequest request{.collective = collective, .ranks = 1 << 20, .bytes = 8 << 20, .most_transfers = 0};
-      EXPECT_EQ(price_algorithm(algorithm.name, request, kFlat).source, Price::Source::kClosedForm)
+      EXPECT_EQ(source(algorithm.name, collective, kFlat), Price::Source::kClosedForm)
           << algorithm.name << " " << to_string(collective);
     }
   }
+  const PricedNetwork by_eight{.flat = kFlat.flat, .description = {}, .local_size = 8};
+  const auto of_composition = [&](std::string_view local, std::string_view global, Collective collective) {
+    return source(fmt::format("hierarchical:{},{}", local, global), collective, by_eight);
+  };
+  for (const std::string_view name : algorithms_for(Collective::kAllReduce)) {
+    const auto expected = name == "double_tree" ? Price::Source::kNone : Price::Source::kClosedForm;
+    EXPECT_EQ(of_composition(name, "circulant", Collective::kAllReduce), expected) << name << " on a host";
+    EXPECT_EQ(of_composition("direct", name, Collective::kAllReduce), Price::Source::kClosedForm) << name;
+  }
+  EXPECT_EQ(of_composition("tree", "ring", Collective::kBarrier), Price::Source::kClosedForm);
 }
 
 TEST(Price, WithoutEitherThereIsNoneAndWhy) {
