@@ -169,10 +169,11 @@ class Group {
   /// Groups of the ranks that give the same colour, ordered by key, then by rank here; every rank gets its own. They
   /// share nothing with each other or with this group, and their operations may run side by side; errors name their
   /// ranks, and say which of the world's these are. A rank that wants no part takes a colour of its own and is alone.
-  /// Collective and blocking: all ranks of this group call it, as any other operation. Throws as World::from_env, but
-  /// kTransport in place of kInvalidArgument. A rank that dies or fails in it is an error of this group on all that are
-  /// in it still, and ends this group. Only where the first rank of a colour cannot open the place where they are to
-  /// meet do just the ranks of that colour throw (kTransport), and neither this group nor the other colours end.
+  /// Collective and blocking: all ranks of this group call it, as any other operation. Throws as World::from_env; what
+  /// it would say as kInvalidArgument of this process (too few open files) is kTransport, since the others go on. A
+  /// rank that dies or fails in it is an error of this group on all that are in it still, and ends this group. Only
+  /// where the first rank of a colour cannot open the place where they are to meet do just the ranks of that colour
+  /// throw (kTransport), and neither this group nor the other colours end.
   Group split(int colour, int key = 0) const;
 
   /// Every rank's buffer ends with the reduction of all ranks' buffers, element by element: each has `buffer.count`

@@ -103,13 +103,20 @@ std::shared_ptr<GroupState> group_of(GroupState& parent, const std::vector<int>&
   throw Error(ErrorCode::kTransport, error.what(), error.context());
 }
 
-/// Where those of the colour meet, who are `members`. The others go on to it: a rank that cannot is not as before.
-Place place_of(GroupState& parent, const std::vector<Choice>& choices, int colour, std::vector<int>& members) {
+/// Who chose as this rank did, and where they meet.
+struct Company {
+  std::vector<int> members;
+  Place place;
+};
+
+/// The others go on to where they meet: a rank that cannot is not as before.
+Company company_of(GroupState& parent, const std::vector<Choice>& choices, int colour) {
   try {
-    members = members_of(choices, colour);
-    const bool leads = members.front() == parent.identity().rank && members.size() > 1;
+    std::vector<int> members = members_of(choices, colour);
+    const int first = members.front();
+    const bool leads = first == parent.identity().rank && members.size() > 1;
     const auto places = all_say(parent, leads ? open_meeting(parent.engine()) : Place());
-    return places[static_cast<std::size_t>(members.front())];
+    return {.members = std::move(members), .place = places[static_cast<std::size_t>(first)]};
   } catch (const std::exception& thrown) {
     parent.throw_if_failed();  // all have been told
     const auto* const error = dynamic_cast<const Error*>(&thrown);
@@ -124,8 +131,7 @@ Place place_of(GroupState& parent, const std::vector<Choice>& choices, int colou
 std::shared_ptr<GroupState> split(GroupState& parent, int colour, int key) {
   const int rank = parent.identity().rank;
   const auto choices = all_say(parent, Choice{colour, key, random_number()});
-  std::vector<int> members;
-  const Place place = place_of(parent, choices, colour, members);
+  const auto [members, place] = company_of(parent, choices, colour);
   if (place.fault.front() != '\0') {
     throw Error(ErrorCode::kTransport,
                 fmt::format("Rank {}{}: split: rank {} could not open a meeting: {}", rank,

@@ -41,32 +41,30 @@ class EngineThatRunsOut final : public WrappedEngine {
   int prepared_ = 0;
 };
 
+/// Two ranks, the second of which has such an engine; what both hear of the split they hear of the group from then on.
+template <class Faulty>
+void expect_split_ends_the_group(ErrorCode code, const char* words) {
+  auto hosts = shm::thread_hosts(2);
+  std::vector<std::unique_ptr<Engine>> engines;
+  engines.push_back(make_engine(shm::create(std::move(hosts[0]))));
+  engines.push_back(std::make_unique<Faulty>(make_engine(shm::create(std::move(hosts[1])))));
+  run_threads_over(std::move(engines), [=](World& world) {
+    const auto is_told = testing_support::refuses(code, words);
+    EXPECT_THAT([&] { (void)world.split(0); }, is_told);
+    EXPECT_THAT([&] { world.barrier().wait(); }, is_told) << "as of any operation that failed";
+  });
+}
+
 }  // namespace
 
 /// The other has gone on to where they meet, and would wait there; a second try would meet it there, too.
 TEST(Split, WhoRunsOutOfMemoryAmidItEndsTheGroup) {
-  auto hosts = shm::thread_hosts(2);
-  std::vector<std::unique_ptr<Engine>> engines;
-  engines.push_back(make_engine(shm::create(std::move(hosts[0]))));
-  engines.push_back(std::make_unique<EngineThatRunsOut>(make_engine(shm::create(std::move(hosts[1])))));
-  run_threads_over(std::move(engines), [](World& world) {
-    const auto is_told = testing_support::refuses(ErrorCode::kOutOfMemory, "memory");
-    EXPECT_THAT([&] { (void)world.split(0); }, is_told);
-    EXPECT_THAT([&] { world.barrier().wait(); }, is_told) << "the group is not as before";
-  });
+  expect_split_ends_the_group<EngineThatRunsOut>(ErrorCode::kOutOfMemory, "memory");
 }
 
 /// Of arguments nothing would have been sent, and the group would be as before.
 TEST(Split, ThatARankIsRefusedThereIsTheGroupsErrorAndNoArguments) {
-  auto hosts = shm::thread_hosts(2);
-  std::vector<std::unique_ptr<Engine>> engines;
-  engines.push_back(make_engine(shm::create(std::move(hosts[0]))));
-  engines.push_back(std::make_unique<EngineWithoutRoom>(make_engine(shm::create(std::move(hosts[1])))));
-  run_threads_over(std::move(engines), [](World& world) {
-    const auto is_told = testing_support::refuses(ErrorCode::kTransport, "Rank 1 needs more open files; raise it");
-    EXPECT_THAT([&] { (void)world.split(0); }, is_told);
-    EXPECT_THAT([&] { world.barrier().wait(); }, is_told) << "as of any operation that failed";
-  });
+  expect_split_ends_the_group<EngineWithoutRoom>(ErrorCode::kTransport, "Rank 1 needs more open files; raise it");
 }
 
 }  // namespace lockstep::detail
