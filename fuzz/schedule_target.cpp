@@ -49,6 +49,7 @@ void read_prove_and_draw(std::string_view text) {
     const concrete::Bits bits = concrete::bits_of(*schedule, kElements);
     require(bits.equal_on_all_ranks, "with the same bits on all ranks");
     require(bits.canonical || !proof.canonical, "and those of the canonical order, where the proof says so");
+    require(bits.canonical_in_16_bits || !proof.canonical_in_16_bits, "rounded once in 16 bits, where it says so");
   }
   require(!draw_text(*schedule).empty(), "what is in range is drawn as text");
   require(!draw_json(*schedule).empty(), "and for programs");

@@ -72,7 +72,9 @@ TEST_P(ProofOf, SaysOfTheBitsWhatNumbersSay) {
       const Schedule schedule = algorithm_.build(request);
       const concrete::Bits bits = concrete::bits_of(schedule);
       EXPECT_TRUE(bits.equal_on_all_ranks);
-      EXPECT_EQ(prove(schedule).canonical, bits.canonical);
+      const Proof proof = prove(schedule);
+      EXPECT_EQ(proof.canonical, bits.canonical);
+      EXPECT_EQ(proof.canonical_in_16_bits, bits.canonical_in_16_bits);
     });
   }
 }

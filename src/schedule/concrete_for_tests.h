@@ -121,6 +121,8 @@ inline double sum_in_order(const std::map<int, double>& values_by_rank) {
 struct Bits {
   bool equal_on_all_ranks = true;  ///< where the chunk is promised, also where a sum is rounded when it is stored
   bool canonical = true;           ///< every sum is the one along the tree over all ranks
+  /// And so it is, rounded once, where what is stored is rounded: floats stand for 16 bits, doubles for float32.
+  bool canonical_in_16_bits = true;
 };
 
 /// One element of one chunk, of which every rank ends with a value. `Stored` is what a rank keeps from step to step:
@@ -149,18 +151,30 @@ inline bool are_equal_where_promised(const Schedule& schedule, int chunk, const 
   return promised.size() < 2;
 }
 
-/// One element of one chunk.
-inline void compare_bits(const Schedule& schedule, int chunk, const std::vector<double>& values, Bits& bits) {
+/// Whether every rank that is promised the chunk ends with the sum along the tree of what `Stored` keeps of the values,
+/// rounded once.
+template <class Stored>
+bool is_canonical(const Schedule& schedule, int chunk, const std::vector<double>& values,
+                  const std::vector<double>& ends) {
   std::map<int, double> contributions;
   for (int rank = 0; rank < schedule.ranks; ++rank) {
-    if (starts_with(schedule, rank, chunk)) contributions[rank] = values[rank];
+    if (starts_with(schedule, rank, chunk)) contributions[rank] = static_cast<Stored>(values[rank]);
   }
-  const std::vector<double> ends = ends_of<double>(schedule, chunk, values);
-  const double canonical = sum_in_order(contributions);
+  const double canonical = static_cast<Stored>(sum_in_order(contributions));
   for (int rank = 0; rank < schedule.ranks; ++rank) {
-    if (is_promised(schedule, rank, chunk)) bits.canonical = bits.canonical && ends[rank] == canonical;
+    if (is_promised(schedule, rank, chunk) && ends[rank] != canonical) return false;
   }
-  for (const std::vector<double>& of_all : {ends, ends_of<float>(schedule, chunk, values)}) {
+  return true;
+}
+
+/// One element of one chunk.
+inline void compare_bits(const Schedule& schedule, int chunk, const std::vector<double>& values, Bits& bits) {
+  const std::vector<double> ends = ends_of<double>(schedule, chunk, values);
+  const std::vector<double> rounded = ends_of<float>(schedule, chunk, values);
+  bits.canonical = bits.canonical && is_canonical<double>(schedule, chunk, values, ends);
+  bits.canonical_in_16_bits =
+      bits.canonical_in_16_bits && bits.canonical && is_canonical<float>(schedule, chunk, values, rounded);
+  for (const std::vector<double>& of_all : {ends, rounded}) {
     bits.equal_on_all_ranks = bits.equal_on_all_ranks && are_equal_where_promised(schedule, chunk, of_all);
   }
 }

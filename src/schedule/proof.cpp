@@ -210,8 +210,9 @@ class ChunkProof {
   int promised_ = -1;          ///< a rank that must end with the chunk
 };
 
-/// Whether what is reduced is always what a rank contributed itself.
+/// Whether what is reduced is always what a rank contributed itself, if it is summed at all.
 bool combines_at_once(const Schedule& schedule) {
+  if (!sums_values(schedule.collective)) return true;
   const auto place = [&](int rank, int chunk) { return at(rank) * at(schedule.chunks) + at(chunk); };
   std::vector<bool> is_sum(at(schedule.ranks) * at(schedule.chunks));
   for (const Step& step : schedule.steps) {
