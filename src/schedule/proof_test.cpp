@@ -10,6 +10,7 @@
 #include <lockstep/error.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <fstream>
 #include <new>
 #include <string>
@@ -41,10 +42,33 @@ Schedule one_chunk(int ranks, std::vector<Step> steps, Collective collective = C
 Transfer reduce(int from, int to) { return {TransferKind::kReduce, 0, from, to}; }
 Transfer copy(int from, int to) { return {TransferKind::kCopy, 0, from, to}; }
 
-void expect_refused(const Schedule& schedule, int rank, int step, const std::string& words) {
+/// Ranks 0 and 3 have (0+3). Whoever takes it from rank 0 puts it first, whoever takes it from rank 3 last.
+Schedule two_orders() {
+  const Step exchange{reduce(0, 3), reduce(3, 0)};
+  const Step from_both{reduce(0, 1), reduce(2, 1), reduce(3, 2), reduce(1, 2),
+                       reduce(1, 0), reduce(2, 0), reduce(1, 3), reduce(2, 3)};
+  return one_chunk(4, {exchange, from_both});
+}
+
+/// The only chunk of an all_reduce becomes the second: before it comes one that rank 0 sums.
+Schedule with_a_chunk_before(Schedule schedule) {
+  schedule.chunks = 2;
+  schedule.steps.resize(std::max<std::size_t>(schedule.steps.size(), 2));
+  for (Step& step : schedule.steps) {
+    for (Transfer& transfer : step) transfer.chunk = 1;
+  }
+  for (int rank = 1; rank < schedule.ranks; ++rank) {
+    schedule.steps[0].push_back(reduce(rank, 0));
+    schedule.steps[1].push_back(copy(0, rank));
+  }
+  return schedule;
+}
+
+void expect_refused(const Schedule& schedule, int rank, int chunk, int step, const std::string& words) {
   const Proof proof = prove(schedule);
   ASSERT_FALSE(proof.proved()) << "proved, though " << words;
   EXPECT_EQ(proof.refusal->rank, rank);
+  EXPECT_EQ(proof.refusal->chunk, chunk);
   EXPECT_EQ(proof.refusal->step, step);
   EXPECT_THAT(proof.refusal->sentence, HasSubstr(words));
   EXPECT_THAT(proof.orders, IsEmpty());
@@ -92,11 +116,7 @@ TEST(Proof, RanksMayReadFromEachOtherWhatTheyReduceInto) {
 }
 
 TEST(Proof, RefusesRanksThatSumInDifferentOrders) {
-  // Ranks 0 and 3 have (0+3). Whoever takes it from rank 0 puts it first, whoever takes it from rank 3 last.
-  const Step exchange{reduce(0, 3), reduce(3, 0)};
-  const Step from_both{reduce(0, 1), reduce(2, 1), reduce(3, 2), reduce(1, 2),
-                       reduce(1, 0), reduce(2, 0), reduce(1, 3), reduce(2, 3)};
-  expect_refused(one_chunk(4, {exchange, from_both}), 2, 1,
+  expect_refused(two_orders(), 2, 0, 1,
                  "other bits than rank 0, which sums in another order: ((0+3)+(1+2)), not (((0+3)+1)+2)");
 }
 
@@ -108,7 +128,7 @@ TEST(Proof, RefusesRanksThatRoundOtherPartsOfASum) {
                                           {copy(0, 2), copy(0, 3)}});
   EXPECT_TRUE(concrete::delivers(schedule));
   EXPECT_FALSE(concrete::bits_of(schedule).equal_on_all_ranks);
-  expect_refused(schedule, 1, 0,
+  expect_refused(schedule, 1, 0, 0,
                  "rank 1 would end with other 16-bit floats than rank 0, which rounds other parts of ((0+1)+(2+3))");
 }
 
@@ -142,10 +162,11 @@ TEST(Proof, ABarrierSumsNothing) {
   const Proof dissemination = prove(one_chunk(3, {next, over_next}, Collective::kBarrier));
   EXPECT_TRUE(dissemination.proved()) << describe(*dissemination.refusal);
   EXPECT_THAT(dissemination.orders, IsEmpty());
-  expect_refused(one_chunk(3, {next, over_next}), 0, 1, "would count the contribution of rank 0 twice");
-  expect_refused(one_chunk(3, {next}, Collective::kBarrier), 0, 0, "ends with the contributions 0+2 only");
-  expect_refused(one_chunk(3, {next, {copy(0, 1)}}, Collective::kBarrier), 0, 1, "copy of a partial sum (0+2)");
-  expect_refused(one_chunk(2, {{reduce(0, 1), reduce(1, 0), reduce(0, 1)}}, Collective::kBarrier), 1, 0,
+  EXPECT_TRUE(dissemination.canonical_in_16_bits) << "nothing that could be rounded";
+  expect_refused(one_chunk(3, {next, over_next}), 0, 0, 1, "would count the contribution of rank 0 twice");
+  expect_refused(one_chunk(3, {next}, Collective::kBarrier), 0, 0, 0, "ends with the contributions 0+2 only");
+  expect_refused(one_chunk(3, {next, {copy(0, 1)}}, Collective::kBarrier), 0, 0, 1, "copy of a partial sum (0+2)");
+  expect_refused(one_chunk(2, {{reduce(0, 1), reduce(1, 0), reduce(0, 1)}}, Collective::kBarrier), 1, 0, 0,
                  "rank 1 is told twice by rank 0 in one step");
   for (const int first : {0, 1}) {
     const std::vector<Step> answered{{reduce(first, 1 - first)}, {reduce(1 - first, first)}};
@@ -155,30 +176,30 @@ TEST(Proof, ABarrierSumsNothing) {
 }
 
 TEST(Proof, RefusesWhatIsOutOfRange) {
-  expect_refused({.name = "none", .ranks = 0}, -1, -1, "1 to 1024 ranks, not 0");
-  expect_refused({.name = "many", .ranks = 1 << 30}, -1, -1, "1 to 1024 ranks");
-  expect_refused({.name = "chunks", .ranks = 2, .chunks = 1 << 30}, -1, -1,
+  expect_refused({.name = "none", .ranks = 0}, -1, -1, -1, "1 to 1024 ranks, not 0");
+  expect_refused({.name = "many", .ranks = 1 << 30}, -1, -1, -1, "1 to 1024 ranks");
+  expect_refused({.name = "chunks", .ranks = 2, .chunks = 1 << 30}, -1, -1, -1,
                  "a schedule of 2 ranks has 1 to 65536 chunks, not");
-  expect_refused({.name = "blocks", .collective = Collective::kAllGather, .ranks = 2, .chunks = 3}, -1, -1,
+  expect_refused({.name = "blocks", .collective = Collective::kAllGather, .ranks = 2, .chunks = 3}, -1, -1, -1,
                  "multiple of 2 chunks");
-  expect_refused({.name = "root", .collective = Collective::kBroadcast, .ranks = 2, .root = 2}, -1, -1,
+  expect_refused({.name = "root", .collective = Collective::kBroadcast, .ranks = 2, .root = 2}, -1, -1, -1,
                  "no rank 2 among 2 to be the root");
-  expect_refused({.name = "pairs", .collective = Collective::kAllToAll, .ranks = 2, .chunks = 6}, -1, -1,
+  expect_refused({.name = "pairs", .collective = Collective::kAllToAll, .ranks = 2, .chunks = 6}, -1, -1, -1,
                  "multiple of 4 chunks, one block a pair of ranks");
-  expect_refused({.name = "root", .ranks = 2, .root = 1}, -1, -1, "all_reduce has no root");
-  expect_refused({.name = "long", .ranks = 1000, .steps = std::vector<Step>(5000)}, -1, -1,
+  expect_refused({.name = "root", .ranks = 2, .root = 1}, -1, -1, -1, "all_reduce has no root");
+  expect_refused({.name = "long", .ranks = 1000, .steps = std::vector<Step>(5000)}, -1, -1, -1,
                  "at most 4194 steps, not 5000");
-  expect_refused(one_chunk(2, {{reduce(1, 2)}}), -1, 0, "no rank 2 among 2");
-  expect_refused(one_chunk(2, {{reduce(-1, 0)}}), -1, 0, "no rank -1");
-  expect_refused(one_chunk(2, {{}, {{TransferKind::kCopy, 1, 0, 1}}}), -1, 1, "no chunk 1 among 1");
-  expect_refused(one_chunk(2, {{reduce(1, 1)}}), 1, 0, "sends to itself");
+  expect_refused(one_chunk(2, {{reduce(1, 2)}}), -1, -1, 0, "no rank 2 among 2");
+  expect_refused(one_chunk(2, {{reduce(-1, 0)}}), -1, -1, 0, "no rank -1");
+  expect_refused(one_chunk(2, {{}, {{TransferKind::kCopy, 1, 0, 1}}}), -1, -1, 1, "no chunk 1 among 1");
+  expect_refused(one_chunk(2, {{reduce(1, 1)}}), 1, 0, 0, "sends to itself");
 }
 
 TEST(Proof, RefusesTransfersOfAStepThatDependOnEachOther) {
-  expect_refused(one_chunk(3, {{copy(0, 1), copy(1, 2)}}, Collective::kBroadcast), 1, 0, "in which it takes a copy");
-  expect_refused(one_chunk(3, {{reduce(1, 0), reduce(2, 0)}, {copy(0, 1), reduce(1, 2)}}), 1, 1,
+  expect_refused(one_chunk(3, {{copy(0, 1), copy(1, 2)}}, Collective::kBroadcast), 1, 0, 0, "in which it takes a copy");
+  expect_refused(one_chunk(3, {{reduce(1, 0), reduce(2, 0)}, {copy(0, 1), reduce(1, 2)}}), 1, 0, 1,
                  "in which it takes a copy");
-  expect_refused(one_chunk(3, {{copy(0, 1), copy(0, 1)}}, Collective::kBroadcast), 1, 0,
+  expect_refused(one_chunk(3, {{copy(0, 1), copy(0, 1)}}, Collective::kBroadcast), 1, 0, 0,
                  "takes a copy and something else");
 }
 
@@ -189,18 +210,18 @@ TEST(Proof, WhatDependsIsFoundInWhateverOrderAStepListsIt) {
   for (const Collective collective : {Collective::kAllReduce, Collective::kBarrier}) {
     for (const auto& [step, words] : dependent) {
       for (const Step& listed : {step, Step{step.rbegin(), step.rend()}}) {
-        expect_refused(one_chunk(3, {{reduce(1, 0), reduce(2, 0)}, listed, {copy(0, 2)}}, collective), 1, 1, words);
+        expect_refused(one_chunk(3, {{reduce(1, 0), reduce(2, 0)}, listed, {copy(0, 2)}}, collective), 1, 0, 1, words);
       }
     }
   }
 }
 
 TEST(Proof, RefusesWhatDoesNotAddUp) {
-  expect_refused(one_chunk(2, {}), 0, -1, "ends with the contributions 0 only");
-  expect_refused(one_chunk(2, {}, Collective::kBroadcast), 1, -1, "ends without it");
-  expect_refused(one_chunk(2, {{reduce(1, 0)}, {reduce(1, 0)}}), 0, 1, "count the contribution of rank 1 twice");
-  expect_refused(one_chunk(3, {{copy(1, 2)}}, Collective::kBroadcast), 1, 0, "sends what it does not hold");
-  expect_refused(one_chunk(2, {{reduce(0, 1)}}, Collective::kBroadcast), 1, 0, "has nothing to add to");
+  expect_refused(one_chunk(2, {}), 0, 0, -1, "ends with the contributions 0 only");
+  expect_refused(one_chunk(2, {}, Collective::kBroadcast), 1, 0, -1, "ends without it");
+  expect_refused(one_chunk(2, {{reduce(1, 0)}, {reduce(1, 0)}}), 0, 0, 1, "count the contribution of rank 1 twice");
+  expect_refused(one_chunk(3, {{copy(1, 2)}}, Collective::kBroadcast), 1, 0, 0, "sends what it does not hold");
+  expect_refused(one_chunk(2, {{reduce(0, 1)}}, Collective::kBroadcast), 1, 0, 0, "has nothing to add to");
 }
 
 /// A block for rank 1 that goes over rank 2 would lie there where rank 2's own is to come.
@@ -209,14 +230,22 @@ TEST(Proof, RefusesRelaysInAnAllToAll) {
   const auto move = [](int chunk, int from, int to) { return Transfer{TransferKind::kCopy, chunk, from, to}; };
   schedule.steps = {
       {move(2, 0, 2), move(3, 1, 0), move(5, 1, 2), move(6, 2, 0), move(7, 2, 1)}, {move(1, 0, 2)}, {move(1, 2, 1)}};
-  expect_refused(schedule, 2, 1, "rank 2 has no room for what is for rank 1");
+  expect_refused(schedule, 2, 1, 1, "rank 2 has no room for what is for rank 1");
   schedule.steps = {schedule.steps[0], {move(1, 0, 1)}};
   EXPECT_TRUE(prove(schedule).proved());
 }
 
+TEST(Proof, NamesTheChunkThatIsRefused) {
+  expect_refused(with_a_chunk_before(one_chunk(2, {{reduce(1, 0)}, {reduce(1, 0)}})), 0, 1, 1, "of rank 1 twice");
+  expect_refused(with_a_chunk_before(one_chunk(2, {{reduce(0, 0)}})), 0, 1, 0, "sends to itself");
+  expect_refused(with_a_chunk_before(one_chunk(2, {{copy(0, 1)}})), 0, 1, 0, "sends a copy of a partial sum");
+  expect_refused(with_a_chunk_before(one_chunk(2, {{reduce(1, 0)}})), 1, 1, 1, "ends with the contributions 1 only");
+  expect_refused(with_a_chunk_before(two_orders()), 2, 1, 1, "which sums in another order");
+}
+
 TEST(Proof, RefusesTransfersForNothingAndCopiesOfPartialSums) {
-  expect_refused(one_chunk(2, {{reduce(1, 0)}, {copy(0, 1)}, {copy(0, 1)}}), 1, 2, "holds already");
-  expect_refused(one_chunk(3, {{reduce(1, 0)}, {copy(0, 1)}, {reduce(2, 0)}}), 0, 1, "copy of a partial sum (0+1)");
+  expect_refused(one_chunk(2, {{reduce(1, 0)}, {copy(0, 1)}, {copy(0, 1)}}), 1, 0, 2, "holds already");
+  expect_refused(one_chunk(3, {{reduce(1, 0)}, {copy(0, 1)}, {reduce(2, 0)}}), 0, 0, 1, "copy of a partial sum (0+1)");
 }
 
 TEST(Proof, MemoryGrowsWithTheTransfersAlone) {
