@@ -10,9 +10,23 @@
 #include <lockstep/error.h>
 
 #include <bit>
+#include <set>
+#include <string>
 #include <utility>
 
 namespace lockstep {
+
+namespace {
+
+void expect_own_parts_of_the_whole(const Algorithm& algorithm, ScheduleRequest request) {
+  const Schedule whole = algorithm.build(request);
+  for (int rank = 0; rank < request.ranks; ++rank) {
+    request.only_rank = rank;
+    ASSERT_EQ(view_of(whole, rank), view_of(algorithm.build(request), rank));
+  }
+}
+
+}  // namespace
 
 TEST(Catalog, EveryAlgorithmDeliversEveryCollectiveOnAnyNumberOfRanks) {
   for_each_request(17, [](const Algorithm& algorithm, const ScheduleRequest& request) {
@@ -50,14 +64,19 @@ TEST(Catalog, OneRankHasNothingToDo) {
   }
 }
 
-TEST(Catalog, ARanksOwnPartHasTheSameViewAsTheWhole) {
-  for_each_request(17, [](const Algorithm& algorithm, ScheduleRequest request) {
-    const Schedule whole = algorithm.build(request);
-    for (int rank = 0; rank < request.ranks; ++rank) {
-      request.only_rank = rank;
-      ASSERT_EQ(view_of(whole, rank), view_of(algorithm.build(request), rank));
-    }
-  });
+TEST(Catalog, ARanksOwnPartHasTheSameViewAsTheWhole) { for_each_request(17, expect_own_parts_of_the_whole); }
+
+TEST(Catalog, ARanksOwnPartHasTheSameViewWhereRanksOfAHostAreNotNeighbours) {
+  std::set<std::string> moved;
+  const auto check = [&](const Algorithm& algorithm, ScheduleRequest request) {
+    const Schedule in_order = algorithm.build(request);
+    request.hosts = {0, 1, 1, 1, 0};
+    if (algorithm.build(request) != in_order) moved.insert(algorithm.name);
+    expect_own_parts_of_the_whole(algorithm, request);
+  };
+  for_each_request_on(5, check);
+  EXPECT_THAT(moved, testing::UnorderedElementsAre("ring", "bidirectional_ring", "swing"));
+  for_each_composed_request_on(5, check);
 }
 
 TEST(Catalog, EveryScheduleIsReadBackAsItWasWritten) {

@@ -11,12 +11,12 @@ namespace lockstep {
 
 namespace {
 
-/// The ranks that others send their sums to, in the tree of a half of the data.
+/// The ranks that others send their sums to, or hear the result from, in the tree of a half of the data.
 std::set<int> inner_ranks(const Schedule& schedule, int half) {
   std::set<int> inner;
   for (const Step& step : schedule.steps) {
     for (const Transfer& transfer : step) {
-      if (transfer.kind == TransferKind::kReduce && transfer.chunk == half) inner.insert(transfer.to);
+      if (transfer.chunk == half) inner.insert(transfer.kind == TransferKind::kReduce ? transfer.to : transfer.from);
     }
   }
   return inner;
@@ -29,6 +29,19 @@ TEST(DoubleTree, NoRankIsInnerInBothTrees) {
     const Schedule schedule = shape::build("double_tree", ranks);
     const std::set<int> first = inner_ranks(schedule, 0);
     for (const int rank : inner_ranks(schedule, 1)) EXPECT_FALSE(first.contains(rank)) << rank << " of " << ranks;
+  }
+}
+
+TEST(DoubleTree, NoRankButTheRootIsInnerInBothTrees) {
+  for (const Collective half : {Collective::kBroadcast, Collective::kReduce}) {
+    for (int ranks = 2; ranks <= 65; ++ranks) {
+      for (const int root : {0, ranks / 2, ranks - 1}) {
+        const Schedule schedule = shape::build("double_tree", ranks, half, root);
+        std::set<int> first = inner_ranks(schedule, 0);
+        EXPECT_EQ(first.erase(root), 1U);
+        for (const int rank : inner_ranks(schedule, 1)) EXPECT_FALSE(first.contains(rank)) << rank << " of " << ranks;
+      }
+    }
   }
 }
 

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace lockstep {
 
@@ -42,18 +43,21 @@ TEST(Ring, RanksOfAHostAreNeighboursWhateverTheirNumbers) {
     }
     return most;
   };
-  for (const Collective collective : find_algorithm("ring").collectives) {
-    ScheduleRequest request{.collective = collective, .ranks = 9, .root = has_root(collective) ? 4 : 0};
-    if (!has_root(collective)) {
-      EXPECT_EQ(crossings(find_algorithm("ring").build(request)), 9);
+  for (const auto& [name, ways] : {std::pair("ring", 1), {"bidirectional_ring", 2}}) {
+    const Algorithm ring = find_algorithm(name);
+    for (const Collective collective : ring.collectives) {
+      ScheduleRequest request{.collective = collective, .ranks = 9, .root = has_root(collective) ? 4 : 0};
+      if (!has_root(collective)) {
+        EXPECT_EQ(crossings(ring.build(request)), 9 * ways);
+      }
+      request.hosts = hosts;
+      const Schedule schedule = ring.build(request);
+      EXPECT_LE(crossings(schedule), 3 * ways) << "one hop each way from each host to the next";
+      EXPECT_TRUE(prove(schedule).proved());
+      EXPECT_EQ(schedule.root, request.root);
+      request.only_rank = 5;
+      EXPECT_EQ(view_of(ring.build(request), 5), view_of(schedule, 5));
     }
-    request.hosts = hosts;
-    const Schedule schedule = find_algorithm("ring").build(request);
-    EXPECT_LE(crossings(schedule), 3) << "one hop from each host to the next";
-    EXPECT_TRUE(prove(schedule).proved());
-    EXPECT_EQ(schedule.root, request.root);
-    request.only_rank = 5;
-    EXPECT_EQ(view_of(find_algorithm("ring").build(request), 5), view_of(schedule, 5));
   }
 }
 
