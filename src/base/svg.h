@@ -8,12 +8,13 @@
 namespace lockstep::svg {
 
 /// Okabe and Ito's colours, which people with any kind of colour blindness tell apart, without black and with grey
-/// last. Yellow and orange are for areas: on a white page they are too light for lines.
-inline constexpr std::array<std::string_view, 8> kColours{"#e69f00", "#56b4e9", "#009e73", "#f0e442",
-                                                          "#0072b2", "#d55e00", "#cc79a7", "#a6a6a6"};
-/// The same hues, dark enough for lines and letters on white.
-inline constexpr std::array<std::string_view, 8> kLineColours{"#d08600", "#2380b8", "#00734f", "#7a7000",
-                                                              "#00517f", "#b84300", "#a4487b", "#555555"};
+/// last. Dark and light ones take turns, so that neighbours differ in print without colours too; the purple is a little
+/// darker for that. Most are for areas: on a white page they are too light for lines.
+inline constexpr std::array<std::string_view, 8> kColours{"#0072b2", "#e69f00", "#009e73", "#f0e442",
+                                                          "#c1729e", "#56b4e9", "#d55e00", "#bcbcbc"};
+/// The same hues, dark enough for lines on white; neighbours differ as much.
+inline constexpr std::array<std::string_view, 8> kLineColours{"#0072b2", "#c58700", "#006245", "#86802c",
+                                                              "#8f3b6e", "#469bcd", "#a84600", "#3a3a3a"};
 
 /// Text that stands between tags or in an attribute: markup is escaped, what XML cannot hold becomes '?'.
 std::string escaped(std::string_view text);

@@ -70,7 +70,7 @@ class Row {
       const int colour = colour_of(contributors[i]);
       coloured_[static_cast<std::size_t>(colour)] += part(x, y, each, kSlotHeight);
       const std::string letter = letter_of(contributors[i], layout_.ranks());
-      if (DrawingLayout::text_width(letter.size(), 9) + 3 > each) continue;
+      if (DrawingLayout::text_width(letter.size(), 9) + 1 > each) continue;
       words_ += svg_text(x + each / 2, y + 9, colour == kDarkColour ? "letter light" : "letter", letter);
     }
   }

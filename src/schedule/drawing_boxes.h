@@ -21,7 +21,7 @@ std::string style_of_boxes();
 
 /// A rank's colour, an index into svg::kColours; after eight ranks they begin again. Letters on the dark one are white.
 int colour_of(int rank);
-inline constexpr int kDarkColour = 4;
+inline constexpr int kDarkColour = 0;
 
 /// A <text> of this class, centred at or beginning at x, as the class says.
 std::string svg_text(double x, double y, std::string_view style, std::string_view content);
