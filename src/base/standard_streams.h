@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdio>
 #include <string_view>
 
 namespace lockstep {
@@ -11,6 +12,9 @@ void ensure_standard_descriptors();
 /// Text on stdout, as it is, behind what is still in its buffer. Throws Error (kIo) where not all of it could be
 /// written.
 void write_to_stdout(std::string_view text);
+
+/// The columns of the terminal that a stream is; 0 where it is none, or one that does not say.
+int terminal_width(std::FILE* stream);
 
 /// Text on stderr, as it is. Where that cannot be written there is nobody to say so to: the exit code tells.
 void say_error(std::string_view text) noexcept;

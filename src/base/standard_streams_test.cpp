@@ -1,12 +1,15 @@
 #include "base/standard_streams.h"
 
 #include "base/child_for_tests.h"
+#include "base/terminal_for_tests.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
+#include <memory>
 #include <string>
 
 namespace lockstep {
@@ -54,6 +57,16 @@ TEST(StandardStreams, AnErrorThatNobodyCanReadIsNoOther) {
     return "went on";
   });
   EXPECT_EQ(said.value_or("nothing"), "went on");
+}
+
+TEST(StandardStreams, ATerminalHasItsWidth) {
+  const auto width_of = [](const std::string& path) {
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> stream(std::fopen(path.c_str(), "w"), &std::fclose);
+    return stream ? terminal_width(stream.get()) : -1;
+  };
+  EXPECT_EQ(width_of(testing_support::Terminal(57).path()), 57);
+  EXPECT_EQ(width_of(testing_support::Terminal(0).path()), 0) << "does not say";
+  EXPECT_EQ(width_of("/dev/null"), 0);
 }
 
 }  // namespace lockstep

@@ -12,6 +12,7 @@
 #include <lockstep/error.h>
 
 #include <cstdint>
+#include <cstdio>
 #include <memory>
 
 namespace lockstep::cli {
@@ -35,9 +36,16 @@ void require_room_in_json(const Schedule& schedule) {
                   schedule.name, transfers_of(schedule), kMostTransfersInJson));
 }
 
-std::string drawn(const Schedule& schedule, const std::string& format) {
+/// As wide as the terminal that it goes to; files and pipes have the same width everywhere.
+std::string text_for(const Schedule& schedule, const std::string& output) {
+  const int columns = output.empty() ? terminal_width(stdout) : 0;
+  return columns > 0 ? draw_text(schedule, columns) : draw_text(schedule);
+}
+
+std::string drawn(const Schedule& schedule, const ShowOptions& options) {
+  const std::string& format = options.format;
   if (format == "json") require_room_in_json(schedule);
-  if (format == "text") return draw_text(schedule);
+  if (format == "text") return text_for(schedule, options.output);
   if (format == "svg") return draw_svg(schedule);
   if (format == "json") return draw_json(schedule);
   if (format == "schedule") return to_text(schedule);
@@ -58,7 +66,7 @@ void add_show(Program& program) {
   command->callback([&program, options] {
     require_writable(options->output);
     const Schedule schedule = options->schedule.load();
-    write_output(options->output, drawn(schedule, options->format));
+    write_output(options->output, drawn(schedule, *options));
     // A schedule that would not run is drawn all the same, so that one sees why.
     if (const Proof proof = prove(schedule); !proof.proved()) {
       say_error(fmt::format("lockstep: The schedule '{}' is refused: {}\n", schedule.name, describe(*proof.refusal)));

@@ -1,11 +1,11 @@
 #include "report/console.h"
 
 #include "base/environment.h"
+#include "base/standard_streams.h"
 #include "base/units.h"
 #include "report/line.h"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,11 +19,6 @@ namespace {
 constexpr std::string_view kEraseLine = "\r\x1b[2K";
 constexpr auto kRedraw = std::chrono::milliseconds(80);
 constexpr std::size_t kLongestBar = 40;
-
-int terminal_width(std::FILE* stream) {
-  winsize size{};
-  return ::ioctl(::fileno(stream), TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
-}
 
 // A locale that names no other character set is taken to mean UTF-8: containers have none at all, and terminals have
 // it.
