@@ -5,6 +5,7 @@
 #include "base/error_for_tests.h"
 #include "schedule/promise.h"
 #include "schedule/proof.h"
+#include "schedule/segmented.h"
 #include "transport/shm/shm_transport.h"
 #include "transport/shm/thread_host.h"
 
@@ -38,66 +39,98 @@ Layout whole_layout(const Schedule& schedule, std::size_t count) {
                  .block_counts = {}});
 }
 
+/// What all ranks carry out together, in place or staged.
+struct OneRun {
+  Schedule schedule;
+  bool in_place;
+  std::size_t count;
+  std::size_t first = 0;  ///< whose value the first element has: runs differ, or what one left would do for the next
+};
+
 /// What all ranks together carried out, and what each ends with.
 struct Outcome {
   std::vector<ExecutedTransfer> executed;
   std::vector<std::vector<float>> outputs;
 };
 
-/// Runs one rank's part, in place or staged, and returns what it ends with.
-std::vector<float> execute_on(Transport& transport, const Schedule& schedule, bool in_place, std::size_t count,
-                              const TransferRecorder& recorder) {
-  const RegisteredMemory memory = transport.allocate(2 * count * sizeof(float));
-  Announcement announcement;
-  announcement.count = count;
-  announcement.collective = schedule.collective;
-  StagingRing staging(transport.staging_bytes());
-  const int rank = transport.rank();
-  SharedMemoryOperation operation(transport, staging,
-                                  {.plan = std::make_shared<const Plan>(in_place ? make_in_place_plan(schedule, rank)
-                                                                                 : make_staged_plan(schedule, rank)),
-                                   .announcement = announcement,
-                                   .layout = whole_layout(schedule, count)});
-  operation.record_transfers(&recorder);
-  // An all_to_all takes two buffers.
-  auto* const input = static_cast<float*>(memory.data());
-  float* const output = schedule.collective == Collective::kAllToAll ? input + count : input;
-  for (std::size_t i = 0; i < count; ++i) input[i] = brought_by(rank, i);
-  const Call call{input, output, "", std::chrono::seconds(30)};
-  operation.begin(call, 1);
-  while (!operation.advance()) operation.wait_for_peer();
-  return {output, output + count};
-}
+/// Carries out one rank's parts, one after the other.
+class RankOfRuns {
+ public:
+  explicit RankOfRuns(Transport& transport) : transport_(transport), staging_(transport.staging_bytes()) {}
 
-/// The same of all ranks, on threads.
-Outcome execute(const Schedule& schedule, bool in_place, std::size_t count) {
-  const auto ranks = static_cast<std::size_t>(schedule.ranks);
-  std::vector<std::vector<ExecutedTransfer>> executed(ranks);
-  Outcome outcome{.executed = {}, .outputs = std::vector<std::vector<float>>(ranks)};
-  std::vector<shm::Host> hosts = shm::thread_hosts(schedule.ranks);
+  /// Returns what the rank ends with.
+  std::vector<float> execute(const OneRun& run, const TransferRecorder& recorder) {
+    const auto& [schedule, in_place, count, first] = run;
+    const RegisteredMemory memory = transport_.allocate(2 * count * sizeof(float));
+    Announcement announcement;
+    announcement.count = count;
+    announcement.collective = schedule.collective;
+    const int rank = transport_.rank();
+    plans_.push_back(
+        std::make_shared<const Plan>(in_place ? make_in_place_plan(schedule, rank) : make_staged_plan(schedule, rank)));
+    SharedMemoryOperation operation(
+        transport_, staging_,
+        {.plan = plans_.back(), .announcement = announcement, .layout = whole_layout(schedule, count)});
+    operation.record_transfers(&recorder);
+    // An all_to_all takes two buffers.
+    auto* const input = static_cast<float*>(memory.data());
+    float* const output = schedule.collective == Collective::kAllToAll ? input + count : input;
+    for (std::size_t i = 0; i < count; ++i) input[i] = brought_by(rank, first + i);
+    const Call call{input, output, "", std::chrono::seconds(30)};
+    operation.begin(call, plans_.size());
+    while (!operation.advance()) operation.wait_for_peer();
+    return {output, output + count};
+  }
+
+ private:
+  Transport& transport_;
+  StagingRing staging_;
+  std::vector<std::shared_ptr<const Plan>> plans_;  ///< which the staging ring refers to
+};
+
+/// All of them with the same transports, one after the other.
+std::vector<Outcome> execute(const std::vector<OneRun>& runs) {
+  const int ranks = runs.front().schedule.ranks;
+  const auto size = static_cast<std::size_t>(ranks);
+  std::vector<std::vector<Outcome>> of_rank(size);
+  std::vector<shm::Host> hosts = shm::thread_hosts(ranks);
   {
     std::vector<std::jthread> threads;
-    for (std::size_t rank = 0; rank < ranks; ++rank) {
+    for (std::size_t rank = 0; rank < size; ++rank) {
       threads.emplace_back([&, rank] {
         const auto transport = shm::create(std::move(hosts[rank]));
-        outcome.outputs[rank] = execute_on(*transport, schedule, in_place, count,
-                                           [&](const ExecutedTransfer& one) { executed[rank].push_back(one); });
+        RankOfRuns own(*transport);
+        for (const OneRun& run : runs) {
+          Outcome& outcome = of_rank[rank].emplace_back();
+          outcome.outputs.push_back(
+              own.execute(run, [&](const ExecutedTransfer& one) { outcome.executed.push_back(one); }));
+        }
       });
     }
   }
-  for (const auto& one : executed) outcome.executed.insert(outcome.executed.end(), one.begin(), one.end());
-  return outcome;
+  std::vector<Outcome> outcomes(runs.size());
+  for (std::vector<Outcome>& parts : of_rank) {
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      const auto& executed = parts[i].executed;
+      outcomes[i].executed.insert(outcomes[i].executed.end(), executed.begin(), executed.end());
+      outcomes[i].outputs.push_back(std::move(parts[i].outputs.front()));
+    }
+  }
+  return outcomes;
 }
 
 /// Of what is promised to the rank of a chunk, the first element that is another; nothing if all are right.
-std::string fault_in(const Schedule& schedule, int rank, int chunk, const std::vector<float>& output) {
+std::string fault_in(const OneRun& run, int rank, int chunk, const std::vector<float>& output) {
+  const Schedule& schedule = run.schedule;
   const Layout layout = whole_layout(schedule, output.size());
   const Layout::Span from = layout.input(chunk, 0);
   const std::size_t to = layout.output(chunk, 0).offset_bytes / sizeof(float);
   for (std::size_t i = 0; i < from.count; ++i) {
     float want = 0;
     for (int source = 0; source < schedule.ranks; ++source) {
-      if (contributes(schedule, source, chunk)) want += brought_by(source, from.offset_bytes / sizeof(float) + i);
+      if (contributes(schedule, source, chunk)) {
+        want += brought_by(source, run.first + from.offset_bytes / sizeof(float) + i);
+      }
     }
     if (output[to + i] != want) {
       return fmt::format("rank {}, element {} of chunk {}: {} instead of {}", rank, i, chunk, output[to + i], want);
@@ -108,13 +141,14 @@ std::string fault_in(const Schedule& schedule, int rank, int chunk, const std::v
 
 /// The same of all ranks and chunks. A barrier promises no values, and what a rank of an all_to_all keeps goes through
 /// no schedule.
-std::string fault_in(const Schedule& schedule, const std::vector<std::vector<float>>& outputs) {
+std::string fault_in(const OneRun& run, const std::vector<std::vector<float>>& outputs) {
+  const Schedule& schedule = run.schedule;
   if (schedule.collective == Collective::kBarrier) return "";
   for (int rank = 0; rank < schedule.ranks; ++rank) {
     for (int chunk = 0; chunk < schedule.chunks; ++chunk) {
       const bool stays = schedule.collective == Collective::kAllToAll && contributes(schedule, rank, chunk);
       if (stays || !must_end_with(schedule, rank, chunk)) continue;
-      const std::string fault = fault_in(schedule, rank, chunk, outputs[static_cast<std::size_t>(rank)]);
+      const std::string fault = fault_in(run, rank, chunk, outputs[static_cast<std::size_t>(rank)]);
       if (!fault.empty()) return fault;
     }
   }
@@ -139,14 +173,21 @@ std::vector<ExecutedTransfer> planned(const Schedule& schedule) {
   return transfers;
 }
 
+void expect_executed_as_planned(const std::vector<OneRun>& runs) {
+  const std::vector<Outcome> outcomes = execute(runs);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const Schedule& schedule = runs[i].schedule;
+    const std::string which = fmt::format("{} {} from {}, {}", schedule.name, to_string(schedule.collective),
+                                          schedule.root, runs[i].in_place ? "in place" : "staged");
+    EXPECT_EQ(sorted(outcomes[i].executed), sorted(planned(schedule))) << which;
+    EXPECT_EQ(fault_in(runs[i], outcomes[i].outputs), "") << which;
+  }
+}
+
 void expect_executed_as_planned(const Schedule& schedule, std::size_t count) {
-  const auto want = sorted(planned(schedule));
   for (const bool in_place : {false, true}) {
-    if (in_place && !runs_in_place(schedule)) continue;
-    const Outcome outcome = execute(schedule, in_place, count);
-    const std::string which = schedule.name + (in_place ? ", in place" : ", staged");
-    EXPECT_EQ(sorted(outcome.executed), want) << which;
-    EXPECT_EQ(fault_in(schedule, outcome.outputs), "") << which;
+    if (!in_place || runs_in_place(schedule))
+      expect_executed_as_planned(std::vector<OneRun>{{schedule, in_place, count}});
   }
 }
 
@@ -175,6 +216,22 @@ TEST_P(Execution, CarriesOutWhatIsComposed) {
   });
 }
 
+/// As pipelines: with the same transports, for to make others for each would take more time than all else.
+TEST_P(Execution, CarriesOutWhatIsCut) {
+  std::vector<OneRun> runs;
+  const auto add = [&](const Algorithm& algorithm, const ScheduleRequest& request) {
+    if (request.root != 0 && request.root != request.ranks - 1) return;
+    const Schedule cut = segmented(algorithm.build(request), 3);
+    for (const bool in_place : {false, true}) {
+      if (in_place && !runs_in_place(cut)) continue;
+      runs.push_back({cut, in_place, kCount * static_cast<std::size_t>(cut.ranks), 11 * runs.size()});
+    }
+  };
+  for_each_request_on(GetParam(), add);
+  for_each_composed_request_on(GetParam(), add);
+  expect_executed_as_planned(runs);
+}
+
 /// Each transfer is told of once, and all of it comes; where steps are woven too.
 TEST(ExecutionByHand, SeveralPiecesAreTheScheduleOnce) {
   const Schedule exchange{.name = "exchange",
@@ -199,9 +256,7 @@ TEST(ExecutionByHand, LargeBuffersAreDealtOut) {
   for (const char* name : {"direct", "ring"}) {
     const Schedule schedule = find_algorithm(name).build({.ranks = kRanks});
     ASSERT_TRUE(runs_in_place(schedule));
-    const Outcome outcome = execute(schedule, /*in_place=*/true, kLarge);
-    EXPECT_EQ(sorted(outcome.executed), sorted(planned(schedule))) << name;
-    EXPECT_EQ(fault_in(schedule, outcome.outputs), "") << name;
+    expect_executed_as_planned(std::vector<OneRun>{{schedule, /*in_place=*/true, kLarge}});
   }
 }
 
