@@ -25,21 +25,25 @@ struct MessagePlan {
     bool finishes;                 ///< the sum is complete: what follows it (a mean's division) is done here
     int after_move;                ///< the chunk's move before this one; kNone: it holds what it held at the start
     std::vector<int> after_sends;  ///< those that read the value which this move overwrites
+    friend bool operator==(const Move&, const Move&) = default;
   };
   struct Send {
     int step;
     int chunk;
     int to;
     int after_move;  ///< the move that made the value; kNone: it was there at the start
+    friend bool operator==(const Send&, const Send&) = default;
   };
   struct Arrival {
     int move;
     std::size_t source;  ///< which of the move's
+    friend bool operator==(const Arrival&, const Arrival&) = default;
   };
   struct Stream {
     int peer;
     std::vector<int> sends;
     std::vector<Arrival> arrivals;
+    friend bool operator==(const Stream&, const Stream&) = default;
   };
 
   std::string algorithm;
@@ -53,6 +57,7 @@ struct MessagePlan {
 
   /// What its lists take of memory.
   std::size_t bytes_kept() const;
+  friend bool operator==(const MessagePlan&, const MessagePlan&) = default;
 };
 
 /// `schedule` may be the whole or `rank`'s view; it must have been proved.

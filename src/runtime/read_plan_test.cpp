@@ -1,5 +1,6 @@
 // A schedule that was read from a file runs by the plans of the catalogue's.
 #include "algorithms/every_request_for_tests.h"
+#include "runtime/message_plan.h"
 #include "runtime/plan.h"
 #include "schedule/text.h"
 
@@ -33,6 +34,19 @@ TEST_P(PlansOfWhatWasRead, AreTheCatalogues) {
   for_each_request_on(GetParam(), compare);
   for_each_composed_request_on(GetParam(), compare);
   EXPECT_GT(in_place, 0U);
+}
+
+/// What was read stays whole there, and of the catalogue's a rank builds its own part only.
+TEST_P(PlansOfWhatWasRead, AreTheCataloguesOverMessages) {
+  const auto compare = [](const Algorithm& algorithm, ScheduleRequest request) {
+    const Schedule read = written_and_read(algorithm.build(request));
+    for (int rank = 0; rank < request.ranks; ++rank) {
+      request.only_rank = rank;
+      ASSERT_EQ(make_message_plan(read, rank), make_message_plan(algorithm.build(request), rank)) << "of rank " << rank;
+    }
+  };
+  for_each_request_on(GetParam(), compare);
+  for_each_composed_request_on(GetParam(), compare);
 }
 
 }  // namespace lockstep
