@@ -8,9 +8,11 @@
 #include <lockstep/error.h>
 
 #include <array>
+#include <exception>
 #include <numeric>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace lockstep::conformance {
@@ -36,6 +38,17 @@ std::vector<Setting> settings_of_many() {
 INSTANTIATE_TEST_SUITE_P(On, SplitOfMany, testing::ValuesIn(settings_of_many()), testing::PrintToStringParamName());
 
 std::int64_t sum_of(const std::vector<int>& values) { return std::accumulate(values.begin(), values.end(), 0L); }
+
+/// Small buffers and large ones by turns.
+void sum_many_times(const Group& group) {
+  for (int round = 0; round < 50; ++round) {
+    std::vector<std::int64_t> values(round % 2 == 0 ? 10U : 1000U,
+                                     group.world_ranks()[static_cast<std::size_t>(group.rank())] + round);
+    group.all_reduce(buffer_of(values)).wait();
+    const std::int64_t sum = sum_of(group.world_ranks()) + std::int64_t{group.size()} * round;
+    ASSERT_EQ(values, std::vector(values.size(), sum)) << "group of " << group.size() << ", round " << round;
+  }
+}
 
 }  // namespace
 
@@ -75,6 +88,21 @@ TEST_P(Split, GroupsRunSideBySide) {
         ASSERT_THAT(values[i], testing::Each(sum)) << "group " << i << " round " << round;
       }
     }
+  });
+}
+
+/// A group and a part of it, each from a thread of its own.
+TEST_P(Split, GroupsRunFromThreadsOfTheirOwn) {
+  run_world(GetParam(), [](Member& member) {
+    const Group half = member.world.split(member.world.rank() % 2);
+    const std::jthread other([&half] {
+      try {
+        sum_many_times(half);
+      } catch (const std::exception& error) {
+        ADD_FAILURE() << "the part: " << error.what();
+      }
+    });
+    sum_many_times(member.world);
   });
 }
 
