@@ -96,7 +96,7 @@ void GroupState::take_up(const Task& task, const OperationOptions& options) {
   validate(task, identity_, *engine_);
   if (!make_sense(options)) refuse_options(options, to_string(task.collective), identity_.rank);
   PreparedOperation& operation = operations_.find(task, options.algorithm, reduction_of(options));
-  if (queue_.empty()) operations_.trim();
+  operations_.trim();
   if (identity_.size == 1) {
     if (options.record) *options.record = {.algorithm = operation.algorithm, .begun_us = now_us()};
     ++totals_.operations;
@@ -134,6 +134,7 @@ void GroupState::push(const Task& task, PreparedOperation& operation, const Oper
   entry.begun = false;
   entry.record = options.record;
   queue_.push();
+  operations_.take(operation);
   ++sequence_;
 }
 
@@ -154,6 +155,7 @@ void GroupState::complete_front() {
   if (front.record) front.record->completed_us = now_us();
   front.record.reset();
   completed_ = front.sequence;
+  operations_.give_back(*front.operation);
   queue_.pop();
 }
 

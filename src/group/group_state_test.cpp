@@ -1,4 +1,5 @@
-// The thread that moves operations in the background, over sockets that the test makes ready.
+// The thread that moves operations in the background, over sockets that the test makes ready; and what is kept of
+// operations.
 #include "group/group_state.h"
 
 #include "base/child_for_tests.h"
@@ -8,6 +9,7 @@
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -172,6 +174,65 @@ TEST(GroupState, DoesWithoutAThreadThatTheSystemDoesNotGive) {
   for (Gate& gate : gates) gate.open = true;
   second.wait();
   EXPECT_TRUE(first.done());
+}
+
+/// Operations that are there now, and how many have run.
+struct Made {
+  int alive = 0;
+  int most_alive = 0;
+  int completed = 0;
+};
+
+/// Complete when it is moved for the second time, by the start of the next one.
+class CountedOperation final : public RunningOperation {
+ public:
+  CountedOperation(const Announcement& announcement, Made& made) : RunningOperation(announcement), made_(made) {
+    made_.most_alive = std::max(made_.most_alive, ++made_.alive);
+  }
+  ~CountedOperation() override { --made_.alive; }
+  void wait_for_peer_until(Time /*at_most*/) override {}
+  std::size_t bytes_kept() const override { return sizeof *this; }
+
+ private:
+  void enter() override { has_come_ = false; }
+  bool go_on() override {
+    if (!std::exchange(has_come_, true)) return false;
+    ++made_.completed;
+    return true;
+  }
+
+  Made& made_;
+  bool has_come_ = false;
+};
+
+class CountingEngine final : public WrappedEngine {
+ public:
+  explicit CountingEngine(Made& made) : WrappedEngine(make_lone_engine()), made_(made) {}
+  int size() const override { return 2; }
+  std::unique_ptr<RunningOperation> prepare(Shape shape) override {
+    return std::make_unique<CountedOperation>(shape.announcement, made_);
+  }
+
+ private:
+  Made& made_;
+};
+
+/// Ever new counts, each begun before the one before is complete.
+TEST(GroupState, KeepsFewOperationsWhereOneIsAlwaysUnderWay) {
+  constexpr std::size_t kCounts = 10'000;
+  Made made;
+  std::vector<float> values(kCounts);
+  const auto state =
+      std::make_shared<GroupState>(Identity{.rank = 0, .size = 2}, std::make_unique<CountingEngine>(made));
+  Pending last;
+  for (std::size_t count = 1; count <= kCounts; ++count) {
+    last = state->start({.collective = Collective::kAllReduce, .buffer = buffer_of(values.data(), count)},
+                        {.algorithm = "direct"});
+    ASSERT_EQ(made.completed, static_cast<int>(count) - 1);
+  }
+  EXPECT_GT(made.most_alive, static_cast<int>(PreparedOperations::kMostKept) / 2);
+  EXPECT_LE(made.most_alive, static_cast<int>(PreparedOperations::kMostKept) + 2) << "one more is under way, one new";
+  last.wait();
 }
 
 }  // namespace

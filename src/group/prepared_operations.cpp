@@ -73,26 +73,41 @@ PreparedOperation& PreparedOperations::find(const Task& task, std::string_view a
   return last_->second;
 }
 
+void PreparedOperations::take(PreparedOperation& operation) noexcept {
+  if (operation.calls_under_way++ > 0) return;
+  ++under_way_;
+  bytes_under_way_ += operation.bytes;
+}
+
+void PreparedOperations::give_back(PreparedOperation& operation) noexcept {
+  if (--operation.calls_under_way > 0) return;
+  --under_way_;
+  bytes_under_way_ -= operation.bytes;
+}
+
 void PreparedOperations::trim() {
-  const bool is_too_much = operations_.size() > kMostKept || bytes_kept_ > kMostBytesKept;
-  if (!is_too_much || operations_.size() == 1) return;  // it is the one found last
+  const std::size_t at_rest = operations_.size() - under_way_;
+  const bool is_too_much = at_rest > kMostKept || bytes_kept_ - bytes_under_way_ > kMostBytesKept;
+  if (!is_too_much || at_rest == 1) return;  // it stays, whatever it takes
   const std::uint64_t oldest = oldest_use_to_keep();
   std::erase_if(operations_, [&](const auto& kept) {
-    const bool goes = kept.second.last_use < oldest;
+    const bool goes = kept.second.calls_under_way == 0 && kept.second.last_use < oldest;
     if (goes) bytes_kept_ -= kept.second.bytes;
     return goes;
   });
 }
 
-/// Of half as many as may be kept, so that it is not asked for with each new one.
+/// Among those at rest; of half as many as may be kept, so that it is not asked for with each new one.
 std::uint64_t PreparedOperations::oldest_use_to_keep() const {
   struct Use {
     std::uint64_t number;
     std::size_t bytes;
   };
   std::vector<Use> uses;
-  uses.reserve(operations_.size());
-  for (const auto& [key, operation] : operations_) uses.push_back({operation.last_use, operation.bytes});
+  uses.reserve(operations_.size() - under_way_);
+  for (const auto& [key, operation] : operations_) {
+    if (operation.calls_under_way == 0) uses.push_back({operation.last_use, operation.bytes});
+  }
   std::sort(uses.begin(), uses.end(), [](const Use& a, const Use& b) { return a.number > b.number; });
   std::size_t bytes = uses.front().bytes;
   std::size_t kept = 1;

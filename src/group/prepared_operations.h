@@ -24,12 +24,13 @@ struct PreparedOperation {
   std::uint64_t wire_bytes = 0;  ///< that this rank's transfers carry
   std::uint64_t last_use = 0;    ///< uses are counted
   std::size_t bytes = 0;         ///< about what it takes of memory as long as it is kept
+  int calls_under_way = 0;       ///< asked for and not complete
 };
 
 /// The operations of a group, ready to run: one a shape (collective, type, count, ...), made at first use and kept, so
 /// that the second call with the same shape plans and allocates nothing. Of those who never ask twice for the same
 /// shape (gathers of what is found in a batch) only the last few thousand are kept, and fewer where each takes much
-/// memory, as an all_to_all of unequal blocks does among many ranks.
+/// memory, as an all_to_all of unequal blocks does among many ranks; beside them, those of which a call is under way.
 class PreparedOperations {
  public:
   PreparedOperations(Engine& engine, Schedules& schedules)
@@ -38,9 +39,13 @@ class PreparedOperations {
   /// The operation for a valid task. Throws Error for an algorithm that is unknown or cannot do it.
   PreparedOperation& find(const Task& task, std::string_view asked, Reduction reduction);
 
-  /// Forgets those used longest ago once they are more than kMostKept, or take more than kMostBytesKept; never the one
-  /// found last. No other may be under way. One that takes more than the bound by itself is the only one then, and two
-  /// that do are made anew in turn.
+  /// A call of it begins to be under way, or is complete.
+  void take(PreparedOperation& operation) noexcept;
+  void give_back(PreparedOperation& operation) noexcept;
+
+  /// Forgets those used longest ago once those of which no call is under way are more than kMostKept, or take more than
+  /// kMostBytesKept; never the one found last. One that takes more than the bound by itself is the only one then, and
+  /// two that do are made anew in turn.
   void trim();
   static constexpr std::size_t kMostKept = 4096;
   static constexpr std::size_t kMostBytesKept = std::size_t{64} << 20;
@@ -81,7 +86,9 @@ class PreparedOperations {
   Canonical canonical_;
   TransferRecorder recorder_;
   Operations operations_;
-  std::size_t bytes_kept_ = 0;  ///< by all of them
+  std::size_t bytes_kept_ = 0;       ///< by all of them
+  std::size_t under_way_ = 0;        ///< so many of them are
+  std::size_t bytes_under_way_ = 0;  ///< which those take
   std::uint64_t uses_ = 0;
   Key key_{};                                      ///< of the task at hand; it keeps its memory
   Operations::iterator last_ = operations_.end();  ///< most calls are like the one before

@@ -44,6 +44,61 @@ TEST(PreparedOperations, ThoseUsedLongestAgoAreForgotten) {
   EXPECT_EQ(operations.kept(), kept + 1) << "it had been forgotten";
 }
 
+/// The oldest one is under way all the time, and it twice, as many as are kept beside it.
+TEST(PreparedOperations, ThoseUnderWayAreNotForgotten) {
+  constexpr std::size_t kMost = PreparedOperations::kMostKept;
+  const auto engine = make_lone_engine();
+  Schedules schedules(Identity{}, Medium::kSharedMemory, {});
+  PreparedOperations operations(*engine, schedules);
+  std::vector<float> values(2 * kMost + 2);
+  const auto find = [&](std::size_t count) -> PreparedOperation& {
+    return operations.find({.collective = Collective::kAllReduce, .buffer = buffer_of(values.data(), count)}, "auto",
+                           Reduction::kFast);
+  };
+  PreparedOperation& first = find(1);
+  operations.take(first);
+  operations.take(first);
+  operations.give_back(first);
+  for (std::size_t count = 2; count <= kMost + 2; ++count) {
+    find(count);
+    operations.trim();
+    EXPECT_EQ(operations.kept(), count <= kMost + 1 ? count : kMost / 2 + 1);
+  }
+  EXPECT_EQ(&find(1), &first);
+  EXPECT_EQ(operations.kept(), kMost / 2 + 1) << "it was there";
+
+  operations.give_back(first);
+  find(2);
+  for (std::size_t count = kMost + 3; count <= 2 * kMost + 2; ++count) {
+    find(count);
+    operations.trim();
+    ASSERT_LE(operations.kept(), kMost);
+  }
+  const std::size_t kept = operations.kept();
+  find(1);
+  EXPECT_EQ(operations.kept(), kept + 1) << "it was at rest, and had been forgotten";
+}
+
+/// Once they are at rest, there are too many of them.
+TEST(PreparedOperations, AsManyMayBeUnderWayAsAreAskedFor) {
+  constexpr std::size_t kUnderWay = 2 * PreparedOperations::kMostKept;
+  const auto engine = make_lone_engine();
+  Schedules schedules(Identity{}, Medium::kSharedMemory, {});
+  PreparedOperations operations(*engine, schedules);
+  std::vector<float> values(kUnderWay);
+  std::vector<PreparedOperation*> under_way;
+  for (std::size_t count = 1; count <= kUnderWay; ++count) {
+    under_way.push_back(&operations.find(
+        {.collective = Collective::kAllReduce, .buffer = buffer_of(values.data(), count)}, "auto", Reduction::kFast));
+    operations.trim();
+    operations.take(*under_way.back());
+  }
+  EXPECT_EQ(operations.kept(), kUnderWay);
+  for (PreparedOperation* operation : under_way) operations.give_back(*operation);
+  operations.trim();
+  EXPECT_EQ(operations.kept(), PreparedOperations::kMostKept / 2);
+}
+
 namespace {
 
 /// One of 32 ranks, without the others: operations are made, and none runs.
