@@ -73,20 +73,24 @@ class CanonicalConformance : public OnEverySetting {
     }
   }
 
-  /// Every collective that sums, by every algorithm, in both kinds of memory.
+  /// Every collective that sums, by every algorithm, in both kinds of memory; in float32 and in both kinds of halves,
+  /// of which fewer are admitted.
   static std::vector<Case> whole_schedules() {
     std::vector<Case> cases;
     for (const Collective collective : kSummingCollectives) {
       for (const std::string& algorithm : names_for(collective)) {
         for (const bool registered : {false, true}) {
           if (registered && !has_registered()) continue;
-          cases.push_back({.collective = collective,
-                           .algorithm = algorithm,
-                           .root = has_root(collective) ? GetParam().ranks - 1 : 0,
-                           .blocks = even_blocks(facts_of(collective), GetParam().ranks, Inputs::kPeriod),
-                           .registered = registered,
-                           .values = Values::kOrder,
-                           .reduction = Reduction::kCanonical});
+          for (const DataType dtype : {DataType::kFloat32, DataType::kBFloat16, DataType::kFloat16}) {
+            cases.push_back({.collective = collective,
+                             .algorithm = algorithm,
+                             .dtype = dtype,
+                             .root = has_root(collective) ? GetParam().ranks - 1 : 0,
+                             .blocks = even_blocks(facts_of(collective), GetParam().ranks, Inputs::kPeriod),
+                             .registered = registered,
+                             .values = Values::kOrder,
+                             .reduction = Reduction::kCanonical});
+          }
         }
       }
     }

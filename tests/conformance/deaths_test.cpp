@@ -55,6 +55,7 @@ struct Subject {
   std::size_t elements = kElements;
   int times = 1;  ///< in a row: where one may be over before a rank looks at its tripwire
   bool in_part = false;
+  bool in_pairs = false;       ///< the all_to_all whose blocks differ
   bool in_background = false;  ///< and all are away from the group when the end comes
 };
 
@@ -83,6 +84,11 @@ std::vector<Subject> subjects_beside_the_first(Medium medium) {
   add(Collective::kReduce, "double_tree");
   add(Collective::kGather, "star");
   add(Collective::kScatter, "tree");
+  add(Collective::kAllToAll, "pairwise").in_pairs = true;
+  if (medium == Medium::kSharedMemory) {  // in place
+    add(Collective::kBroadcast, "tree").memory = Memory::kRegistered;
+    add(Collective::kAllGather, "ring").memory = Memory::kRegistered;
+  }
   const auto add_small = [&](Collective collective, const char* algorithm, std::size_t elements) {
     Subject& small = add(collective, algorithm);
     small.elements = elements;
@@ -121,8 +127,18 @@ std::ostream& operator<<(std::ostream& out, const Subject& subject) {
   out << (subject.medium == Medium::kTcp ? "tcp_" : "shm_") << (subject.medium == Medium::kTcp ? "" : memory);
   out << test_name({subject.algorithm, 0}) << (subject.hosts.empty() ? "" : "_between_hosts");
   if (subject.collective) out << "_" << to_string(*subject.collective);
+  out << (subject.in_pairs ? "_v" : "");
   return out << (subject.elements < kElements ? "_small" : "") << (subject.in_part ? "_in_a_part" : "")
              << (subject.in_background ? "_in_the_background" : "");
+}
+
+/// Blocks of two sizes, of which every rank sends and gets two each: as much as if they were alike.
+std::vector<std::size_t> uneven_pairs() {
+  std::vector<std::size_t> counts;
+  for (int pair = 0; pair < kRanks * kRanks; ++pair) {
+    counts.push_back(kElements / kRanks - 1000 + ((pair / kRanks + pair) % 2 == 0 ? 2000U : 0U));
+  }
+  return counts;
 }
 
 /// What the victim says before its end.
@@ -215,7 +231,8 @@ class Job {
           .algorithm = algorithm.name, .timeout = deadline, .in_background = subject_.in_background};
       for (int i = 0; i < subject_.times; ++i) {
         if (subject_.in_background) await_absence(member.world.rank(), rounds);
-        Pending pending = facts.start(group, one, input, buffer, options);
+        Pending pending = subject_.in_pairs ? group.all_to_all_v(input, buffer, uneven_pairs(), options)
+                                            : facts.start(group, one, input, buffer, options);
         if (subject_.in_background) stay_away(member.world.rank(), rounds++);
         pending.wait();
       }

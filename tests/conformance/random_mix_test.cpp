@@ -31,6 +31,14 @@ constexpr const char* kSeedVariable = "LOCKSTEP_TEST_SEED";
 class RandomMix : public OnEverySetting {};
 LOCKSTEP_ON_EVERY_SETTING(RandomMix);
 
+std::vector<Setting> settings_on_two_hosts() {
+  std::vector<Setting> settings = every_setting_on_hosts();
+  std::erase_if(settings, [](const Setting& one) { return one.hosts != std::vector{0, 0, 1, 1}; });
+  return settings;
+}
+INSTANTIATE_TEST_SUITE_P(OnHosts, RandomMix, testing::ValuesIn(settings_on_two_hosts()),
+                         testing::PrintToStringParamName());
+
 using Random = std::mt19937_64;
 
 template <class Container>
@@ -39,7 +47,11 @@ auto& one_of(Container& choices, Random& random) {
 }
 
 /// From 0 up, small ones as often as large ones.
-std::size_t draw_count(Random& random) { return random() % (std::size_t{1} << (random() % 16)); }
+std::size_t draw_count(Random& random, std::size_t doublings = 16) {
+  return random() % (std::size_t{1} << (random() % doublings));
+}
+/// Of which some are more than a stream between two ranks holds: up to 1 MiB.
+constexpr std::size_t kDoublingsOfMessages = 19;
 
 int draw_rank(int ranks, Random& random) { return static_cast<int>(random() % static_cast<std::size_t>(ranks)); }
 
@@ -84,7 +96,7 @@ Act draw_act(int ranks, bool has_registered, Random& random) {
   if (kind == 0 && ranks > 1) {
     act.from = draw_rank(ranks, random);
     act.to = (act.from + 1 + draw_rank(ranks - 1, random)) % ranks;
-    act.count = draw_count(random);
+    act.count = draw_count(random, kDoublingsOfMessages);
   } else if (kind == 1) {
     for (int pair = 0; pair < ranks * ranks; ++pair) act.counts.push_back(draw_count(random) / 2);
     act.dtype = one_of(kDataTypes, random);
@@ -231,7 +243,7 @@ void make_way_for(std::size_t partition, int number, std::vector<Slot>& slots) {
 
 TEST_P(RandomMix, EveryResultIsRightWhateverIsUnderWay) {
   const std::uint64_t seed = draw_seed();
-  std::cout << "seed " << seed << " (" << kSeedVariable << "=" << seed << " repeats it)\n";
+  std::cout << "seed " << seed << " (" << kSeedVariable << "=" << seed << " repeats it)" << std::endl;
   Random random(seed);
   const Mix mix(GetParam(), has_registered(), random);
   std::map<int, Inputs> inputs;
