@@ -13,12 +13,6 @@ namespace lockstep {
 
 namespace {
 
-/// In place, where the buffers of all ranks together have so many bytes, caches hold little of them: chunks are dealt
-/// out in blocks of about so many. Not by what caches this machine has: ranks must cut alike, and a container may show
-/// one others.
-constexpr std::size_t kLeastDealt = std::size_t{64} << 20;
-constexpr std::size_t kBlockBytes = std::size_t{1} << 20;
-
 std::size_t bytes_of_all(const Announcement& what, int ranks) {
   return what.count * size_of(what.dtype) * static_cast<std::size_t>(ranks);
 }
@@ -43,7 +37,8 @@ SharedMemoryOperation::SharedMemoryOperation(Transport& transport, StagingRing& 
       runner_(announcement_.dtype, announcement_.op, transport.size()),
       peers_(static_cast<std::size_t>(transport.size())) {
   if (!is_staged()) {
-    if (bytes_of_all(announcement_, transport.size()) >= kLeastDealt) layout_.deal(kBlockBytes);
+    const bool is_dealt = bytes_of_all(announcement_, transport.size()) >= setup.dealing.least_of_all_bytes;
+    if (is_dealt) layout_.deal(setup.dealing.block_bytes);
     return;
   }
   layout_ = cut_into_pieces();

@@ -9,12 +9,21 @@
 #include "runtime/write_policy.h"
 #include "transport/transport.h"
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace lockstep {
+
+/// In place, where the buffers of all ranks together have so many bytes, caches hold little of them: chunks are dealt
+/// out in blocks of about so many. Not by what caches this machine has: ranks must cut alike, and a container may show
+/// one others.
+struct Dealing {
+  std::size_t least_of_all_bytes = std::size_t{64} << 20;
+  std::size_t block_bytes = std::size_t{1} << 20;
+};
 
 /// A collective over a transport that shows every peer's memory: runs a plan, in place or through the staging area,
 /// piece after piece.
@@ -25,6 +34,7 @@ class SharedMemoryOperation final : public RunningOperation {
     Announcement announcement;  ///< but for sequence and offsets
     Layout layout;
     WritePolicy::Caches caches = {};
+    Dealing dealing = {};  ///< the same on all ranks
   };
   /// `staging` is the group's; one operation at a time is between begin and the end. Throws Error (kUnsupported) if the
   /// staging area is too small for the schedule.

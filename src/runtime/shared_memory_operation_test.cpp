@@ -2,7 +2,7 @@
 
 #include "algorithms/catalog.h"
 #include "algorithms/every_request_for_tests.h"
-#include "base/error_for_tests.h"
+#include "base/collective.h"
 #include "schedule/promise.h"
 #include "schedule/proof.h"
 #include "schedule/segmented.h"
@@ -10,11 +10,12 @@
 #include "transport/shm/thread_host.h"
 
 #include <fmt/format.h>
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <lockstep/error.h>
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -26,113 +27,146 @@ namespace {
 
 constexpr std::size_t kCount = 240;
 
-/// What a rank brings: a sum of them says whose values are in it, and of which element. Exact in float32.
-float brought_by(int rank, std::size_t element) {
+/// How a schedule is carried out.
+struct How {
+  const char* what = "staged";
+  bool in_place = false;
+  Dealing dealing{};
+  WritePolicy::Caches caches{};
+  DataType dtype = DataType::kFloat32;  ///< or float64, or bfloat16
+  ReduceOp op = ReduceOp::kSum;         ///< or the mean, of what sums
+};
+
+/// What a rank brings: a sum of them says whose values are in it, and of which element. Exact in float32; in bfloat16,
+/// whose sums hold eight bits, it says less.
+float brought_by(int rank, std::size_t element, DataType dtype) {
+  if (dtype == DataType::kBFloat16) return static_cast<float>(static_cast<std::size_t>(rank) + 1 + element % 13);
   return static_cast<float>((std::size_t{1} << static_cast<unsigned>(rank)) + 256 * (element % 4093));
 }
 
-Layout whole_layout(const Schedule& schedule, std::size_t count) {
+void put(float value, DataType dtype, std::size_t element, void* values) {
+  if (dtype == DataType::kFloat64) {
+    static_cast<double*>(values)[element] = value;
+  } else if (dtype == DataType::kBFloat16) {
+    static_cast<std::uint16_t*>(values)[element] =
+        static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16U);
+  } else {
+    static_cast<float*>(values)[element] = value;
+  }
+}
+
+float get(const void* values, DataType dtype, std::size_t element) {
+  if (dtype == DataType::kFloat64) return static_cast<float>(static_cast<const double*>(values)[element]);
+  if (dtype == DataType::kFloat32) return static_cast<const float*>(values)[element];
+  return std::bit_cast<float>(static_cast<std::uint32_t>(static_cast<const std::uint16_t*>(values)[element]) << 16U);
+}
+
+Layout whole_layout(const Schedule& schedule, std::size_t count, DataType dtype = DataType::kFloat32) {
   return Layout({.collective = schedule.collective,
+                 .dtype = dtype,
                  .ranks = schedule.ranks,
                  .chunks = schedule.chunks,
                  .count = count,
                  .block_counts = {}});
 }
 
-/// What all ranks carry out together, in place or staged.
-struct OneRun {
-  Schedule schedule;
-  bool in_place;
-  std::size_t count;
-  std::size_t first = 0;  ///< whose value the first element has: runs differ, or what one left would do for the next
-};
-
-/// What all ranks together carried out, and what each ends with.
+/// What all ranks together carried out in one way, and what each ends with.
 struct Outcome {
   std::vector<ExecutedTransfer> executed;
   std::vector<std::vector<float>> outputs;
 };
 
-/// Carries out one rank's parts, one after the other.
-class RankOfRuns {
+/// One rank, which carries out a schedule in one way after the other.
+class RankOfWays {
  public:
-  explicit RankOfRuns(Transport& transport) : transport_(transport), staging_(transport.staging_bytes()) {}
+  RankOfWays(Transport& transport, const Schedule& schedule, std::size_t count)
+      : transport_(transport), schedule_(schedule), count_(count), staging_(transport.staging_bytes()) {}
 
-  /// Returns what the rank ends with.
-  std::vector<float> execute(const OneRun& run, const TransferRecorder& recorder) {
-    const auto& [schedule, in_place, count, first] = run;
-    const RegisteredMemory memory = transport_.allocate(2 * count * sizeof(float));
-    Announcement announcement;
-    announcement.count = count;
-    announcement.collective = schedule.collective;
+  /// Returns what it ends with.
+  std::vector<float> execute(const How& how, const TransferRecorder& recorder) {
     const int rank = transport_.rank();
-    plans_.push_back(
-        std::make_shared<const Plan>(in_place ? make_in_place_plan(schedule, rank) : make_staged_plan(schedule, rank)));
-    SharedMemoryOperation operation(
-        transport_, staging_,
-        {.plan = plans_.back(), .announcement = announcement, .layout = whole_layout(schedule, count)});
+    const std::size_t bytes = count_ * size_of(how.dtype);
+    const RegisteredMemory memory = transport_.allocate(2 * bytes);
+    plans_.push_back(std::make_shared<const Plan>(how.in_place ? make_in_place_plan(schedule_, rank)
+                                                               : make_staged_plan(schedule_, rank)));
+    SharedMemoryOperation operation(transport_, staging_,
+                                    {.plan = plans_.back(),
+                                     .announcement = announcement_for(how),
+                                     .layout = whole_layout(schedule_, count_, how.dtype),
+                                     .caches = how.caches,
+                                     .dealing = how.dealing});
     operation.record_transfers(&recorder);
     // An all_to_all takes two buffers.
-    auto* const input = static_cast<float*>(memory.data());
-    float* const output = schedule.collective == Collective::kAllToAll ? input + count : input;
-    for (std::size_t i = 0; i < count; ++i) input[i] = brought_by(rank, first + i);
+    auto* const input = static_cast<std::byte*>(memory.data());
+    std::byte* const output = schedule_.collective == Collective::kAllToAll ? input + bytes : input;
+    for (std::size_t i = 0; i < count_; ++i) put(brought_by(rank, i, how.dtype), how.dtype, i, input);
     const Call call{input, output, "", std::chrono::seconds(30)};
     operation.begin(call, plans_.size());
     while (!operation.advance()) operation.wait_for_peer();
-    return {output, output + count};
+    std::vector<float> values(count_);
+    for (std::size_t i = 0; i < count_; ++i) values[i] = get(output, how.dtype, i);
+    return values;
   }
 
  private:
+  Announcement announcement_for(const How& how) const {
+    Announcement announcement;
+    announcement.count = count_;
+    announcement.collective = schedule_.collective;
+    announcement.dtype = how.dtype;
+    announcement.op = how.op;
+    return announcement;
+  }
+
   Transport& transport_;
+  const Schedule& schedule_;
+  std::size_t count_;
   StagingRing staging_;
-  std::vector<std::shared_ptr<const Plan>> plans_;  ///< which the staging ring refers to
+  std::vector<std::shared_ptr<const Plan>> plans_;  ///< of which the ring knows those used last
 };
 
-/// All of them with the same transports, one after the other.
-std::vector<Outcome> execute(const std::vector<OneRun>& runs) {
-  const int ranks = runs.front().schedule.ranks;
-  const auto size = static_cast<std::size_t>(ranks);
-  std::vector<std::vector<Outcome>> of_rank(size);
-  std::vector<shm::Host> hosts = shm::thread_hosts(ranks);
+/// The same of all ranks, on threads, by ways.
+std::vector<Outcome> execute(const Schedule& schedule, const std::vector<How>& ways, std::size_t count) {
+  const auto ranks = static_cast<std::size_t>(schedule.ranks);
+  std::vector<std::vector<std::vector<ExecutedTransfer>>> executed(ways.size());
+  for (auto& one : executed) one.resize(ranks);
+  std::vector<Outcome> outcomes(ways.size());
+  for (Outcome& outcome : outcomes) outcome.outputs.resize(ranks);
+  std::vector<shm::Host> hosts = shm::thread_hosts(schedule.ranks);
   {
     std::vector<std::jthread> threads;
-    for (std::size_t rank = 0; rank < size; ++rank) {
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
       threads.emplace_back([&, rank] {
         const auto transport = shm::create(std::move(hosts[rank]));
-        RankOfRuns own(*transport);
-        for (const OneRun& run : runs) {
-          Outcome& outcome = of_rank[rank].emplace_back();
-          outcome.outputs.push_back(
-              own.execute(run, [&](const ExecutedTransfer& one) { outcome.executed.push_back(one); }));
+        RankOfWays own(*transport, schedule, count);
+        for (std::size_t way = 0; way < ways.size(); ++way) {
+          outcomes[way].outputs[rank] = own.execute(
+              ways[way], [&](const ExecutedTransfer& transfer) { executed[way][rank].push_back(transfer); });
         }
       });
     }
   }
-  std::vector<Outcome> outcomes(runs.size());
-  for (std::vector<Outcome>& parts : of_rank) {
-    for (std::size_t i = 0; i < runs.size(); ++i) {
-      const auto& executed = parts[i].executed;
-      outcomes[i].executed.insert(outcomes[i].executed.end(), executed.begin(), executed.end());
-      outcomes[i].outputs.push_back(std::move(parts[i].outputs.front()));
+  for (std::size_t way = 0; way < ways.size(); ++way) {
+    for (const auto& one : executed[way]) {
+      outcomes[way].executed.insert(outcomes[way].executed.end(), one.begin(), one.end());
     }
   }
   return outcomes;
 }
 
 /// Of what is promised to the rank of a chunk, the first element that is another; nothing if all are right.
-std::string fault_in(const OneRun& run, int rank, int chunk, const std::vector<float>& output) {
-  const Schedule& schedule = run.schedule;
+std::string fault_in(const Schedule& schedule, const How& how, int rank, int chunk, const std::vector<float>& output) {
   const Layout layout = whole_layout(schedule, output.size());
   const Layout::Span from = layout.input(chunk, 0);
   const std::size_t to = layout.output(chunk, 0).offset_bytes / sizeof(float);
   for (std::size_t i = 0; i < from.count; ++i) {
-    float want = 0;
+    double want = 0;
     for (int source = 0; source < schedule.ranks; ++source) {
-      if (contributes(schedule, source, chunk)) {
-        want += brought_by(source, run.first + from.offset_bytes / sizeof(float) + i);
-      }
+      if (!contributes(schedule, source, chunk)) continue;
+      want += brought_by(source, from.offset_bytes / sizeof(float) + i, how.dtype);
     }
-    if (output[to + i] != want) {
+    if (how.op == ReduceOp::kMean) want /= schedule.ranks;
+    if (output[to + i] != static_cast<float>(want)) {
       return fmt::format("rank {}, element {} of chunk {}: {} instead of {}", rank, i, chunk, output[to + i], want);
     }
   }
@@ -141,14 +175,13 @@ std::string fault_in(const OneRun& run, int rank, int chunk, const std::vector<f
 
 /// The same of all ranks and chunks. A barrier promises no values, and what a rank of an all_to_all keeps goes through
 /// no schedule.
-std::string fault_in(const OneRun& run, const std::vector<std::vector<float>>& outputs) {
-  const Schedule& schedule = run.schedule;
+std::string fault_in(const Schedule& schedule, const How& how, const std::vector<std::vector<float>>& outputs) {
   if (schedule.collective == Collective::kBarrier) return "";
   for (int rank = 0; rank < schedule.ranks; ++rank) {
     for (int chunk = 0; chunk < schedule.chunks; ++chunk) {
       const bool stays = schedule.collective == Collective::kAllToAll && contributes(schedule, rank, chunk);
       if (stays || !must_end_with(schedule, rank, chunk)) continue;
-      const std::string fault = fault_in(run, rank, chunk, outputs[static_cast<std::size_t>(rank)]);
+      const std::string fault = fault_in(schedule, how, rank, chunk, outputs[static_cast<std::size_t>(rank)]);
       if (!fault.empty()) return fault;
     }
   }
@@ -173,22 +206,36 @@ std::vector<ExecutedTransfer> planned(const Schedule& schedule) {
   return transfers;
 }
 
-void expect_executed_as_planned(const std::vector<OneRun>& runs) {
-  const std::vector<Outcome> outcomes = execute(runs);
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    const Schedule& schedule = runs[i].schedule;
-    const std::string which = fmt::format("{} {} from {}, {}", schedule.name, to_string(schedule.collective),
-                                          schedule.root, runs[i].in_place ? "in place" : "staged");
-    EXPECT_EQ(sorted(outcomes[i].executed), sorted(planned(schedule))) << which;
-    EXPECT_EQ(fault_in(runs[i], outcomes[i].outputs), "") << which;
+/// What rows are made of in which every chunk has a part: a line or two for each.
+constexpr Dealing kSmallBlocks{.least_of_all_bytes = 0, .block_bytes = 128};
+
+/// In those of the ways that there are for it, one after the other.
+void expect_executed_as_planned(const Schedule& schedule, std::vector<How> ways, std::size_t count) {
+  std::erase_if(ways, [&](const How& how) {
+    return (how.in_place && !runs_in_place(schedule)) ||
+           (how.op != ReduceOp::kSum && !sums_values(schedule.collective));
+  });
+  const auto want = sorted(planned(schedule));
+  const std::vector<Outcome> outcomes = execute(schedule, ways, count);
+  for (std::size_t way = 0; way < ways.size(); ++way) {
+    const std::string which = schedule.name + ", " + ways[way].what;
+    EXPECT_EQ(sorted(outcomes[way].executed), want) << which;
+    EXPECT_EQ(fault_in(schedule, ways[way], outcomes[way].outputs), "") << which;
   }
 }
 
+/// Dealt out in several types, for rows cut them at other elements; and a mean, which is divided where a chunk is
+/// finished.
 void expect_executed_as_planned(const Schedule& schedule, std::size_t count) {
-  for (const bool in_place : {false, true}) {
-    if (!in_place || runs_in_place(schedule))
-      expect_executed_as_planned(std::vector<OneRun>{{schedule, in_place, count}});
-  }
+  const How dealt{.what = "dealt out", .in_place = true, .dealing = kSmallBlocks};
+  How halves = dealt;
+  halves.what = "halves dealt out";
+  halves.dtype = DataType::kBFloat16;
+  How means = dealt;
+  means.what = "means dealt out";
+  means.dtype = DataType::kFloat64;
+  means.op = ReduceOp::kMean;
+  expect_executed_as_planned(schedule, {{}, {.what = "in place", .in_place = true}, dealt, halves, means}, count);
 }
 
 void expect_executed_as_planned(const Schedule& schedule) {
@@ -216,20 +263,54 @@ TEST_P(Execution, CarriesOutWhatIsComposed) {
   });
 }
 
-/// As pipelines: with the same transports, for to make others for each would take more time than all else.
+/// As pipelines.
 TEST_P(Execution, CarriesOutWhatIsCut) {
-  std::vector<OneRun> runs;
-  const auto add = [&](const Algorithm& algorithm, const ScheduleRequest& request) {
+  const auto expect_cut = [](const Algorithm& algorithm, const ScheduleRequest& request) {
     if (request.root != 0 && request.root != request.ranks - 1) return;
-    const Schedule cut = segmented(algorithm.build(request), 3);
-    for (const bool in_place : {false, true}) {
-      if (in_place && !runs_in_place(cut)) continue;
-      runs.push_back({cut, in_place, kCount * static_cast<std::size_t>(cut.ranks), 11 * runs.size()});
-    }
+    expect_executed_as_planned(segmented(algorithm.build(request), 3), {{}, {.what = "in place", .in_place = true}},
+                               kCount * static_cast<std::size_t>(request.ranks));
   };
-  for_each_request_on(GetParam(), add);
-  for_each_composed_request_on(GetParam(), add);
-  expect_executed_as_planned(runs);
+  for_each_request_on(GetParam(), expect_cut);
+  for_each_composed_request_on(GetParam(), expect_cut);
+}
+
+namespace {
+
+/// Whether rank 0 writes something past caches like these, or asks early for what it takes back.
+bool minds(const WritePolicy::Caches& caches, const Schedule& schedule, bool in_place, std::size_t bytes) {
+  const Plan plan = in_place ? make_in_place_plan(schedule, 0) : make_staged_plan(schedule, 0);
+  const WritePolicy policy(caches, !in_place, bytes * static_cast<std::size_t>(schedule.ranks));
+  return std::any_of(plan.steps.begin(), plan.steps.end(), [&](const Plan::Step& step) {
+    return std::any_of(step.moves.begin(), step.moves.end(), [&](const Plan::Move& move) {
+      const WritePolicy::Writes writes = policy.of(move, bytes / static_cast<std::size_t>(schedule.chunks));
+      return writes.past_caches > 0 || writes.asks_early;
+    });
+  });
+}
+
+}  // namespace
+
+/// What this machine's are decides only how it is written.
+TEST_P(Execution, WritesTheSameWhateverTheCaches) {
+  constexpr WritePolicy::Caches kSmallAndSlow{.shared_bytes = 1, .are_slow_to_take_back = true};
+  constexpr WritePolicy::Caches kAsked{.are_worth_asking = true};
+  const int ranks = GetParam();
+  const std::size_t count = 5 * kCount * static_cast<std::size_t>(ranks);  // which makes moves long enough
+  std::vector<How> ways;
+  const auto by = [&](const char* name) { return find_algorithm(name).build({.ranks = ranks}); };
+  for (const WritePolicy::Caches& caches : {kSmallAndSlow, kAsked}) {
+    const char* const what = caches.are_worth_asking ? "asked early" : "past the caches";
+    for (const bool in_place : {false, true}) {
+      ways.push_back({.what = what, .in_place = in_place, .caches = caches});
+      const std::size_t bytes = count * sizeof(float);
+      if (ranks < 3) continue;  // where two only trade
+      EXPECT_TRUE(minds(caches, by("ring"), in_place, bytes) || minds(caches, by("direct"), in_place, bytes))
+          << what << (in_place ? ", in place" : ", staged");
+    }
+  }
+  for_each_request_on(ranks, [&](const Algorithm& algorithm, const ScheduleRequest& request) {
+    if (request.root == 0) expect_executed_as_planned(algorithm.build(request), ways, count);
+  });
 }
 
 /// Each transfer is told of once, and all of it comes; where steps are woven too.
@@ -256,7 +337,7 @@ TEST(ExecutionByHand, LargeBuffersAreDealtOut) {
   for (const char* name : {"direct", "ring"}) {
     const Schedule schedule = find_algorithm(name).build({.ranks = kRanks});
     ASSERT_TRUE(runs_in_place(schedule));
-    expect_executed_as_planned(std::vector<OneRun>{{schedule, /*in_place=*/true, kLarge}});
+    expect_executed_as_planned(schedule, {{.what = "large", .in_place = true}}, kLarge);
   }
 }
 
@@ -285,95 +366,6 @@ TEST(ExecutionByHand, MakesASumThatIsOfNoUse) {
     for (const Plan::Step& step : make_staged_plan(schedule, rank).steps) {
       for (const Plan::Move& move : step.moves) EXPECT_FALSE(move.targets.empty()) << "of rank " << rank;
     }
-  }
-}
-
-namespace {
-
-/// Prepares a schedule of 65 chunks and more where the staging area has room for 64, of a cache line each.
-void prepare_in_little_room(const Schedule& schedule, std::uint32_t blocks) {
-  std::vector<shm::Host> hosts = shm::thread_hosts(schedule.ranks);
-  const auto transport = shm::create(std::move(hosts[0]));
-  StagingRing staging(StagingRing::kSlots * 4096);
-  Announcement announcement;
-  announcement.count = kCount;
-  announcement.collective = schedule.collective;
-  announcement.blocks = blocks;
-  const SharedMemoryOperation operation(*transport, staging,
-                                        {.plan = std::make_shared<const Plan>(make_staged_plan(schedule, 0)),
-                                         .announcement = announcement,
-                                         .layout = whole_layout(schedule, kCount)});
-}
-
-}  // namespace
-
-TEST(ExecutionByHand, MoreThanCanBeStagedIsRefused) {
-  constexpr int kChunks = 65;
-  Schedule wide{.name = "wide", .collective = Collective::kBroadcast, .ranks = 2, .chunks = kChunks, .steps = {{}}};
-  for (int chunk = 0; chunk < kChunks; ++chunk) wide.steps[0].push_back({TransferKind::kCopy, chunk, 0, 1});
-  EXPECT_THAT([&] { prepare_in_little_room(wide, 0); },
-              testing_support::refuses(
-                  ErrorCode::kUnsupported,
-                  "Rank 0: broadcast: the schedule 'wide' has 65 chunks of which 1 versions must be staged, more than "
-                  "the staging area of 4096 bytes has room for; take one of fewer chunks."));
-}
-
-/// No algorithm has fewer chunks, so it is told what does help.
-TEST(ExecutionByHand, AnAllToAllOfTooManyRanksIsRefusedWithAWayOut) {
-  const Schedule schedule{.name = "exchange",
-                          .collective = Collective::kAllToAll,
-                          .ranks = 9,
-                          .chunks = 81,
-                          .steps = {{{TransferKind::kCopy, 1, 0, 1}}}};
-  EXPECT_TRUE(runs_in_place(schedule)) << "so that registered memory is a way out";
-  EXPECT_THAT([&] { prepare_in_little_room(schedule, 0); },
-              testing_support::refuses(ErrorCode::kUnsupported,
-                                       "has room for; take memory that Group::allocate gave, or "
-                                       "LOCKSTEP_TRANSPORT=tcp."));
-  EXPECT_THAT([&] { prepare_in_little_room(schedule, 1); },
-              testing_support::refuses(ErrorCode::kUnsupported, "has room for; take LOCKSTEP_TRANSPORT=tcp."));
-}
-
-/// Where Group's all_to_all says it is.
-TEST(ExecutionByHand, AnAllToAllHasRoomForAsManyRanksAsIsSaid) {
-  std::vector<shm::Host> hosts = shm::thread_hosts(1);
-  const StagingRing staging(shm::create(std::move(hosts[0]))->staging_bytes());
-  const std::size_t places = staging.slot_bytes() / Layout::kCacheLine;
-  constexpr std::size_t kMostRanks = 181;
-  EXPECT_GE(places, kMostRanks * kMostRanks);
-  EXPECT_LT(places, (kMostRanks + 1) * (kMostRanks + 1));
-}
-
-/// Progress counts to 2^24; beyond, a rank would take a peer's for that in the next operation.
-TEST(ExecutionByHand, MoreStepsThanProgressCountsAreRefused) {
-  constexpr int kSteps = 4096;
-  Schedule schedule{.name = "long", .collective = Collective::kBroadcast, .ranks = 2, .chunks = kSteps};
-  for (int step = 0; step < kSteps; ++step) schedule.steps.push_back({{TransferKind::kCopy, step, 0, 1}});
-  std::vector<shm::Host> hosts = shm::thread_hosts(2);
-  const auto transport = shm::create(std::move(hosts[0]));
-  StagingRing staging(transport->staging_bytes());
-  const auto plan = std::make_shared<const Plan>(make_staged_plan(schedule, 0));
-  const auto prepare = [&](std::size_t gigabytes) {
-    const std::size_t count = gigabytes << 28U;
-    Announcement announcement;
-    announcement.count = count;
-    announcement.collective = schedule.collective;
-    const SharedMemoryOperation operation(*transport, staging,
-                                          {.plan = plan,
-                                           .announcement = announcement,
-                                           .layout = Layout({.collective = schedule.collective,
-                                                             .ranks = 2,
-                                                             .chunks = schedule.chunks,
-                                                             .count = count,
-                                                             .block_counts = {}})});
-  };
-  EXPECT_NO_THROW(prepare(1));
-  try {
-    prepare(64);
-    FAIL() << "accepted";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kUnsupported);
-    EXPECT_THAT(error.what(), testing::HasSubstr("take memory that Group::allocate gave, or another algorithm"));
   }
 }
 
