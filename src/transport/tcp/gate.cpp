@@ -2,6 +2,8 @@
 
 #include "base/clock.h"
 
+#include <lockstep/error.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
@@ -48,10 +50,24 @@ void Gate::put_out_any() {
   strangers_.erase(strangers_.begin() + any(random_));
 }
 
+FileDescriptor Gate::next_newcomer() {
+  // Who lacks descriptors is told so before the system looks whether anybody has come.
+  pollfd polled{listener_.get(), POLLIN, 0};
+  while (::poll(&polled, 1, 0) > 0) {
+    try {
+      return accept_from(listener_);
+    } catch (const Error&) {
+      if (strangers_.empty()) throw;
+      put_out_any();
+    }
+  }
+  return {};
+}
+
 void Gate::take_in_newcomers() {
   // As many at a time as there are places, so that those who came before are heard in between.
   for (std::size_t i = 0; i < kMostStrangers; ++i) {
-    FileDescriptor socket = accept_from(listener_);
+    FileDescriptor socket = next_newcomer();
     if (!socket) return;
     Stranger stranger{std::move(socket), steady_clock::now() + patience_, make_challenge(), {}, 0};
     if (send_all(stranger.socket, &stranger.challenge, sizeof stranger.challenge, steady_clock::now()) != Moved::kAll) {

@@ -15,7 +15,8 @@ namespace lockstep::tcp {
 /// Lets in who proves that it knows the job's secret, and nobody else. Strangers cost nothing but their place: at most
 /// kMostStrangers connections that have proved nothing are held, each for as long as the gate has patience; when one
 /// more comes, any one of them goes, so that no flood puts out for certain who is about to prove itself, as one that
-/// goes by age would. Nothing is allocated by what they send.
+/// goes by age would. One goes, too, where this process lacks what the next connection takes. Nothing is allocated by
+/// what they send.
 class Gate {
  public:
   static constexpr std::size_t kMostStrangers = 64;
@@ -28,7 +29,8 @@ class Gate {
 
   Gate(FileDescriptor listener, Credentials credentials, int rank, std::chrono::milliseconds patience = kPatience);
 
-  /// The next that proves itself and wants this rank; none if nobody did by the deadline.
+  /// The next that proves itself and wants this rank; none if nobody did by the deadline. Throws Error (kTransport)
+  /// where the system has nothing left for one more connection, though no stranger is held.
   std::optional<Admitted> admit(Deadline deadline);
 
  private:
@@ -42,6 +44,8 @@ class Gate {
 
   void wait(Deadline deadline);
   void put_out_any();
+  /// None where nobody is waiting.
+  FileDescriptor next_newcomer();
   void take_in_newcomers();
   /// Whether the claim is complete. A connection that is over loses its socket.
   static bool hear(Stranger& stranger);

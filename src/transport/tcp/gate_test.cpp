@@ -1,6 +1,8 @@
 // What a gate lets in, and that strangers disturb nobody.
 #include "transport/tcp/gate.h"
 
+#include "base/error_for_tests.h"
+#include "base/limit_for_tests.h"
 #include "transport/tcp/crowd_for_tests.h"
 #include "transport/tcp/deadline_for_tests.h"
 #include "transport/tcp/hmac_for_tests.h"
@@ -8,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <lockstep/error.h>
+#include <unistd.h>
 
 #include <array>
 #include <atomic>
@@ -15,6 +18,8 @@
 #include <span>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 namespace lockstep::tcp {
 
@@ -47,11 +52,12 @@ class GateTest : public WithHmac {
   }
 
   /// Comes as rank 1 and says how that went: "in", "out" (the connection was closed), or the error's text.
-  std::string come(const Credentials& credentials, int to = 0, milliseconds patience = milliseconds(5000)) const {
+  std::string come(const Credentials& credentials, int to = 0, milliseconds patience = milliseconds(5000),
+                   FileDescriptor socket = {}) const {
     const Hello hello{
         .from = 1, .to = to, .size = 2, .channel = Channel::kData, .listens_on = {}, .unused = 0, .nonce = {}};
     try {
-      const FileDescriptor socket = connect();
+      if (!socket) socket = connect();
       return introduce(socket, credentials, hello, in(patience)) ? "in" : "out";
     } catch (const Error& error) {
       return error.what();
@@ -162,6 +168,30 @@ TEST_F(GateTest, HoldsNoMoreStrangersThanItSays) {
     if (is_open(stranger)) ++held;
   }
   EXPECT_EQ(held, Gate::kMostStrangers);
+}
+
+/// Of which a process near its limit has fewer than there are places for strangers.
+TEST_F(GateTest, StrangersThatHoldAllDescriptorsKeepNoRankOut) {
+  if (!testing_support::kDescriptorsCanBeDenied) GTEST_SKIP() << testing_support::kWhyNotDenied;
+  std::vector<FileDescriptor> silent(20);
+  for (FileDescriptor& stranger : silent) stranger = connect();
+  FileDescriptor rank = connect();
+  const FileDescriptor next(::dup(rank.get()));
+  const testing_support::Limit descriptors(RLIMIT_NOFILE, static_cast<rlim_t>(next.get()) + 10);
+  std::string said;
+  std::jthread guest([&] { said = come(credentials_, 0, milliseconds(10'000), std::move(rank)); });
+  EXPECT_NO_THROW(admitted_ = gate_->admit(in(milliseconds(10'000))));
+  guest.join();
+  EXPECT_EQ(said, "in");
+  EXPECT_TRUE(admitted_);
+}
+
+TEST_F(GateTest, WhoHasNoDescriptorThoughNoStrangerHoldsOneSaysSo) {
+  if (!testing_support::kDescriptorsCanBeDenied) GTEST_SKIP() << testing_support::kWhyNotDenied;
+  const FileDescriptor waits = connect();
+  const testing_support::Limit descriptors(RLIMIT_NOFILE, 5);
+  EXPECT_THAT([&] { gate_->admit(steady_clock::now()); },
+              testing_support::refuses(ErrorCode::kTransport, "Accepting a rank's connection failed: Too many open"));
 }
 
 /// More than there are places come between any rank's connection and what proves it: where who came first went first,
