@@ -12,6 +12,7 @@
 #include <array>
 #include <chrono>
 #include <future>
+#include <latch>
 #include <vector>
 
 namespace lockstep {
@@ -81,6 +82,32 @@ TEST(Background, AnErrorThereIsThrownByWhatComesNext) {
         EXPECT_THAT([&] { sum.wait(); }, testing::Throws<Error>(testing::Property(&Error::code, ErrorCode::kMismatch)));
         EXPECT_THROW(world.barrier().wait(), Error);
       });
+}
+
+/// Rank 3 waits for rank 2, whose thread waits for rank 1 while it computes itself.
+TEST(Background, WhoComputesMeanwhileIsNotBlamedForOneThatKeepsAll) {
+  std::latch begun(2);
+  std::promise<void> told;
+  const std::shared_future<void> is_told = told.get_future().share();
+  detail::run_threads_over_tcp(4, [&](World& world) {
+    std::vector<float> values(kMany / 10, 1);
+    const auto begin = [&](milliseconds patience) {
+      return world.all_reduce(buffer_of(values), ReduceOp::kSum,
+                              {.algorithm = "ring", .timeout = patience, .in_background = true});
+    };
+    if (world.rank() == 1) return is_told.wait();
+    if (world.rank() == 3) {
+      begun.wait();
+      EXPECT_THAT([&] { begin(milliseconds(300)).wait(); },
+                  testing::Throws<Error>(testing::AllOf(testing::Property("code", &Error::code, ErrorCode::kTimeout),
+                                                        testing::Property("peer", &Error::peer, 1))));
+      return told.set_value();
+    }
+    Pending sum = begin(seconds(60));
+    begun.count_down();
+    is_told.wait();
+    EXPECT_THROW(sum.wait(), Error);
+  });
 }
 
 TEST(Background, CallsOfAllKindsGoOnBesideIt) {

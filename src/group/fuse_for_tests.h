@@ -74,6 +74,7 @@ class FusedTransport final : public MessageTransport {
   ByteStreams& messages() override { return messages_; }
   std::uint64_t bytes_sent() const override { return inner_->bytes_sent(); }
   void listen() override { fuse_.use(), inner_->listen(); }
+  void answer(std::vector<pollfd>& sockets) override { fuse_.use(), inner_->answer(sockets); }
   std::vector<int> idle_peers() override { return fuse_.use(), inner_->idle_peers(); }
   void tell(int peer, std::span<const std::byte> what) override { fuse_.use(), inner_->tell(peer, what); }
   std::span<const std::byte> told_by(int peer) override { return inner_->told_by(peer); }

@@ -232,10 +232,11 @@ void GroupState::make_thread() {
   add_awaited_sockets(watched_);
   if (watched_.empty()) return;
   try {
-    for (auto* const sockets : {&watched_, &awaited_}) sockets->reserve(static_cast<std::size_t>(identity_.size));
+    const auto ranks = static_cast<std::size_t>(identity_.size);
+    for (auto* const sockets : {&watched_, &awaited_}) sockets->reserve(ranks);
     thread_ =
         std::make_unique<ProgressThread>([this](std::vector<pollfd>& awaited) { return background_step(awaited); },
-                                         /*most_sockets=*/static_cast<std::size_t>(identity_.size));
+                                         /*most_sockets=*/2 * ranks);
   } catch (const Error&) {
     does_without_thread_ = true;
   } catch (const std::bad_alloc&) {
@@ -266,8 +267,10 @@ std::chrono::microseconds GroupState::background_step(std::vector<pollfd>& socke
     if (queue_.empty()) return {};
     add_awaited_sockets(watched_);
     return in_operation([&] {
+      const PreparedOperation& front = *queue_.front().operation;
       sockets.insert(sockets.end(), watched_.begin(), watched_.end());
-      return rest_during(*queue_.front().operation);
+      front.running->answer_peers(sockets);
+      return rest_during(front);
     });
   } catch (...) {
     return {};  // the peers have been told, and whoever comes into the group next is

@@ -251,6 +251,11 @@ void MessageOperation::add_awaited_sockets(std::vector<pollfd>& sockets) {
   transport_.add_sockets(needs_, sockets);
 }
 
+void MessageOperation::answer_peers(std::vector<pollfd>& sockets) {
+  transport_.answer(sockets);
+  compare_with_what_was_told();
+}
+
 /// Of somebody who is about to sleep.
 void MessageOperation::find_needs() {
   for (OutgoingStream& stream : outgoing_) stream.announce(transport_);

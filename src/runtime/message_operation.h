@@ -37,6 +37,7 @@ class MessageOperation final : public RunningOperation {
 
   void wait_for_peer_until(Time at_most) override;
   void add_awaited_sockets(std::vector<pollfd>& sockets) override;
+  void answer_peers(std::vector<pollfd>& sockets) override;
   int pieces() const override { return plan_->pieces; }
   std::size_t bytes_kept() const override;
 

@@ -51,6 +51,9 @@ class RunningOperation {
   /// Adds the sockets of which one must become ready before advance() can do more; none where it waits for something
   /// else.
   virtual void add_awaited_sockets(std::vector<pollfd>& /*sockets*/) {}
+  /// For who sleeps on those in another thread than the caller's: tells peers who ask that this rank waits for
+  /// somebody, and adds the sockets by which they ask. Throws Error.
+  virtual void answer_peers(std::vector<pollfd>& /*sockets*/) {}
   void wait_for_peer() { wait_for_peer_until(Time::max()); }
 
   /// How often it goes through its schedule, each time with a piece of the buffers.

@@ -48,6 +48,10 @@ class MessageTransport : public ByteStreams {
   /// For who may find all data there at once, again and again: a rank that waits hears its peers anyway.
   virtual void listen() {}
 
+  /// The same at once, for who sleeps by himself (add_sockets) and waits for somebody: says so to those who ask
+  /// (idle_peers), and adds the sockets by which peers will say more.
+  virtual void answer(std::vector<pollfd>& /*sockets*/) {}
+
   /// The peers that are there but do not wait for anybody in this group: those for whose sake others wait. Asks them,
   /// and gives them a quarter of a second to answer. Throws what one that failed meanwhile says.
   virtual std::vector<int> idle_peers() = 0;

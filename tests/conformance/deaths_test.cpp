@@ -41,7 +41,7 @@ constexpr std::chrono::milliseconds kNoDeadline{60'000};  // of those who must b
 // Behind an operation in which others may wait for it still: those are told first.
 constexpr std::chrono::milliseconds kLaterDeadline{1500};
 constexpr std::int64_t kSecond = 1'000'000;  // microseconds
-/// Of survivors from an operation that goes on without them; the victim never comes back.
+/// From an operation that goes on without them; the victim never comes back.
 constexpr std::chrono::milliseconds kAway{300};
 
 enum class Memory : std::uint8_t { kPlain, kRegistered };
@@ -57,6 +57,7 @@ struct Subject {
   bool in_part = false;
   bool in_pairs = false;       ///< the all_to_all whose blocks differ
   bool in_background = false;  ///< and all are away from the group when the end comes
+  std::array<std::chrono::milliseconds, kRanks> away{kAway, kAway, kAway, kAway};  ///< by rank, of those who come back
 };
 
 /// No collective, but messages: everybody's to the next. One is as much as a rank may pass between two looks at its
@@ -247,7 +248,8 @@ class Job {
   /// In the first round nobody ends.
   void stay_away(int rank, int round) const {
     if (rank == victim_) ++absences_[0];
-    std::this_thread::sleep_for(rank == victim_ && round > 0 ? kNoDeadline : kAway);
+    const bool is_over = rank == victim_ && round > 0;
+    std::this_thread::sleep_for(is_over ? kNoDeadline : subject_.away.at(static_cast<std::size_t>(rank)));
   }
 
   void pass_round(const World& world, std::vector<float>& values, std::chrono::milliseconds deadline) const {
@@ -400,6 +402,23 @@ TEST_P(Deaths, AStoppedRankIsAnErrorOnEverySurvivorAtTheDeadline) {
     expect_stop_told(job, job.notice(rank), kVictim, in_part ? deadline + kDeadline : deadline);
     if (!in_part || rank == kOutsider) continue;
     expect_stop_told(job, job.notice_in_part(rank), kInPart.at(static_cast<std::size_t>(kVictim)), deadline);
+  }
+}
+
+/// Whose thread waits keeps nobody, though it computes for longer than the deadline of a rank that waits for it alone.
+TEST(DeathsBehindOneThatComputes, TheStoppedRankIsNamed) {
+  if (const std::string why = why_not({Medium::kTcp, Home::kProcesses, kRanks}); !why.empty()) GTEST_SKIP() << why;
+  constexpr int kVictim = 1;
+  Subject subject{.medium = Medium::kTcp, .memory = Memory::kPlain, .algorithm = "ring"};
+  subject.collective = Collective::kAllReduce;
+  subject.in_background = true;
+  // Rank 3, which hears nothing of rank 1, is the first to give up.
+  subject.away = {kAway, kAway, 3 * kDeadline, std::chrono::milliseconds(0)};
+  const Job job(subject, kVictim, SIGSTOP);
+  EXPECT_THAT(job.exit_codes(), testing::Each(0));
+  for (const int rank : {0, 2, 3}) {
+    EXPECT_EQ(job.notice(rank).code, ErrorCode::kTimeout) << job.notice(rank).text.data();
+    EXPECT_EQ(job.notice(rank).peer, kVictim) << job.notice(rank).text.data();
   }
 }
 

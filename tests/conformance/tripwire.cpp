@@ -124,6 +124,7 @@ class WatchedMessageTransport final : public MessageTransport {
   bool takes(Device device) const override { return inner_->takes(device); }
   RegisteredMemory allocate(std::size_t bytes) override { return inner_->allocate(bytes); }
   void listen() override { inner_->listen(); }
+  void answer(std::vector<pollfd>& sockets) override { inner_->answer(sockets); }
   std::vector<int> idle_peers() override { return inner_->idle_peers(); }
   void tell(int peer, std::span<const std::byte> what) override { inner_->tell(peer, what); }
   std::span<const std::byte> told_by(int peer) override { return inner_->told_by(peer); }

@@ -34,7 +34,7 @@ Peers::Peers(int rank, std::vector<FileDescriptor> controls) : rank_(rank) {
 bool Peers::poll(std::span<const pollfd> wanted, Deadline deadline) {
   for (Control& control : controls_) control.answer();
   polled_.assign(wanted.begin(), wanted.end());
-  add_controls();
+  add_controls(polled_);
   // A last word that was heard before wakes nobody.
   const int ready = ::poll(polled_.data(), polled_.size(), is_hopeless() ? 0 : milliseconds_until(deadline));
   if (ready < 0 && errno != EINTR) throw_system_error("Waiting for the peers' connections");
@@ -46,10 +46,12 @@ bool Peers::poll(std::span<const pollfd> wanted, Deadline deadline) {
   return ready != 0 || steady_clock::now() < deadline;
 }
 
-void Peers::add_controls() {
+void Peers::add_controls(std::vector<pollfd>& sockets) const {
   for (const Control& control : controls_) {
+    // Of who has failed nothing more is read: what stands there would wake for ever whoever sleeps.
+    const int socket = control.state() == Control::State::kFailed ? -1 : control.descriptor();
     const int events = POLLIN | (control.has_more_to_say() ? POLLOUT : 0);
-    polled_.push_back({control.descriptor(), static_cast<short>(events), 0});
+    sockets.push_back({socket, static_cast<short>(events), 0});
   }
 }
 
@@ -65,9 +67,19 @@ void Peers::listen() {
   const auto now = steady_clock::now();
   if (now < listens_at_) return;
   listens_at_ = now + kBetweenListening;
+  listen_to_all();
+}
+
+void Peers::listen_to_all() {
   polled_.clear();
-  add_controls();
+  add_controls(polled_);
   if (::poll(polled_.data(), polled_.size(), 0) > 0) listen_to_ready(0);
+}
+
+void Peers::answer(std::vector<pollfd>& sockets) {
+  listen_to_all();
+  for (Control& control : controls_) control.answer();
+  add_controls(sockets);
 }
 
 void Peers::look_around() {
@@ -83,7 +95,7 @@ std::vector<int> Peers::ask_who_is_idle() {
   const auto end = steady_clock::now() + kAnswer;
   while (steady_clock::now() < end && !idle().empty()) {
     polled_.clear();
-    add_controls();
+    add_controls(polled_);
     ::poll(polled_.data(), polled_.size(), milliseconds_until(end));
     for (Control& control : controls_) {
       control.listen();

@@ -29,9 +29,9 @@ class Peers {
   /// failure in the next operation must not overtake what it gave to this one.
   bool poll(std::span<const pollfd> wanted, Deadline deadline);
 
-  /// As MessageTransport::listen.
-  void listen();
   /// As MessageTransport's.
+  void listen();
+  void answer(std::vector<pollfd>& sockets);
   void look_around();
 
   /// As MessageTransport::idle_peers.
@@ -53,7 +53,8 @@ class Peers {
   /// Throws if any peer has failed or died.
   void check() const;
   std::vector<int> idle() const;
-  void add_controls();
+  void add_controls(std::vector<pollfd>& sockets) const;
+  void listen_to_all();
   /// Those that are ready, of what was polled from there on.
   void listen_to_ready(std::size_t first_control);
   /// Whether a peer is known to have failed or died, so that check() throws.

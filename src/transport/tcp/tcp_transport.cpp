@@ -77,6 +77,7 @@ class TcpTransport final : public MessageTransport {
   std::uint64_t bytes_sent() const override { return data_.bytes_sent() + messages_.bytes_sent(); }
 
   void listen() override { peers_.listen(); }
+  void answer(std::vector<pollfd>& sockets) override { peers_.answer(sockets); }
   std::vector<int> idle_peers() override { return peers_.ask_who_is_idle(); }
   void tell(int peer, std::span<const std::byte> what) override { peers_.tell(peer, what); }
   std::span<const std::byte> told_by(int peer) override { return peers_.told_by(peer); }

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <lockstep/error.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -313,6 +314,31 @@ TEST_F(TcpTransportTest, WhatHadNoRoomFollowsFromASleepingRank) {
   std::vector<char> byte{'x'};
   const iovec span = span_of(byte);
   ASSERT_EQ(ranks_[1]->send(0, std::span(&span, 1)), 1U);
+}
+
+/// As the thread of a rank that computes does.
+TEST_F(TcpTransportTest, WhoSleepsByItselfAnswersAndIsNotKeptAwakeByWhatNobodyReads) {
+  start(3);
+  std::vector<pollfd> sockets;
+  const auto sleep = [&](int at_most) { return ::poll(sockets.data(), sockets.size(), at_most); };
+  const auto step = [&] {
+    sockets.clear();
+    ranks_[1]->answer(sockets);
+  };
+  step();
+  std::vector<int> idle;
+  std::jthread asks([&] { idle = ranks_[0]->idle_peers(); });
+  EXPECT_GT(sleep(20'000), 0);
+  step();
+  asks.join();
+  EXPECT_EQ(idle, std::vector<int>{2});
+
+  for (const char* const what : {"its last word", "and what nobody reads"}) {
+    ranks_[0]->fail(Error(ErrorCode::kTransport, what, {.rank = 0}));
+    if (sleep(100) > 0) step();
+  }
+  EXPECT_EQ(sleep(0), 0);
+  EXPECT_THROW(ranks_[1]->look_around(), Error);
 }
 
 }  // namespace lockstep::tcp
