@@ -142,7 +142,8 @@ class RegisteredMemory {
 /// kOutOfMemory where there is no memory to prepare it; nothing was sent then, and the group is as before. What goes
 /// wrong later is thrown by whatever call finds it: an operation, `progress`, `done`, `wait`. That is kMismatch,
 /// kPeerDied, kPeerLeft, kTimeout, kTransport (anything else that was thrown in its midst, too) or kOutOfMemory, and
-/// ends the group as said: `progress` throws it then.
+/// ends the group as said: `progress` throws it then. What the operation's output holds after any of these is of no
+/// use, kMismatch included: what a peer sent may be in it, but nothing beyond its end.
 ///
 /// Any memory will do, if it is of one kind on every rank: memory from this group's `allocate` is reduced where it
 /// lies, other memory goes through staging. Ranks that mix the two in one operation get kMismatch where that makes a

@@ -81,6 +81,20 @@ TEST(GroupErrors, RanksThatAgreedOnceAreLookedAtAgain) {
   EXPECT_THAT(errors, testing::Each(testing::HasSubstr("rank 1: all_reduce of 3000 float32 (max, ring)")));
 }
 
+/// What the other sent may be there before it is known that it is something else.
+TEST(GroupErrors, DisagreementChangesNothingBeyondTheBuffer) {
+  constexpr std::size_t kLess = 3000;
+  std::vector<float> received(2 * kLess, -1);
+  const auto errors = errors_on(2, [&](World& world) {
+    std::vector<float> values(2 * kLess, 7);
+    const bool sends = world.rank() == 0;
+    world.broadcast(sends ? buffer_of(values) : buffer_of(received.data(), kLess), 0).wait();
+    world.barrier().wait();
+  });
+  EXPECT_THAT(errors, testing::Each(testing::HasSubstr("the ranks disagree about what it is")));
+  EXPECT_THAT(std::span(received).subspan(kLess), testing::Each(-1));
+}
+
 TEST(GroupErrors, DisagreementIsSeenByARankThatComesLate) {
   // More than a letter holds, so that rank 0 leaves its part in staging memory, and goes on.
   std::atomic<bool> went_on = false;
