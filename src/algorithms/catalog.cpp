@@ -2,6 +2,7 @@
 
 #include "algorithms/pieces.h"
 #include "base/nearest.h"
+#include "schedule/ranges.h"
 #include "schedule/relabelled.h"
 
 #include <fmt/format.h>
@@ -9,12 +10,14 @@
 #include <lockstep/error.h>
 
 #include <algorithm>
+#include <charconv>
 
 namespace lockstep {
 
 namespace {
 
 constexpr std::string_view kHierarchical = "hierarchical";
+constexpr std::string_view kSegmented = "segmented";
 
 /// Gives neighbouring places to the ranks of a host, for algorithms in which neighbours talk.
 template <Schedule (*write)(const ScheduleRequest&)>
@@ -32,15 +35,22 @@ Schedule along_hosts(const ScheduleRequest& request) {
   return relabelled(write(in_order), order);
 }
 
-bool is_composition(std::string_view name) {
-  return name == kHierarchical || name.substr(0, kHierarchical.size() + 1) == fmt::format("{}:", kHierarchical);
+/// "word" itself, or "word:" and what follows.
+bool begins_with_word(std::string_view name, std::string_view word) { return name.substr(0, name.find(':')) == word; }
+
+bool is_composition(std::string_view name) { return begins_with_word(name, kHierarchical); }
+bool is_pipeline(std::string_view name) { return begins_with_word(name, kSegmented); }
+
+/// Of "word:rest".
+std::string_view after_word(std::string_view name, std::string_view word) {
+  return name.substr(std::min(name.size(), word.size() + 1));
 }
 
 }  // namespace
 
 std::optional<Composition> composition_of(std::string_view name) {
   if (!is_composition(name)) return std::nullopt;
-  const std::string_view parts = name.substr(std::min(name.size(), kHierarchical.size() + 1));
+  const std::string_view parts = after_word(name, kHierarchical);
   const std::size_t comma = parts.find(',');
   if (comma == std::string_view::npos) {
     throw Error(ErrorCode::kInvalidArgument,
@@ -50,6 +60,12 @@ std::optional<Composition> composition_of(std::string_view name) {
   const std::string_view local = parts.substr(0, comma);
   const std::string_view global = parts.substr(comma + 1);
   for (const std::string_view part : {local, global}) {
+    if (is_pipeline(part)) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  fmt::format("'{0}' composes two plain algorithms, and '{1}' is a pipeline; make one of the whole "
+                              "composition, as in: {2}:8:{0}:direct,ring",
+                              kHierarchical, part, kSegmented));
+    }
     if (!is_composition(part)) continue;
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("'{}' composes two plain algorithms, and '{}' is a composition itself; name one of: {}.",
@@ -58,7 +74,46 @@ std::optional<Composition> composition_of(std::string_view name) {
   return Composition{std::string(local), std::string(global)};
 }
 
+std::optional<Pipeline> pipeline_of(std::string_view name) {
+  if (!is_pipeline(name)) return std::nullopt;
+  const std::string_view parts = after_word(name, kSegmented);
+  const std::string_view number = parts.substr(0, parts.find(':'));
+  const std::string_view algorithm = after_word(parts, number);
+  if (number.empty() || algorithm.empty()) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("'{}' takes a number of segments and an algorithm, as in: {}:8:double_tree", kSegmented,
+                            kSegmented));
+  }
+  Pipeline pipeline{.segments = 0, .algorithm = std::string(algorithm)};
+  const char* const end = number.data() + number.size();
+  const auto [parsed, error] = std::from_chars(number.data(), end, pipeline.segments);
+  if (error != std::errc{} || parsed != end || pipeline.segments < 1 || pipeline.segments > kMostChunks) {
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("'{}' takes a number of segments from 1 to {}; '{}' is not one.", kSegmented, kMostChunks, number));
+  }
+  if (is_pipeline(algorithm)) {
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format("'{}' cuts the chunks of an algorithm or a composition, and '{}' is a pipeline itself; give "
+                    "one number of segments.",
+                    kSegmented, algorithm));
+  }
+  return pipeline;
+}
+
 namespace {
+
+Algorithm in_segments(const Pipeline& parts) {
+  const Algorithm inner = find_algorithm(parts.algorithm);
+  const int segments = parts.segments;
+  return {fmt::format("{}:{}:{}", kSegmented, segments, inner.name),
+          fmt::format("{} as a pipeline: {} segments of each chunk follow each other through its steps", inner.name,
+                      segments),
+          inner.collectives,
+          [inner, segments](const ScheduleRequest& request) { return algorithm::pipeline(request, inner, segments); },
+          "for large buffers where ranks wait for whole chunks before they pass them on"};
+}
 
 Algorithm composed(std::string_view name, const Composition& parts) {
   const Algorithm local = find_algorithm(parts.local);
@@ -120,8 +175,8 @@ std::vector<Algorithm> of_fixed_partners() {
        "two trees for half of the data each, no rank inner in both; 2 floor(log2 p) steps",
        {kAllReduce, kBroadcast, kReduce, kBarrier},
        algorithm::double_tree,
-       "for middle and large buffers on very many ranks, as a pipeline (--segments): few steps, and links busy "
-       "both ways; in one segment most wait for the next level"},
+       "for middle and large buffers on very many ranks, as a pipeline (segmented:K:double_tree): few steps, and "
+       "links busy both ways; in one segment most wait for the next level"},
   };
 }
 
@@ -207,6 +262,7 @@ std::vector<std::string_view> algorithm_names() {
   std::vector<std::string_view> names;
   for (const Algorithm& algorithm : algorithms()) names.push_back(algorithm.name);
   names.push_back("hierarchical:LOCAL,GLOBAL");
+  names.push_back("segmented:K:ALGORITHM");
   return names;
 }
 
@@ -218,11 +274,15 @@ std::vector<std::string_view> algorithms_for(Collective collective) {
   return names;
 }
 
+bool has_compositions(Collective collective, const std::vector<int>& hosts) {
+  const std::size_t number = ranks_of_hosts(hosts).size();
+  return collective == Collective::kAllReduce && number > 1 && number < hosts.size();
+}
+
 std::vector<std::string> all_algorithms(Collective collective, const std::vector<int>& hosts) {
   std::vector<std::string> names;
   for (const std::string_view name : algorithms_for(collective)) names.emplace_back(name);
-  const std::size_t number = ranks_of_hosts(hosts).size();
-  if (collective != Collective::kAllReduce || number < 2 || number == hosts.size()) return names;
+  if (!has_compositions(collective, hosts)) return names;
   for (const std::string_view parts :
        {"ring,ring", "direct,halving_doubling", "recursive_doubling,recursive_doubling", "circulant,circulant"}) {
     names.push_back(fmt::format("{}:{}", kHierarchical, parts));
@@ -250,12 +310,14 @@ std::map<std::string, std::string> first_alike(const std::vector<std::string>& n
 }
 
 bool is_algorithm(std::string_view name) {
-  return is_composition(name) || std::any_of(algorithms().begin(), algorithms().end(),
-                                             [&](const Algorithm& algorithm) { return algorithm.name == name; });
+  return is_composition(name) || is_pipeline(name) ||
+         std::any_of(algorithms().begin(), algorithms().end(),
+                     [&](const Algorithm& algorithm) { return algorithm.name == name; });
 }
 
 Algorithm find_algorithm(std::string_view name) {
   if (const auto parts = composition_of(name)) return composed(name, *parts);
+  if (const auto parts = pipeline_of(name)) return in_segments(*parts);
   for (const Algorithm& algorithm : algorithms()) {
     if (algorithm.name == name) return algorithm;
   }

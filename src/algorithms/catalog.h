@@ -42,24 +42,28 @@ struct Algorithm {
 };
 
 /// Every algorithm, in the order that lists print them. Besides these there are compositions of any two that do an
-/// all_reduce, hierarchical:LOCAL,GLOBAL.
+/// all_reduce, hierarchical:LOCAL,GLOBAL, and each of all these as a pipeline, segmented:K:ALGORITHM.
 const std::vector<Algorithm>& algorithms();
 
-/// As a person may type them, with what stands for all compositions at the end.
+/// As a person may type them, with what stands for all compositions and for all pipelines at the end.
 std::vector<std::string_view> algorithm_names();
 
 /// The names of those that do the collective.
 std::vector<std::string_view> algorithms_for(Collective collective);
 
-/// What "all" stands for: those that do the collective and, for an all_reduce where some ranks share a host and others
-/// do not, compositions: the textbook's, and those that "auto" may be. `hosts` as in ScheduleRequest.
+/// Whether compositions are more than their parts: for an all_reduce where some ranks share a host and others do not.
+/// `hosts` as in ScheduleRequest.
+bool has_compositions(Collective collective, const std::vector<int>& hosts);
+
+/// What "all" stands for: those that do the collective and, if it has compositions, some of them: the textbook's, and
+/// those that "auto" may be.
 std::vector<std::string> all_algorithms(Collective collective, const std::vector<int>& hosts);
 
 /// Of each name the first among them that stands for the same schedule: of two ranks a tree is a star. What is no
 /// algorithm of the catalogue (`vendor`, a file) stands for itself alone. Throws as Algorithm::build().
 std::map<std::string, std::string> first_alike(const std::vector<std::string>& names, const ScheduleRequest& request);
 
-/// Whether it is the name of an algorithm, or begins as a composition does.
+/// Whether it is the name of an algorithm, or begins as a composition or a pipeline does.
 bool is_algorithm(std::string_view name);
 
 /// LOCAL and GLOBAL of hierarchical:LOCAL,GLOBAL; none for any other name. Throws as find_algorithm().
@@ -69,8 +73,16 @@ struct Composition {
 };
 std::optional<Composition> composition_of(std::string_view name);
 
-/// The algorithm of that name, "ring" or "hierarchical:direct,ring". Throws Error (kInvalidArgument) naming the nearest
-/// right word, or what a composition takes.
+/// K and ALGORITHM of segmented:K:ALGORITHM, which may be a composition; none for any other name. Throws Error
+/// (kInvalidArgument) if K is no number that can be, or ALGORITHM a pipeline too.
+struct Pipeline {
+  int segments;
+  std::string algorithm;
+};
+std::optional<Pipeline> pipeline_of(std::string_view name);
+
+/// The algorithm of that name, "ring", "hierarchical:direct,ring" or "segmented:8:ring". Throws Error
+/// (kInvalidArgument) naming the nearest right word, or what a composition or a pipeline takes.
 Algorithm find_algorithm(std::string_view name);
 /// The same; the error begins with who names it, as a variable of the environment.
 Algorithm find_algorithm(std::string_view name, std::string_view named_by);

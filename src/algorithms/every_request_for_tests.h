@@ -39,13 +39,14 @@ void for_each_request(int most_ranks, const Use& use) {
   for (int ranks = 1; ranks <= most_ranks; ++ranks) for_each_request_on(ranks, use);
 }
 
-/// The catalogue and some compositions, for tests of which ctest runs one an algorithm.
+/// The catalogue, some compositions and some pipelines, for tests of which ctest runs one an algorithm.
 inline std::vector<std::string> names_of_algorithms() {
   std::vector<std::string> names;
   for (const Algorithm& algorithm : algorithms()) names.push_back(algorithm.name);
   for (const char* parts : {"direct,ring", "naive,tree", "ring,halving_doubling"}) {
     names.push_back("hierarchical:" + std::string(parts));
   }
+  for (const char* pipeline : {"segmented:3:double_tree", "segmented:2:ring"}) names.emplace_back(pipeline);
   return names;
 }
 

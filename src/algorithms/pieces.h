@@ -55,6 +55,9 @@ Schedule halving_doubling(const ScheduleRequest& request);
 Schedule hierarchical(const ScheduleRequest& request, const Algorithm& local, const Algorithm& global);
 Schedule naive(const ScheduleRequest& request);
 Schedule pairwise(const ScheduleRequest& request);
+/// `inner`'s schedule with each chunk in so many segments. Throws as Algorithm::build(), and Error (kInvalidArgument)
+/// if they are too many for it.
+Schedule pipeline(const ScheduleRequest& request, const Algorithm& inner, int segments);
 Schedule recursive_doubling(const ScheduleRequest& request);
 Schedule ring(const ScheduleRequest& request);
 Schedule star(const ScheduleRequest& request);

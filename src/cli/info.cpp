@@ -65,6 +65,8 @@ std::string build_and_machine() {
   }
   fmt::format_to(out, "  {:<19} {}\n", "hierarchical:A,B",
                  "any two of these that do an all_reduce: A within hosts, B between");
+  fmt::format_to(out, "  {:<19} {}\n", "segmented:K:A",
+                 "any of all these as a pipeline: K segments of each chunk follow each other through A's steps");
   fmt::format_to(out, "  {:<19} {}\n", kVendor,
                  "over MPI: what the library itself does, of which nothing is proved or priced");
   return text;

@@ -150,6 +150,7 @@ std::vector<std::string> chosen_algorithms(const std::vector<std::string>& what,
     } else {
       Algorithm algorithm = find_algorithm(word);
       algorithm.require_support(request.collective);
+      require_one_cut(algorithm.name, request.segments);
       add(std::move(algorithm.name));
     }
   }

@@ -29,9 +29,6 @@ namespace lockstep::cli {
 
 namespace {
 
-/// Of a schedule that is shown or proved: each takes some 70 bytes meanwhile, so that it is a GiB.
-constexpr std::int64_t kMostTransfers = std::int64_t{1} << 24;
-
 std::vector<std::string_view> collective_names() {
   std::vector<std::string_view> names;
   names.reserve(kCollectives.size());
@@ -110,7 +107,9 @@ Schedule ScheduleArgument::build() const {
   }
   request.hosts = hosts(request.ranks);
   const Algorithm algorithm = find_algorithm(what_);
-  if (algorithm.name.find(':') != std::string::npos && request.hosts.empty()) {
+  require_one_cut(what_, parse_segments(segments_));
+  const auto pipeline = pipeline_of(what_);
+  if (composition_of(pipeline ? pipeline->algorithm : what_) && request.hosts.empty()) {
     refuse(fmt::format("'{0}' needs to know which ranks share a host, as in: lockstep {1} {0} -n 8 --local-size 4",
                        what_, command_));
   }
@@ -123,14 +122,19 @@ int parse_segments(const std::string& text) {
   refuse(fmt::format("--segments takes a number from 1 to {}; '{}' is not one.", kMostChunks, text));
 }
 
+void require_one_cut(const std::string& algorithm, int segments) {
+  if (segments == 1 || !pipeline_of(algorithm)) return;
+  refuse(fmt::format("'{}' says into how many segments; leave out --segments.", algorithm));
+}
+
 Schedule in_segments(const Schedule& schedule, const std::string& segments) {
   const int number = parse_segments(segments);
   const auto refuse_it = [&](const std::string& reason) {
     refuse(number > 1 ? fmt::format("--segments {}: {}.", segments, reason)
                       : fmt::format("The schedule '{}' is too large: {}.", schedule.name, reason));
   };
-  if (transfers_of(schedule) * number > kMostTransfers) {
-    refuse_it(fmt::format("more than {} transfers are neither shown nor proved", kMostTransfers));
+  if (transfers_of(schedule) * number > kMostTransfersInSegments) {
+    refuse_it(fmt::format("more than {} transfers are neither shown nor proved", kMostTransfersInSegments));
   }
   Schedule bounds{.name = {}, .collective = schedule.collective, .ranks = schedule.ranks, .root = schedule.root};
   bounds.chunks =

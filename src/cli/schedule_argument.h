@@ -40,6 +40,8 @@ class ScheduleArgument {
 
 /// What --segments says, 1 or more. Throws Error (kInvalidArgument) if that is no number of segments.
 int parse_segments(const std::string& text);
+/// Throws Error (kInvalidArgument) if the algorithm's name has a number of segments and there are several.
+void require_one_cut(const std::string& algorithm, int segments);
 /// The schedule as a pipeline of so many, no larger than what is proved. Throws Error (kInvalidArgument).
 Schedule in_segments(const Schedule& schedule, const std::string& segments);
 

@@ -111,7 +111,8 @@ TEST(Schedules, InAWorldOfOneWhatIsSetMustMakeSenseToo) {
 TEST(Schedules, AreAskedForWithTheHosts) {
   const std::vector<int> hosts{0, 1, 0, 1};
   detail::Schedules schedules(identity_of(1, 4, hosts), Medium::kTcp, {});
-  for (const char* name : {"ring", "hierarchical:direct,ring"}) {
+  for (const char* name :
+       {"ring", "hierarchical:direct,ring", "segmented:3:ring", "segmented:2:hierarchical:ring,tree"}) {
     const Schedule expected = find_algorithm(name).build({.ranks = 4, .hosts = hosts});
     EXPECT_EQ(schedules.whole(name, Collective::kAllReduce, 0).steps, expected.steps);
     EXPECT_NE(expected.steps, find_algorithm(name).build({.ranks = 4}).steps);
@@ -120,6 +121,16 @@ TEST(Schedules, AreAskedForWithTheHosts) {
   }
   EXPECT_EQ(schedules.resolve("auto", Collective::kAllReduce, 4, MemoryKind::kPlain),
             "hierarchical:recursive_doubling,recursive_doubling");
+}
+
+TEST(Schedules, APipelineHasOneNameHoweverItsNumberIsWritten) {
+  const detail::Schedules schedules(identity_of(0, 4), Medium::kTcp, {});
+  EXPECT_EQ(schedules.resolve("segmented:08:ring", Collective::kAllReduce, 4, MemoryKind::kPlain), "segmented:8:ring");
+  EXPECT_THROW((void)schedules.resolve("segmented:0:ring", Collective::kAllReduce, 4, MemoryKind::kPlain), Error);
+  const auto transfers = transfers_of(schedules.whole("segmented:8:ring", Collective::kAllReduce, 0));
+  EXPECT_EQ(transfers, 8 * transfers_of(schedules.whole("ring", Collective::kAllReduce, 0)));
+  EXPECT_TRUE(schedules.whole_of_at_most(transfers, "segmented:8:ring", Collective::kAllReduce, 0).has_value());
+  EXPECT_FALSE(schedules.whole_of_at_most(transfers - 1, "segmented:8:ring", Collective::kAllReduce, 0).has_value());
 }
 
 TEST(Schedules, WhatCannotBeBuiltIsRefusedEveryTime) {
@@ -141,7 +152,7 @@ TEST(Schedules, OverMessagesARankKeepsItsOwnTransfersOnly) {
   of_five.only_rank = 5;
   for (const Medium medium : {Medium::kTcp, Medium::kMpi, Medium::kSharedMemory}) {
     detail::Schedules schedules(identity_of(5, 9), medium, {});
-    for (const char* name : {"ring", "direct", "tree"}) {
+    for (const char* name : {"ring", "direct", "tree", "segmented:4:ring"}) {
       const Schedule whole = find_algorithm(name).build(nine);
       const Schedule own = find_algorithm(name).build(of_five);
       ASSERT_LT(transfers_of(own), transfers_of(whole)) << name;

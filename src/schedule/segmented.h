@@ -2,7 +2,12 @@
 
 #include "schedule/schedule.h"
 
+#include <cstdint>
+
 namespace lockstep {
+
+/// Of a pipeline that is shown, proved or run: each takes some 70 bytes meanwhile, so that it is a GiB.
+inline constexpr std::int64_t kMostTransfersInSegments = std::int64_t{1} << 24;
 
 /// The schedule as a pipeline: chunk c is cut into the slices c * segments to (c + 1) * segments - 1, which follow each
 /// other through the steps: slice j does step i at step i + j. Again a schedule of the same ranks, or again one rank's

@@ -35,7 +35,7 @@ struct Exchange {
 /// Of every data type small ones by every algorithm, and large ones of several pieces; by every algorithm of one type.
 std::vector<Exchange> exchanges() {
   std::vector<Exchange> all;
-  for (const char* algorithm : {"direct", "pairwise", "auto"}) {
+  for (const char* algorithm : {"direct", "pairwise", "segmented:3:pairwise", "auto"}) {
     for (const DataType dtype : kDataTypes) {
       for (const std::size_t most : {std::size_t{1}, std::size_t{100}}) {
         all.push_back({algorithm, dtype, most, all.size()});

@@ -193,11 +193,21 @@ copies of LOCAL's. Only the second part crosses from host to host. Hosts need no
 Below is one of them.
 )";
 
+constexpr std::string_view kPipelines = R"(
+## Pipelines: segmented:K:ALGORITHM
+
+Any algorithm or composition with each chunk cut into K segments, which follow each other through the steps, for every
+collective that it does: `lockstep bench all_reduce --algorithm segmented:8:double_tree` runs one. Of s steps it makes
+s + K - 1, which move the same bytes, summed in the same order. It pays with large buffers where ranks wait for whole chunks
+before they pass them on, as in trees.
+)";
+
 std::string page() {
   std::string text{kBeginning};
   for (const Algorithm& algorithm : algorithms()) text += section(algorithm);
   text += kCompositions;
-  return text + section(find_algorithm(kComposition));
+  text += section(find_algorithm(kComposition));
+  return text + std::string(kPipelines);
 }
 
 void write_picture(const std::filesystem::path& folder, const Algorithm& algorithm) {

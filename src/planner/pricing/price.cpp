@@ -151,6 +151,9 @@ Schedule schedule_for(std::string_view algorithm, const PriceRequest& request, s
 std::optional<ClosedForm> closed_form_for(std::string_view algorithm, const PriceRequest& request,
                                           const PricedNetwork& network) {
   if (!network.flat || request.segments > 1) return std::nullopt;
+  if (const auto pipeline = pipeline_of(algorithm)) {
+    return pipeline->segments == 1 ? closed_form_for(pipeline->algorithm, request, network) : std::nullopt;
+  }
   if (const auto parts = composition_of(algorithm)) {
     if (!network.local_size) return std::nullopt;
     const bool fills_hosts = request.ranks >= *network.local_size && request.ranks % *network.local_size == 0;
@@ -168,6 +171,9 @@ double estimated_transfers(std::string_view algorithm, const PriceRequest& reque
 }
 
 double estimated_transfers(std::string_view algorithm, const ScheduleRequest& request) {
+  if (const auto pipeline = pipeline_of(algorithm)) {
+    return pipeline->segments * estimated_transfers(pipeline->algorithm, request);
+  }
   if (const auto parts = composition_of(algorithm)) return composed_transfers(*parts, request.hosts, request.ranks);
   return estimated_transfers(algorithm, request.collective, request.ranks);
 }
@@ -262,7 +268,9 @@ std::string why_none(std::string_view algorithm, const PriceRequest& request, co
   }
   const bool is_many = transfers > request.most_transfers;
   const char* why = network.calibration ? "follows a calibration" : "is known";
-  if (!network.calibration && find_closed_form(algorithm, request.collective) != nullptr) {
+  const auto pipeline = pipeline_of(algorithm);
+  const std::string_view uncut = pipeline ? std::string_view(pipeline->algorithm) : algorithm;
+  if (!network.calibration && find_closed_form(uncut, request.collective) != nullptr) {
     why = network.flat ? "holds for a pipeline" : "holds on a network that is not flat";
   }
   constexpr double kCountable = 1e18;

@@ -212,6 +212,28 @@ TEST(Price, LengthsOfSchedulesAreContinued) {
   EXPECT_NEAR(estimated_transfers("star", Collective::kAllReduce, 1'000'000), 2 * 999'999.0, 1);
 }
 
+TEST(Price, APipelineByNameIsTheAlgorithmInSegments) {
+  const PricedNetwork by_four{
+      .flat = FlatCost{.alpha_s = 1e-6, .beta_s = 1e-9, .gamma_s = 0}, .description = {}, .local_size = 4};
+  PriceRequest request{.ranks = 12, .bytes = 1 << 20};
+  for (const std::string name : {"double_tree", "ring", "hierarchical:direct,ring"}) {
+    const Price named = price_algorithm("segmented:4:" + name, request, by_four);
+    const double transfers = estimated_transfers(name, request, by_four);
+    EXPECT_EQ(estimated_transfers("segmented:4:" + name, request, by_four), 4 * transfers);
+    EXPECT_FALSE(closed_form_for("segmented:4:" + name, request, by_four));
+    EXPECT_EQ(closed_form_for("segmented:1:" + name, request, by_four).has_value(),
+              closed_form_for(name, request, by_four).has_value());
+    PriceRequest in_four = request;
+    in_four.segments = 4;
+    EXPECT_EQ(price_algorithm(name, in_four, by_four).estimate.seconds, named.estimate.seconds);
+  }
+  EXPECT_TRUE(closed_form_for("segmented:1:ring", request, by_four));
+  request.most_transfers = 100;
+  EXPECT_EQ(price_algorithm("segmented:4:ring", request, by_four).note,
+            "about 1,056 transfers, too many to simulate, and no closed form holds for a pipeline");
+  EXPECT_EQ(price_algorithm("segmented:1:ring", request, by_four).source, Price::Source::kClosedForm);
+}
+
 /// Chunks of both levels are counted right, so that nothing is taken for too long that takes milliseconds.
 TEST(Price, LengthsOfUnevenHostsAreCountedToo) {
   const PricedNetwork network{.flat = FlatCost{}, .description = {}, .local_size = 96};

@@ -39,7 +39,9 @@ TEST(Selection, TheTextComesBack) {
   for (const char* text :
        {"all_reduce: 0-1000 direct, 1000-4KiB tree, 4KiB- ring; broadcast: 0- tree",
         "all_reduce: 0-3MiB direct, 3MiB- ring", "all_gather: 0-1KiB ring, 1KiB- vendor",
-        "all_reduce: 0- ring; all_reduce plain: 0-64KiB naive, 64KiB- direct; barrier: 0- tree", ""}) {
+        "all_reduce: 0- ring; all_reduce plain: 0-64KiB naive, 64KiB- direct; barrier: 0- tree",
+        "all_reduce: 0-1MiB ring, 1MiB- segmented:8:double_tree",
+        "all_reduce: 0-1KiB segmented:2:hierarchical:direct,ring, 1KiB- tree; broadcast: 0- segmented:4:ring", ""}) {
     EXPECT_EQ(Selection::parse(text, "text").to_text(), text);
   }
   EXPECT_EQ(Selection::parse(" broadcast :tree ; ", "text").to_text(), "broadcast: 0- tree");
@@ -50,6 +52,8 @@ TEST(Selection, EachMistakeHasItsPlaceAndWhatToWrite) {
   expect_refused("ring", "written like 'all_reduce: 0-4KiB direct, 4KiB- ring'");
   expect_refused("allreduce: ring", "Did you mean 'all_reduce'?");
   expect_refused("all_reduce: rign", "Did you mean 'ring'?");
+  expect_refused("all_reduce: 0- segmented:0:ring", "from 1 to 65536; '0' is not one.");
+  expect_refused("all_to_all: segmented:2:ring", "The algorithm 'segmented:2:ring' does no all_to_all");
   expect_refused("all_reduce: 0-4KiB pairwise, 4KiB- ring",
                  "at '0-4KiB pairwise': The algorithm 'pairwise' does no all_reduce, but all_to_all; these do: ");
   expect_refused("all_reduce: 0-4KiB ring", "The last range must have no upper end");
