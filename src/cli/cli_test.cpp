@@ -109,7 +109,8 @@ TEST(CliProve, ReportsAProof) {
             "  chunk 0: ((0+1)+(2+3))\n"
             "Canonical: each sum follows the binary tree over the ranks, as in every canonical schedule.\n"
             "Canonical mode admits on 4 ranks: naive, star, direct, tree, recursive_doubling, halving_doubling, swing; "
-            "of them for bfloat16 and float16: naive, star, direct.\n");
+            "of them for bfloat16 and float16: naive, star, direct.\n"
+            "It admits pipelines of these too, segmented:K:ALGORITHM, which sum in the same order.\n");
   EXPECT_THAT(lockstep_with({"prove", "ring", "-n", "4"}).output,
               AllOf(HasSubstr("\nNot canonical: "), HasSubstr("\nCanonical mode admits on 4 ranks: naive, star, ")));
   EXPECT_THAT(lockstep_with({"prove", "ring", "-n", "4", "--collective", "reduce_scatter"}).output,
