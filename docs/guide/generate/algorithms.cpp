@@ -3,6 +3,7 @@
 #include "algorithms/catalog.h"
 #include "base/atomic_file.h"
 #include "planner/network/closed_form.h"
+#include "planner/network/two_level_form.h"
 #include "schedule/drawing.h"
 #include "schedule/promise.h"
 #include "schedule/proof.h"
@@ -134,7 +135,7 @@ std::string time_table(const Algorithm& algorithm) {
 
 /// Of a composition on hosts of L ranks, if its formula is known.
 std::string time_on_hosts(const Composition& parts) {
-  const auto form = hierarchical_closed_form(parts.local, parts.global, kRanksAHost);
+  const auto form = two_level_form(parts.local, parts.global, kRanksAHost);
   return form ? fmt::format("\nTime of an all_reduce on hosts of L ranks: {}.\n", form->formula) : "";
 }
 

@@ -13,6 +13,7 @@ using Form = std::function<Estimate(double ranks, double bytes, const FlatCost& 
 
 /// What the ranks of a host do before and after those of them that take part between hosts.
 struct WithinHost {
+  int ranks;
   std::string_view formula;
   Form evaluate;
   LoadForm loads;
@@ -41,14 +42,16 @@ LoadForm in_turn(const LoadForm& first, const LoadForm& second) {
 }
 
 WithinHost of_equal_parts(std::string_view local, int local_ranks) {
-  return {.formula = "LOCAL's reduce_scatter and all_gather of n on L ranks + GLOBAL's all_reduce of n/L on p/L",
+  return {.ranks = local_ranks,
+          .formula = "LOCAL's reduce_scatter and all_gather of n on L ranks + GLOBAL's all_reduce of n/L on p/L",
           .evaluate = in_turn(formula_of(local, Collective::kReduceScatter), formula_of(local, Collective::kAllGather)),
           .loads = find_load_form(local, Collective::kAllReduce),
           .parts = local_ranks};
 }
 
-WithinHost of_one_rank(std::string_view local) {
-  return {.formula = "LOCAL's all_reduce of n on L ranks + GLOBAL's of n on p/L",
+WithinHost of_one_rank(std::string_view local, int local_ranks) {
+  return {.ranks = local_ranks,
+          .formula = "LOCAL's all_reduce of n on L ranks + GLOBAL's of n on p/L",
           .evaluate = formula_of(local, Collective::kAllReduce),
           .loads = find_load_form(local, Collective::kAllReduce),
           .parts = 1};
@@ -56,13 +59,14 @@ WithinHost of_one_rank(std::string_view local) {
 
 /// All would have the sum at once: what makes it at one of them, which sends nothing meanwhile and then has copies for
 /// the others.
-WithinHost of_copies(std::string_view reduce) {
+WithinHost of_copies(std::string_view reduce, int local_ranks) {
   const Form to_one = [form = formula_of(reduce, Collective::kReduce)](double p, double n, const FlatCost& cost) {
     Estimate estimate = form(p, n, cost);
     estimate.most_sent_bytes = 0;
     return estimate;
   };
-  return {.formula = "a reduce of n on L ranks + GLOBAL's all_reduce of n on p/L + (L-1)(alpha + n beta)",
+  return {.ranks = local_ranks,
+          .formula = "a reduce of n on L ranks + GLOBAL's all_reduce of n on p/L + (L-1)(alpha + n beta)",
           .evaluate = in_turn(to_one, formula_of("star", Collective::kBroadcast)),
           .loads = in_turn(find_load_form(reduce, Collective::kReduce), find_load_form("star", Collective::kBroadcast)),
           .parts = 1};
@@ -70,9 +74,9 @@ WithinHost of_copies(std::string_view reduce) {
 
 std::optional<WithinHost> within_host(std::string_view local, int local_ranks) {
   if (leaves_equal_parts(local, local_ranks)) return of_equal_parts(local, local_ranks);
-  if (local == "tree" || local == "star") return of_one_rank(local);
-  if (local == "naive") return of_copies("star");
-  if (local == "recursive_doubling" && is_power_of_two(local_ranks)) return of_copies("tree");
+  if (local == "tree" || local == "star") return of_one_rank(local, local_ranks);
+  if (local == "naive") return of_copies("star", local_ranks);
+  if (local == "recursive_doubling" && is_power_of_two(local_ranks)) return of_copies("tree", local_ranks);
   return std::nullopt;
 }
 
@@ -83,13 +87,13 @@ Estimate side_by_side(double groups, Estimate of_one) {
   return of_one;
 }
 
-Estimate evaluate_on(const WithinHost& within, const Form& between, double hosts, double local_ranks, double bytes,
-                     const FlatCost& cost) {
-  return side_by_side(hosts, within.evaluate(local_ranks, bytes, cost)) +
+Estimate evaluate_on(const WithinHost& within, const Form& between, double hosts, double bytes, const FlatCost& cost) {
+  return side_by_side(hosts, within.evaluate(within.ranks, bytes, cost)) +
          side_by_side(within.parts, between(hosts, bytes / within.parts, cost));
 }
 
-Loads loads_on(const WithinHost& within, const LoadForm& between, int hosts, int local_ranks, double bytes) {
+Loads loads_on(const WithinHost& within, const LoadForm& between, int hosts, double bytes) {
+  const int local_ranks = within.ranks;
   const Loads of_host = within.loads(local_ranks, bytes);
   const Loads of_part = between(hosts, bytes / within.parts);
   const auto [from_host, to_host, part_bytes] = of_part.busiest_link;
@@ -124,15 +128,14 @@ std::optional<ClosedForm> two_level_form(std::string_view local, std::string_vie
                     .evaluate =
                         [=, within = *within](double p, double n, const FlatCost& cost) {
                           const double hosts = p / local_ranks;
-                          return hosts == 1
-                                     ? on_one_host->evaluate(p, share * n, cost)
-                                     : evaluate_on(within, between->evaluate, hosts, local_ranks, share * n, cost);
+                          return hosts == 1 ? on_one_host->evaluate(p, share * n, cost)
+                                            : evaluate_on(within, between->evaluate, hosts, share * n, cost);
                         },
                     .loads =
                         [=, within = *within](int p, double n) {
                           const int hosts = p / local_ranks;
                           return hosts == 1 ? on_one_host->loads(p, share * n)
-                                            : loads_on(within, between->loads, hosts, local_ranks, share * n);
+                                            : loads_on(within, between->loads, hosts, share * n);
                         }};
 }
 

@@ -26,6 +26,7 @@ constexpr const char* kLocals[] = {
 /// That of neighbours, each host full.
 std::vector<int> full_hosts(int hosts, int local_ranks) {
   std::vector<int> host_of;
+  host_of.reserve(static_cast<std::size_t>(hosts * local_ranks));
   for (int rank = 0; rank < hosts * local_ranks; ++rank) host_of.push_back(rank / local_ranks);
   return host_of;
 }
