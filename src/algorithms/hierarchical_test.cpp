@@ -1,4 +1,5 @@
 #include "algorithms/catalog.h"
+#include "algorithms/refusal_for_tests.h"
 #include "algorithms/shape_for_tests.h"
 #include "base/error_for_tests.h"
 #include "schedule/concrete_for_tests.h"
@@ -15,6 +16,7 @@ namespace lockstep {
 namespace {
 
 using testing::HasSubstr;
+using testing_support::refusal;
 using testing_support::refuses;
 
 Schedule compose(const std::string& parts, std::vector<int> hosts) {
@@ -31,16 +33,6 @@ double crossing(const Schedule& schedule, const std::vector<int>& hosts) {
     }
   }
   return static_cast<double>(chunks) / schedule.chunks;
-}
-
-std::string refusal(const std::string& name) {
-  try {
-    (void)find_algorithm(name);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
-    return error.what();
-  }
-  return "found";
 }
 
 /// Hosts alike, of different sizes, of one rank, and with ranks that are no neighbours.

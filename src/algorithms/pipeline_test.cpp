@@ -1,5 +1,6 @@
 #include "algorithms/catalog.h"
 #include "algorithms/every_request_for_tests.h"
+#include "algorithms/refusal_for_tests.h"
 #include "base/error_for_tests.h"
 #include "schedule/proof.h"
 #include "schedule/segmented.h"
@@ -18,17 +19,8 @@ namespace lockstep {
 namespace {
 
 using testing::HasSubstr;
+using testing_support::refusal;
 using testing_support::refuses;
-
-std::string why_no_pipeline(const std::string& name) {
-  try {
-    (void)find_algorithm(name);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
-    return error.what();
-  }
-  return "found";
-}
 
 }  // namespace
 
@@ -95,24 +87,23 @@ TEST(PipelineByName, IsAmongTheNames) {
 TEST(PipelineByName, RefusesWhatIsNone) {
   for (const char* name :
        {"segmented", "segmented:", "segmented:8", "segmented:8:", "segmented::ring", "segmented:double_tree"}) {
-    EXPECT_EQ(why_no_pipeline(name),
-              "'segmented' takes a number of segments and an algorithm, as in: segmented:8:double_tree")
+    EXPECT_EQ(refusal(name), "'segmented' takes a number of segments and an algorithm, as in: segmented:8:double_tree")
         << name;
   }
   for (const char* number : {"0", "-1", "65537", "99999999999", "many", "8x", "+8", " 8", "2.5"}) {
-    EXPECT_EQ(why_no_pipeline(fmt::format("segmented:{}:ring", number)),
+    EXPECT_EQ(refusal(fmt::format("segmented:{}:ring", number)),
               fmt::format("'segmented' takes a number of segments from 1 to 65536; '{}' is not one.", number));
   }
-  EXPECT_EQ(why_no_pipeline("segmented:8:rign"), "There is no algorithm 'rign'. Did you mean 'ring'?");
-  EXPECT_THAT(why_no_pipeline("segmented:8:auto"), HasSubstr("There is no algorithm 'auto'."));
-  EXPECT_THAT(why_no_pipeline("segmented:8:hierarchical:ring"), HasSubstr("as in: hierarchical:direct,ring"));
+  EXPECT_EQ(refusal("segmented:8:rign"), "There is no algorithm 'rign'. Did you mean 'ring'?");
+  EXPECT_THAT(refusal("segmented:8:auto"), HasSubstr("There is no algorithm 'auto'."));
+  EXPECT_THAT(refusal("segmented:8:hierarchical:ring"), HasSubstr("as in: hierarchical:direct,ring"));
   EXPECT_EQ(
-      why_no_pipeline("segmented:2:segmented:4:ring"),
+      refusal("segmented:2:segmented:4:ring"),
       "'segmented' cuts the chunks of an algorithm or a composition, and 'segmented:4:ring' is a pipeline itself; "
       "give one number of segments.");
   for (const char* name : {"hierarchical:segmented:4:ring,tree", "hierarchical:tree,segmented:4:ring"}) {
     EXPECT_EQ(
-        why_no_pipeline(name),
+        refusal(name),
         "'hierarchical' composes two plain algorithms, and 'segmented:4:ring' is a pipeline; make one of the whole "
         "composition, as in: segmented:8:hierarchical:direct,ring");
   }

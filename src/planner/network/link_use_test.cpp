@@ -2,6 +2,7 @@
 
 #include "algorithms/catalog.h"
 #include "planner/network/closed_form.h"
+#include "planner/network/racks_for_tests.h"
 #include "schedule/segmented.h"
 
 #include <fmt/format.h>
@@ -86,24 +87,8 @@ TEST(LinkUse, EveryPortOfADoubleTreeIsBusyBothWaysOnceItIsAPipeline) {
 }
 
 /// What is shared is as busy as its flows take together: a card's port half of the time that its rack's way up takes.
-TEST(LinkUse, OfATopologyTellsBusesCardsAndUplinksApart) {
-  const std::string racks = R"(
-[[rack]]
-name = "a"
-uplink = { bandwidth = "1GB/s" }
-[[rack]]
-name = "b"
-uplink = { bandwidth = "1GB/s" }
-[[host]]
-count = 2
-rack = "a"
-nic = { bandwidth = "1GB/s" }
-[[host]]
-count = 2
-rack = "b"
-nic = { bandwidth = "1GB/s" }
-)";
-  const Wiring wiring(parse_network(racks, "racks"));
+TEST(LinkUse, OfATopologyTellsCardsAndUplinksApart) {
+  const Wiring wiring(parse_network(testing_support::kTwoRacksOfTwo, "racks"));
   const auto uses = [&](const std::vector<Transfer>& transfers) {
     const Schedule schedule{.name = "by hand", .ranks = 4, .chunks = 1, .steps = {transfers}};
     return link_uses(simulate(schedule, 1000, wiring), wiring);

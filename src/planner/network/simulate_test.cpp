@@ -1,6 +1,7 @@
 #include "planner/network/simulate.h"
 
 #include "algorithms/catalog.h"
+#include "planner/network/racks_for_tests.h"
 #include "schedule/segmented.h"
 
 #include <gmock/gmock.h>
@@ -85,22 +86,7 @@ TEST(Simulate, CardsAreSharedAndTakeAMessagesTime) {
 }
 
 TEST(Simulate, UplinksOfRacksAreShared) {
-  const char* racks = R"(
-[[rack]]
-name = "a"
-uplink = { bandwidth = "1GB/s" }
-[[rack]]
-name = "b"
-[[host]]
-count = 2
-rack = "a"
-nic = { bandwidth = "1GB/s" }
-[[host]]
-count = 2
-rack = "b"
-nic = { bandwidth = "1GB/s" }
-)";
-  const Wiring wiring(parse_network(racks, "racks"));
+  const Wiring wiring(parse_network(testing_support::kTwoRacksOfTwo, "racks"));
   const auto time = [&](std::initializer_list<Transfer> transfers) {
     return simulate({.name = "by hand", .ranks = 4, .chunks = 1, .steps = {transfers}}, 1000, wiring).seconds;
   };

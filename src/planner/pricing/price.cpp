@@ -244,9 +244,8 @@ namespace {
 Price price_by_form(const ClosedForm& form, std::string_view algorithm, const PriceRequest& request,
                     const FlatCost& cost) {
   // Papers of reductions say nothing of barriers, which are their reductions of nothing.
-  const bool is_reduction =
-      composition_of(algorithm) || find_closed_form(form.algorithm, Collective::kAllReduce) != nullptr;
-  const bool is_of_nothing = form.collective == Collective::kBarrier && is_reduction;
+  const bool is_of_nothing =
+      form.collective == Collective::kBarrier && find_algorithm(algorithm).supports(Collective::kAllReduce);
   Price price{.algorithm = std::string(algorithm),
               .source = Price::Source::kClosedForm,
               .note = fmt::format("{} ({}{})", form.formula, form.source, is_of_nothing ? ", of nothing" : ""),
