@@ -170,7 +170,8 @@ class Levels {
 //     which hears as the root of a reduce by a star, or by a tree, GLOBAL's of n, and then its copies for the
 //     others, one after another: (L - 1) (alpha + n beta).
 // What lies between (double_tree, and numbers of ranks that are no power of two) costs more than the first. On one host
-// it is LOCAL's, on hosts of one rank GLOBAL's. planner/network/two_level_form_test.cpp holds all three to the simulator.
+// it is LOCAL's, on hosts of one rank GLOBAL's. planner/network/two_level_form_test.cpp holds all three to the
+// simulator.
 Schedule hierarchical(const ScheduleRequest& request, const Algorithm& local, const Algorithm& global) {
   const std::string name = fmt::format("hierarchical:{},{}", local.name, global.name);
   begin(name, request, 1);  // refuses ranks that cannot be, before hosts are made of them
