@@ -72,7 +72,9 @@ struct OperationRecord {
 
 /// Choices of one operation.
 struct OperationOptions {
-  /// An algorithm's name, or "auto". Every rank must ask for the same one. "vendor" hands the whole collective to the
+  /// An algorithm's name, "auto", what load_schedule() returned, or a name made of others':
+  /// "hierarchical:LOCAL,GLOBAL", one within hosts and one between them, and "segmented:K:ALGORITHM", a pipeline of K
+  /// segments (docs/guide/collectives.md). Every rank must ask for the same. "vendor" hands the whole collective to the
   /// library beneath the transport, where there is one (MPI): it combines in an order of its own, and what it makes of
   /// NaNs and of integers that overflow is its affair. Without one the operation throws kUnsupported. If such an
   /// operation ends in an error, the library may still write to its buffer, which must stay until the process ends. A

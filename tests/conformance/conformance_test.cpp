@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <set>
 #include <string>
@@ -52,6 +53,17 @@ TEST_P(Conformance, Reduce) { expect_conforming_in(facts_of(Collective::kReduce)
 TEST_P(Conformance, Copies) {
   for (const Facts& facts : all_facts()) {
     if (!facts.sums() && facts.collective != Collective::kBarrier) expect_conforming_in(facts);
+  }
+}
+
+/// Of which names_for() has no pipeline, as of all_to_all, which all_to_all_v_test.cpp runs as one. Blocks are of one
+/// size and of many by turns.
+TEST_P(Conformance, PipelinesOfGathersAndScatters) {
+  for (const Collective collective : {Collective::kGather, Collective::kScatter}) {
+    std::vector<Case> cases = large_cases(facts_of(collective), GetParam().ranks, has_registered());
+    EXPECT_TRUE(std::any_of(cases.begin(), cases.end(), [](const Case& one) { return one.by_counts; }));
+    for (Case& one : cases) one.algorithm = "segmented:3:" + one.algorithm;
+    expect_conforming(cases);
   }
 }
 

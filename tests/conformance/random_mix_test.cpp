@@ -61,6 +61,8 @@ Case draw_case(int ranks, bool has_registered, Random& random) {
   std::vector<std::string> names = names_for(facts.collective);
   names.emplace_back("auto");
   one.algorithm = one_of(names, random);
+  const bool is_cut = one.algorithm == "auto" || one.algorithm.starts_with("segmented:");
+  if (!is_cut && random() % 4 == 0) one.algorithm = "segmented:2:" + one.algorithm;
   one.values = facts.sums() ? Values::kExact : Values::kAnyBits;
   if (facts.sums()) one.op = one_of(kReduceOps, random);
   if (facts.sums() && random() % 4 == 0) {
