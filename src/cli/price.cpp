@@ -1,5 +1,6 @@
 #include "algorithms/catalog.h"
 #include "base/atomic_file.h"
+#include "base/collective.h"
 #include "base/nearest.h"
 #include "base/refuse.h"
 #include "base/units.h"
@@ -36,6 +37,7 @@ struct PriceOptions {
   std::string ranks;
   std::string bytes;
   std::string collective;
+  std::string root;
   std::string topology;
   std::string calibrated;
   std::string alpha;
@@ -128,6 +130,10 @@ PriceRequest request_of(const PriceOptions& options, const PricedNetwork& networ
   if (request.ranks > kMostPricedRanks) {
     refuse(fmt::format("Prices are for at most {} ranks; -n says {}.", format_count(kMostPricedRanks), request.ranks));
   }
+  if (!options.root.empty()) {
+    require_root(request.collective);
+    request.root = parse_root(options.root, request.ranks);
+  }
   if (!options.local_size.empty()) (void)parse_local_size(options.local_size, request.ranks);
   if (network.calibration) {
     require_calibrated(request.ranks, network);
@@ -160,12 +166,14 @@ std::vector<std::string> chosen_algorithms(const std::vector<std::string>& what,
 PriceReport report_on_file(const PriceOptions& options) {
   const Schedule schedule = load_schedule(options.what.front());
   require_of_collective(schedule, options.what.front(), options.collective);
+  require_of_root(schedule, options.what.front(), options.root);
   if (!options.local_size.empty()) refuse(no_hosts_of_files("--local-size"));
   require_proved(schedule);
   PricedNetwork network = network_of(options);
   PriceOptions filled = options;
   if (filled.ranks.empty()) filled.ranks = std::to_string(schedule.ranks);
   filled.collective = to_string(schedule.collective);
+  filled.root = has_root(schedule.collective) ? std::to_string(schedule.root) : "";
   const PriceRequest request = request_of(filled, network);
   if (request.ranks != schedule.ranks) {
     refuse(fmt::format("'{}' is a schedule for {} ranks, not {}; leave out -n.", options.what.front(), schedule.ranks,
@@ -285,6 +293,8 @@ void add_price(Program& program) {
   command->add_option("-n,--ranks", options->ranks, "Ranks (default: those of the topology)")->type_name("N");
   command->add_option("--bytes", options->bytes, "Size of the whole buffer, as 8MiB")->type_name("B");
   command->add_option("--collective", options->collective, "The collective (default: all_reduce)");
+  command->add_option("--root", options->root, "Of broadcast, scatter, reduce and gather (default: 0, or the file's)")
+      ->type_name("RANK");
   command->add_option("--segments", options->segments, "Price a pipeline of so many slices of each chunk (default: 1)")
       ->type_name("K");
   command->add_option("--topology", options->topology, "A file that describes hosts and links")->type_name("FILE");

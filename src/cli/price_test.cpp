@@ -221,6 +221,49 @@ TEST_F(CliPrice, TakesAPipeline) {
   expect_usage_error({"price", file, "--bytes", "1MiB", "--local-size", "2"}, "--local-size is for algorithms");
 }
 
+/// From where one of three neighbours can be told in memory, and where none can.
+TEST_F(CliPrice, TakesARoot) {
+  const std::string topology = write("net.toml",
+                                     "[[host]]\nranks = 1\nnic = { bandwidth = \"1GB/s\" }\n"
+                                     "[[host]]\nranks = 3\nnic = { bandwidth = \"1GB/s\" }\n",
+                                     kPlainFile);
+  const auto of_root = [&](const std::string& root, std::vector<std::string> more) {
+    more.insert(more.begin(), {"price", "--collective", "broadcast", "--bytes", "1MiB", "--format", "json"});
+    if (!root.empty()) more.insert(more.end(), {"--root", root});
+    const Result result = lockstep_with(more);
+    EXPECT_EQ(result.code, 0) << result.errors;
+    return nlohmann::json::parse(result.output);
+  };
+  const auto of_first = of_root("", {"star", "--topology", topology});
+  const auto of_third = of_root("2", {"star", "--topology", topology});
+  EXPECT_EQ(of_first.at("root"), 0);
+  EXPECT_EQ(of_third.at("root"), 2);
+  EXPECT_EQ(of_third.at("rows").at(0).at("busiest_rank"), 2);
+  EXPECT_LT(of_third.at("rows").at(0).at("seconds"), of_first.at("rows").at(0).at("seconds"));
+  const auto by_form = of_root("7", {"ring", "-n", "24576"}).at("rows").at(0);
+  EXPECT_EQ(by_form.at("source"), "closed form");
+  EXPECT_EQ(by_form.at("busiest_link").at("from"), 7) << "where the chain begins";
+  EXPECT_EQ(of_root("5", {"star", "tree", "-n", "6"}).at("over_ranks").at("points"), (std::vector<double>{2, 4, 6}))
+      << "of 2 ranks and of 4 the last is the root";
+  EXPECT_THAT(lockstep_with({"price", "star", "-n", "4", "--bytes", "1", "--collective", "reduce"}).output,
+              StartsWith("reduce of 1 B with root 0 on 4 ranks: "));
+}
+
+TEST_F(CliPrice, TakesTheRootOfAFile) {
+  const std::string file = folder_ / "tree.txt";
+  ASSERT_EQ(lockstep_with({"show", "tree", "-n", "4", "--collective", "reduce", "--root", "3", "--format", "schedule",
+                           "-o", file})
+                .code,
+            0);
+  EXPECT_THAT(lockstep_with({"price", file, "--bytes", "1MiB"}).output, HasSubstr(" with root 3 on 4 ranks"));
+  EXPECT_EQ(lockstep_with({"price", file, "--bytes", "1MiB", "--root", "3"}).code, 0);
+  expect_usage_error({"price", file, "--bytes", "1MiB", "--root", "0"}, "is a schedule with root 3, not 0;");
+  expect_usage_error({"price", "star", "-n", "4", "--bytes", "1", "--collective", "reduce", "--root", "4"},
+                     "--root takes a rank from 0 to 3; '4' is not one.");
+  expect_usage_error({"price", "ring", "-n", "4", "--bytes", "1", "--root", "1"},
+                     "--root is for broadcast, scatter, reduce and gather; all_reduce has none.");
+}
+
 /// Schedules of more than 200,000 transfers, of which two are no matter.
 TEST_F(CliPrice, NamesNoFastestOfFewerThanWereAskedFor) {
   const Result pipeline = lockstep_with(
@@ -252,8 +295,8 @@ TEST_F(CliPrice, OfOneRankNothingIsCompared) {
 TEST(CliPriceRefuses, WhatAnAlgorithmDoesNotDoOfAnyNumberOfRanks) {
   for (const char* ranks : {"16", "24576"}) {
     expect_usage_error(
-        {"price", "hierarchical:direct,ring", "-n", ranks, "--bytes", "8MiB", "--collective", "broadcast"},
-        "The algorithm 'hierarchical:direct,ring' does no broadcast, but all_reduce, barrier;");
+        {"price", "hierarchical:naive,ring", "-n", ranks, "--bytes", "8MiB", "--collective", "broadcast"},
+        "The algorithm 'hierarchical:naive,ring' does no broadcast, but all_reduce, barrier;");
   }
 }
 

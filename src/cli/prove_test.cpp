@@ -41,6 +41,14 @@ TEST(CliAdmitted, OnSeveralHostsCompositionsAreAmongThem) {
       << "nothing is to be composed of hosts with a rank each";
 }
 
+TEST(CliAdmitted, CompositionsOfReduceScattersAndReducesAreListedToo) {
+  for (const char* collective : {"reduce_scatter", "reduce"}) {
+    EXPECT_THAT(admitted_for({"direct", "-n", "4", "--local-size", "2", "--collective", collective}),
+                testing::ContainsRegex("\nIt admits hierarchical:LOCAL,GLOBAL, .*; GLOBAL .*direct"))
+        << collective;
+  }
+}
+
 /// It is what the proof says of each.
 TEST(CliAdmitted, OfEachLocalTheGlobalsAreThoseThatAreProvedCanonical) {
   for (const std::vector<int>& hosts :

@@ -170,15 +170,18 @@ void require_of_collective(const Schedule& schedule, const std::string& path, co
                      collective));
 }
 
+void require_of_root(const Schedule& schedule, const std::string& path, const std::string& root) {
+  if (root.empty() || parse_root(root, schedule.ranks) == schedule.root) return;
+  refuse(fmt::format("'{}' is a schedule with root {}, not {}; leave out --root.", path, schedule.root, root));
+}
+
 Schedule ScheduleArgument::load_file() const {
   Schedule schedule = load_schedule(what_);
   if (!ranks_.empty() && parse_ranks(ranks_) != schedule.ranks) {
     refuse(fmt::format("'{}' is a schedule for {} ranks, not {}; leave out -n.", what_, schedule.ranks, ranks_));
   }
   require_of_collective(schedule, what_, collective_);
-  if (!root_.empty() && parse_root(root_, schedule.ranks) != schedule.root) {
-    refuse(fmt::format("'{}' is a schedule with root {}, not {}; leave out --root.", what_, schedule.root, root_));
-  }
+  require_of_root(schedule, what_, root_);
   if (!local_size_.empty()) refuse(no_hosts_of_files("--local-size"));
   if (!hosts_.empty()) refuse(no_hosts_of_files("--hosts"));
   return schedule;

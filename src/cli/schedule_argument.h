@@ -54,6 +54,8 @@ void require_root(Collective collective);
 /// Throws Error (kInvalidArgument) if what --collective says, if anything, is not what the schedule in that file is
 /// for.
 void require_of_collective(const Schedule& schedule, const std::string& path, const std::string& collective);
+/// Throws Error (kInvalidArgument) if what --root says, if anything, is not the root of the schedule in that file.
+void require_of_root(const Schedule& schedule, const std::string& path, const std::string& root);
 /// Why such an option is not taken beside a file.
 std::string no_hosts_of_files(const char* option);
 

@@ -42,7 +42,7 @@ inline constexpr double kMostCalibratedTransfers = 2e4;
 struct PriceRequest {
   Collective collective = Collective::kAllReduce;
   int ranks = 1;
-  int root = 0;
+  int root = 0;  ///< where the collective has one
   double bytes = 0;
   int segments = 1;  ///< slices of each chunk, which follow each other through the steps (schedule/segmented.h)
   double most_transfers = kMostSimulatedTransfers;

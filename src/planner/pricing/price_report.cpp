@@ -1,5 +1,6 @@
 #include "planner/pricing/price_report.h"
 
+#include "base/collective.h"
 #include "base/folded.h"
 #include "base/units.h"
 #include "planner/pricing/sweep_text.h"
@@ -192,8 +193,9 @@ nlohmann::json sweep_json(const Sweep& sweep) {
 
 std::string price_table(const PriceReport& report, bool each_link) {
   std::string text =
-      fmt::format("{}{} on {}{}: {}\n\n", to_string(report.request.collective),
+      fmt::format("{}{}{} on {}{}: {}\n\n", to_string(report.request.collective),
                   moves_bytes(report.request) ? " of " + format_rounded_bytes(report.request.bytes) : "",
+                  has_root(report.request.collective) ? fmt::format(" with root {}", report.request.root) : "",
                   counted(static_cast<std::uint64_t>(report.request.ranks), "rank"),
                   report.request.segments > 1 ? fmt::format(" in {} segments", report.request.segments) : "",
                   network_text(report.network));
@@ -219,6 +221,7 @@ std::string price_table(const PriceReport& report, bool each_link) {
 std::string price_json(const PriceReport& report) {
   nlohmann::json json{{"collective", to_string(report.request.collective)},
                       {"world_size", report.request.ranks},
+                      {"root", report.request.root},
                       {"bytes", report.request.bytes},
                       {"segments", report.request.segments},
                       {"network", network_text(report.network)},

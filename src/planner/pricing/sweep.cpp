@@ -41,6 +41,7 @@ PriceRequest request_at(Sweep::Axis axis, double point, PriceRequest request) {
     request.bytes = point;
   } else {
     request.ranks = static_cast<int>(point);
+    request.root = std::min(request.root, request.ranks - 1);
   }
   return request;
 }
