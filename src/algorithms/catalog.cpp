@@ -1,6 +1,7 @@
 #include "algorithms/catalog.h"
 
 #include "algorithms/pieces.h"
+#include "base/collective.h"
 #include "base/nearest.h"
 #include "schedule/ranges.h"
 #include "schedule/relabelled.h"
@@ -124,9 +125,13 @@ Algorithm composed(std::string_view name, const Composition& parts) {
                 fmt::format("'{}' composes algorithms that do an all_reduce, which '{}' does not; these do: {}.",
                             kHierarchical, part.name, fmt::join(algorithms_for(Collective::kAllReduce), ", ")));
   }
-  return {std::string(name),
-          fmt::format("{} within hosts, {} between them", local.name, global.name),
-          {Collective::kAllReduce, Collective::kBarrier},
+  using enum Collective;
+  std::vector<Collective> collectives;
+  for (const Collective collective : {kAllReduce, kReduceScatter, kAllGather, kBroadcast, kReduce, kBarrier}) {
+    if (local.supports(collective) && global.supports(collective)) collectives.push_back(collective);
+  }
+  return {std::string(name), fmt::format("{} within hosts, {} between them", local.name, global.name),
+          std::move(collectives),
           [local, global](const ScheduleRequest& request) { return algorithm::hierarchical(request, local, global); },
           "on several hosts whose ranks are closer to each other than to the others: one buffer a host crosses"};
 }
@@ -275,17 +280,32 @@ std::vector<std::string_view> algorithms_for(Collective collective) {
 }
 
 bool has_compositions(Collective collective, const std::vector<int>& hosts) {
+  using enum Collective;
+  const bool are_composed = collective == kAllReduce || collective == kReduceScatter || collective == kAllGather ||
+                            collective == kBroadcast || collective == kReduce;
   const std::size_t number = ranks_of_hosts(hosts).size();
-  return collective == Collective::kAllReduce && number > 1 && number < hosts.size();
+  return are_composed && number > 1 && number < hosts.size();
 }
+
+namespace {
+
+std::vector<std::string_view> usual_compositions(Collective collective) {
+  if (collective == Collective::kAllReduce) {
+    return {"ring,ring", "direct,halving_doubling", "recursive_doubling,recursive_doubling", "circulant,circulant"};
+  }
+  if (!has_root(collective)) return {"ring,ring", "circulant,direct", "circulant,circulant", "circulant,swing"};
+  return {"ring,ring", "tree,tree", "tree,star", "direct,direct", "circulant,direct", "circulant,circulant"};
+}
+
+}  // namespace
 
 std::vector<std::string> all_algorithms(Collective collective, const std::vector<int>& hosts) {
   std::vector<std::string> names;
   for (const std::string_view name : algorithms_for(collective)) names.emplace_back(name);
   if (!has_compositions(collective, hosts)) return names;
-  for (const std::string_view parts :
-       {"ring,ring", "direct,halving_doubling", "recursive_doubling,recursive_doubling", "circulant,circulant"}) {
-    names.push_back(fmt::format("{}:{}", kHierarchical, parts));
+  for (const std::string_view parts : usual_compositions(collective)) {
+    std::string name = fmt::format("{}:{}", kHierarchical, parts);
+    if (find_algorithm(name).supports(collective)) names.push_back(std::move(name));
   }
   return names;
 }

@@ -42,7 +42,8 @@ struct Algorithm {
 };
 
 /// Every algorithm, in the order that lists print them. Besides these there are compositions of any two that do an
-/// all_reduce, hierarchical:LOCAL,GLOBAL, and each of all these as a pipeline, segmented:K:ALGORITHM.
+/// all_reduce, hierarchical:LOCAL,GLOBAL, which do what both do of all_reduce, reduce_scatter, all_gather, broadcast,
+/// reduce and barrier; and each of all these as a pipeline, segmented:K:ALGORITHM.
 const std::vector<Algorithm>& algorithms();
 
 /// As a person may type them, with what stands for all compositions and for all pipelines at the end.
@@ -51,8 +52,8 @@ std::vector<std::string_view> algorithm_names();
 /// The names of those that do the collective.
 std::vector<std::string_view> algorithms_for(Collective collective);
 
-/// Whether compositions are more than their parts: for an all_reduce where some ranks share a host and others do not.
-/// `hosts` as in ScheduleRequest.
+/// Whether there are compositions for the collective, but for a barrier, and they are more than their parts: where some
+/// ranks share a host and others do not. `hosts` as in ScheduleRequest.
 bool has_compositions(Collective collective, const std::vector<int>& hosts);
 
 /// What "all" stands for: those that do the collective and, if it has compositions, some of them: the textbook's, and

@@ -123,12 +123,17 @@ TEST(Catalog, AllComposesWhereSomeRanksShareAHostAndOthersDoNot) {
     EXPECT_THAT(all_algorithms(Collective::kAllReduce, hosts), testing::ElementsAreArray(flat));
   }
   const std::vector<int> two{0, 0, 1, 1};
+  EXPECT_THAT(all_algorithms(Collective::kGather, two), testing::ElementsAreArray(algorithms_for(Collective::kGather)));
   EXPECT_THAT(all_algorithms(Collective::kBroadcast, two),
-              testing::ElementsAreArray(algorithms_for(Collective::kBroadcast)));
+              testing::IsSupersetOf({"hierarchical:tree,tree", "hierarchical:circulant,circulant"}));
   const std::vector<std::string> names = all_algorithms(Collective::kAllReduce, two);
   EXPECT_THAT(names, testing::IsSupersetOf(flat));
   EXPECT_THAT(names, testing::IsSupersetOf({"hierarchical:ring,ring", "hierarchical:direct,halving_doubling"}));
-  for (const std::string& name : names) EXPECT_NO_THROW((void)find_algorithm(name).build({.ranks = 4, .hosts = two}));
+  for (const Collective collective : kCollectives) {
+    for (const std::string& name : all_algorithms(collective, two)) {
+      EXPECT_NO_THROW((void)find_algorithm(name).build({.collective = collective, .ranks = 4, .hosts = two}));
+    }
+  }
 }
 
 /// As `lockstep info` and the guide say of them.

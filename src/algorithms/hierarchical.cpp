@@ -1,11 +1,11 @@
 #include "algorithms/pieces.h"
 #include "base/index.h"
+#include "base/refuse.h"
 #include "schedule/ranges.h"
 #include "schedule/relabelled.h"
 #include "schedule/view.h"
 
 #include <fmt/format.h>
-#include <lockstep/error.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -46,15 +46,9 @@ void drop_what_nobody_needs(Host& host) {
 
 Host make_host(std::vector<int> ranks, const Algorithm& algorithm) {
   Schedule local = algorithm.build({.ranks = static_cast<int>(ranks.size())});
-  std::vector<std::vector<int>> finishers(at(local.chunks));
-  for (const RankView& view : views_of(local)) {
-    const std::vector<int> steps = finishing_steps(view);
-    for (std::size_t chunk = 0; chunk < steps.size(); ++chunk) {
-      if (steps[chunk] >= 0) finishers[chunk].push_back(ranks[at(view.rank)]);
-    }
-  }
-  for (auto& of_chunk : finishers) {
-    if (of_chunk.empty()) of_chunk.push_back(ranks.front());  // alone on its host
+  std::vector<std::vector<int>> finishers = finishers_of(local);
+  for (std::vector<int>& of_chunk : finishers) {
+    for (int& rank : of_chunk) rank = ranks[at(rank)];
   }
   return {std::move(ranks), std::move(local), std::move(finishers)};
 }
@@ -63,26 +57,16 @@ Host make_host(std::vector<int> ranks, const Algorithm& algorithm) {
 /// slices, and each slice into the chunks of the schedule between hosts.
 class Levels {
  public:
-  Levels(const ScheduleRequest& request, const Algorithm& local, const Algorithm& global) {
-    const std::vector<int> one_host(at(std::max(request.ranks, 0)));
-    for (std::vector<int>& ranks : ranks_of_hosts(request.hosts.empty() ? one_host : request.hosts)) {
-      hosts_.push_back(make_host(std::move(ranks), local));
-    }
+  Levels(const ScheduleRequest& request, const Algorithm& local, const Algorithm& global,
+         std::vector<std::vector<int>> hosts) {
+    for (std::vector<int>& ranks : hosts) hosts_.push_back(make_host(std::move(ranks), local));
     if (has_two_levels()) {
       for (Host& host : hosts_) drop_what_nobody_needs(host);
     }
     global_ = global.build({.ranks = static_cast<int>(hosts_.size())});
-    // One rank's view has its own part of the transfers only.
-    const std::int64_t most_chunks =
-        request.only_rank ? kMostRanksTimesChunks : most_chunks_on_hosts(std::max(request.ranks, 1));
-    const std::int64_t most_slices = most_chunks / global_.chunks;
     for (const Host& host : hosts_) {
       slices_ = std::lcm(slices_, host.local.chunks);
-      if (slices_ > most_slices) {
-        throw Error(ErrorCode::kInvalidArgument,
-                    "The hosts have so many different numbers of ranks that no chunks fit them all; use as many ranks "
-                    "on each host.");
-      }
+      require_few_chunks(slices_ * global_.chunks, request);
     }
   }
 
@@ -154,11 +138,38 @@ class Levels {
 
 }  // namespace
 
+std::vector<std::vector<int>> finishers_of(const Schedule& schedule) {
+  std::vector<std::vector<int>> finishers(at(schedule.chunks));
+  for (const RankView& view : views_of(schedule)) {
+    const std::vector<int> steps = finishing_steps(view);
+    for (std::size_t chunk = 0; chunk < steps.size(); ++chunk) {
+      if (steps[chunk] >= 0) finishers[chunk].push_back(view.rank);
+    }
+  }
+  for (std::vector<int>& of_chunk : finishers) {
+    if (of_chunk.empty()) of_chunk.push_back(0);
+  }
+  return finishers;
+}
+
+void require_few_chunks(std::int64_t chunks, const ScheduleRequest& request) {
+  // One rank's view has its own part of the transfers only.
+  const std::int64_t most = request.only_rank ? kMostRanksTimesChunks : most_chunks_on_hosts(request.ranks);
+  if (chunks <= most) return;
+  refuse(
+      "The hosts have so many different numbers of ranks that no chunks fit them all; use as many ranks on each host.");
+}
+
 /// Hierarchical: the ranks of each host sum among themselves as in one algorithm's all_reduce, up to where each chunk
 /// is summed at some rank; these ranks do the other algorithm's all_reduce with those who have the same chunk on the
 /// other hosts; then the hosts' schedules do their other half, the copies. Only the second part crosses from host to
 /// host: 1 / L of the buffer a rank, of L on a host, if LOCAL leaves 1 / L of it with each, else more with fewer of
 /// them. Hosts need not have as many ranks as each other, nor neighbours in rank.
+///
+/// The other collectives are the two algorithms' own (hierarchical_stages.cpp). A reduce_scatter is LOCAL's, by which a
+/// rank has the host's sums of all blocks of its lane, then GLOBAL's in each lane, the ranks that stand at the same
+/// place of their hosts; an all_gather is the same backwards. A broadcast goes between hosts to one rank of each and
+/// then on within each; a reduce comes the other way. What LOCAL copies of sums it copies once they are all hosts'.
 ///
 /// Source: Cho, Finkler, Kung, Hunter, "BlueConnect: Decomposing All-Reduce for Deep Learning on Heterogeneous Network
 /// Hierarchy", SysML 2019 (reduce-scatter within, all-reduce between, all-gather within); here for any two algorithms.
@@ -170,12 +181,18 @@ class Levels {
 //     which hears as the root of a reduce by a star, or by a tree, GLOBAL's of n, and then its copies for the
 //     others, one after another: (L - 1) (alpha + n beta).
 // What lies between (double_tree, and numbers of ranks that are no power of two) costs more than the first. On one host
-// it is LOCAL's, on hosts of one rank GLOBAL's. planner/network/two_level_form_test.cpp holds all three to the
-// simulator.
+// it is LOCAL's, on hosts of one rank GLOBAL's. A reduce_scatter or all_gather is LOCAL's of n on L ranks + GLOBAL's of
+// n / L on the hosts, where each rank of a host has as much to do as the others.
+// planner/network/two_level_form_test.cpp holds all of it to the simulator.
 Schedule hierarchical(const ScheduleRequest& request, const Algorithm& local, const Algorithm& global) {
   const std::string name = fmt::format("hierarchical:{},{}", local.name, global.name);
   begin(name, request, 1);  // refuses ranks that cannot be, before hosts are made of them
-  const Levels levels(request, local, global);
+  const std::vector<int> one_host(at(request.ranks));
+  std::vector<std::vector<int>> hosts = ranks_of_hosts(request.hosts.empty() ? one_host : request.hosts);
+  if (request.collective != Collective::kAllReduce && request.collective != Collective::kBarrier) {
+    return hierarchical_in_stages(name, request, local, global, hosts);
+  }
+  const Levels levels(request, local, global, std::move(hosts));
   ScheduleBuilder s = begin(name, request, levels.chunks());
   levels.within_hosts(s, TransferKind::kReduce);
   if (levels.has_two_levels()) {

@@ -1,6 +1,8 @@
 #include "algorithms/catalog.h"
+#include "algorithms/finishing_for_tests.h"
 #include "algorithms/refusal_for_tests.h"
 #include "algorithms/shape_for_tests.h"
+#include "base/collective.h"
 #include "base/error_for_tests.h"
 #include "schedule/concrete_for_tests.h"
 #include "schedule/proof.h"
@@ -19,10 +21,25 @@ using testing::HasSubstr;
 using testing_support::refusal;
 using testing_support::refuses;
 
-Schedule compose(const std::string& parts, std::vector<int> hosts) {
+Schedule compose(const std::string& parts, std::vector<int> hosts, Collective collective = Collective::kAllReduce,
+                 int root = 0) {
   const int ranks = static_cast<int>(hosts.size());
-  return find_algorithm("hierarchical:" + parts).build({.ranks = ranks, .hosts = std::move(hosts)});
+  return find_algorithm("hierarchical:" + parts)
+      .build({.collective = collective, .ranks = ranks, .root = root, .hosts = std::move(hosts)});
 }
+
+/// Those that do all_reduces, of which compositions are made.
+std::vector<std::string> parts_for(Collective collective) {
+  std::vector<std::string> names;
+  for (const std::string_view name : algorithms_for(collective)) {
+    if (find_algorithm(name).supports(Collective::kAllReduce)) names.emplace_back(name);
+  }
+  return names;
+}
+
+/// What is done by one algorithm after the other.
+constexpr Collective kInStages[] = {Collective::kReduceScatter, Collective::kAllGather, Collective::kBroadcast,
+                                    Collective::kReduce};
 
 /// Chunks that cross from host to host, as parts of a buffer.
 double crossing(const Schedule& schedule, const std::vector<int>& hosts) {
@@ -87,8 +104,67 @@ TEST(Hierarchical, OfThoseWhoSumTheSameOnAHostOneDoes) {
 }
 
 TEST(Hierarchical, IsCanonicalWhereBothPartsAndTheHostsAre) {
-  EXPECT_TRUE(prove(compose("direct,direct", {0, 0, 0, 0, 1, 1, 1, 1})).canonical);
-  EXPECT_FALSE(prove(compose("direct,direct", {0, 0, 0, 1, 1, 1})).canonical);
+  for (const Collective collective : {Collective::kAllReduce, Collective::kReduceScatter, Collective::kReduce}) {
+    EXPECT_TRUE(prove(compose("direct,direct", {0, 0, 0, 0, 1, 1, 1, 1}, collective)).canonical);
+    EXPECT_FALSE(prove(compose("direct,direct", {0, 0, 0, 1, 1, 1}, collective)).canonical);
+  }
+}
+
+TEST(Hierarchical, DoesWhatBothPartsDo) {
+  using enum Collective;
+  EXPECT_EQ(find_algorithm("hierarchical:ring,direct").collectives,
+            (std::vector{kAllReduce, kReduceScatter, kAllGather, kBroadcast, kReduce, kBarrier}));
+  EXPECT_EQ(find_algorithm("hierarchical:star,tree").collectives,
+            (std::vector{kAllReduce, kBroadcast, kReduce, kBarrier}))
+      << "gather and scatter are not composed";
+  EXPECT_EQ(find_algorithm("hierarchical:naive,tree").collectives, (std::vector{kAllReduce, kBarrier}));
+}
+
+TEST(Hierarchical, InStagesComposesAnyTwoThatDoItOnAnyHostsFromAnyRoot) {
+  for (const Collective collective : kInStages) {
+    for (const std::string& local : parts_for(collective)) {
+      for (const std::string& global : parts_for(collective)) {
+        for (const std::vector<int>& hosts : kHosts) {
+          const int roots = has_root(collective) ? static_cast<int>(hosts.size()) : 1;
+          for (int root = 0; root < roots; ++root) {
+            const Schedule schedule = compose(local + "," + global, hosts, collective, root);
+            const Proof proof = prove(schedule);
+            ASSERT_TRUE(proof.proved()) << schedule.name << " on " << testing::PrintToString(hosts) << " from " << root
+                                        << ": " << describe(*proof.refusal);
+            EXPECT_TRUE(concrete::delivers(schedule)) << schedule.name << " from " << root;
+            const bool sums = sums_values(collective) && hosts.size() > 1;
+            EXPECT_TRUE(!sums || finishes_once(schedule)) << schedule.name << " from " << root;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Hierarchical, InStagesEachHostSendsOrHearsOneBufferAtMost) {
+  const std::vector<int> hosts{0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2};
+  const std::vector<int> by_turns{0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2};
+  for (const std::vector<int>& layout : {hosts, by_turns}) {
+    for (const Collective collective : kInStages) {
+      EXPECT_DOUBLE_EQ(crossing(compose("direct,ring", layout, collective), layout), 3 - 1)
+          << to_string(collective) << ": H - 1 buffers";
+    }
+  }
+  const Schedule scattered = compose("direct,ring", hosts, Collective::kReduceScatter);
+  EXPECT_EQ(scattered.chunks, 12);
+  EXPECT_EQ(scattered.steps.size(), 1U + 2U);
+  const Schedule flat = find_algorithm("direct").build({.collective = Collective::kReduceScatter, .ranks = 12});
+  EXPECT_DOUBLE_EQ(crossing(flat, hosts), 8) << "each rank's two thirds";
+}
+
+TEST(Hierarchical, InStagesOnOneHostIsTheLocalAlgorithmAndOnHostsOfOneTheGlobal) {
+  for (const Collective collective : kInStages) {
+    const auto alone = [&](const char* name) {
+      return find_algorithm(name).build({.collective = collective, .ranks = 5, .root = has_root(collective) ? 3 : 0});
+    };
+    EXPECT_EQ(compose("direct,ring", {0, 0, 0, 0, 0}, collective, 3).steps, alone("direct").steps);
+    EXPECT_EQ(compose("direct,ring", {0, 1, 2, 3, 4}, collective, 3).steps, alone("ring").steps);
+  }
 }
 
 TEST(Hierarchical, ARanksOwnPartHasTheSameViewAsTheWhole) {
@@ -97,6 +173,15 @@ TEST(Hierarchical, ARanksOwnPartHasTheSameViewAsTheWhole) {
   for (int rank = 0; rank < 5; ++rank) {
     const Schedule part = find_algorithm(whole.name).build({.ranks = 5, .only_rank = rank, .hosts = hosts});
     EXPECT_EQ(view_of(whole, rank), view_of(part, rank));
+  }
+  for (const Collective collective : kInStages) {
+    const Schedule staged = compose("ring,direct", hosts, collective);
+    for (int rank = 0; rank < 5; ++rank) {
+      const Schedule part =
+          find_algorithm(staged.name)
+              .build({.collective = staged.collective, .ranks = 5, .only_rank = rank, .hosts = hosts});
+      EXPECT_EQ(view_of(staged, rank), view_of(part, rank)) << to_string(collective);
+    }
   }
 }
 

@@ -4,7 +4,9 @@
 #include "schedule/builder.h"
 #include "schedule/promise.h"
 
+#include <cstdint>
 #include <string_view>
+#include <vector>
 
 /// What the algorithms share: which parts a collective has, and arithmetic of ranks. An all_reduce is a reduction that
 /// leaves each result somewhere, then a distribution of it; reduce_scatter is the first part, all_gather the second.
@@ -51,8 +53,16 @@ Schedule direct(const ScheduleRequest& request);
 Schedule dissemination(const ScheduleRequest& request);
 Schedule double_tree(const ScheduleRequest& request);
 Schedule halving_doubling(const ScheduleRequest& request);
-/// Within hosts by `local`, between hosts by `global`; both do an all_reduce.
+/// Within hosts by `local`, between hosts by `global`; both do the collective, of a barrier an all_reduce.
 Schedule hierarchical(const ScheduleRequest& request, const Algorithm& local, const Algorithm& global);
+/// The same of a reduce_scatter, all_gather, broadcast or reduce among these hosts' ranks.
+Schedule hierarchical_in_stages(std::string_view name, const ScheduleRequest& request, const Algorithm& local,
+                                const Algorithm& global, const std::vector<std::vector<int>>& hosts);
+/// Of each chunk the ranks that sum it to the end, ascending (finishing_steps in schedule/view.h); 0 where nobody does,
+/// being alone.
+std::vector<std::vector<int>> finishers_of(const Schedule& schedule);
+/// Throws Error (kInvalidArgument) if a composition has more chunks than may be.
+void require_few_chunks(std::int64_t chunks, const ScheduleRequest& request);
 Schedule naive(const ScheduleRequest& request);
 Schedule pairwise(const ScheduleRequest& request);
 /// `inner`'s schedule with each chunk in so many segments. Throws as Algorithm::build(), and Error (kInvalidArgument)

@@ -40,6 +40,12 @@ std::vector<std::string> names_to_try(Collective collective) {
   return names;
 }
 
+bool has_composition(std::string_view local, std::string_view global, Collective collective) {
+  const auto is_part = [](std::string_view name) { return find_algorithm(name).supports(Collective::kAllReduce); };
+  return is_part(local) && is_part(global) &&
+         find_algorithm("hierarchical:" + std::string(local) + "," + std::string(global)).supports(collective);
+}
+
 /// Of the cases, those by these algorithms.
 std::vector<Case> of_those_to_try(const std::vector<Case>& cases) {
   if (cases.empty()) return {};
@@ -64,7 +70,8 @@ TEST_P(Hosts, EveryRankKnowsWhereAllAre) {
 /// Of what sums and of what copies, from whichever root.
 TEST_P(Hosts, WhatRunsIsTheScheduleOfThePlacement) {
   constexpr std::size_t kCount = 600;
-  for (const Collective collective : {Collective::kAllReduce, Collective::kAllGather, Collective::kBroadcast}) {
+  for (const Collective collective : {Collective::kAllReduce, Collective::kReduceScatter, Collective::kAllGather,
+                                      Collective::kBroadcast, Collective::kReduce}) {
     const std::vector<std::string> names = names_to_try(collective);
     const SharedArray<std::atomic<std::uint64_t>> recorded(names.size());
     const SharedArray<std::uint64_t> planned(names.size());
@@ -123,6 +130,34 @@ TEST_P(Hosts, EveryCompositionSumsRight) {
     }
   }
   ASSERT_EQ(cases.size(), 4U * 11 * 11);
+  expect_conforming(cases);
+}
+
+/// Of other collectives too, from all roots in turn, in blocks of one size and of many.
+TEST_P(Hosts, EveryCompositionInStagesIsRight) {
+  const int ranks = GetParam().ranks;
+  std::vector<Case> cases;
+  for (const Facts& facts : all_facts()) {
+    if (facts.collective == Collective::kAllReduce || facts.collective == Collective::kBarrier) continue;
+    for (const std::string_view local : algorithms_for(facts.collective)) {
+      for (const std::string_view global : algorithms_for(facts.collective)) {
+        const std::string name = "hierarchical:" + std::string(local) + "," + std::string(global);
+        if (!has_composition(local, global, facts.collective)) continue;
+        for (const std::size_t count : {97U, 20'000U}) {
+          const bool by_counts = facts.takes_counts && cases.size() % 4 > 1;
+          cases.push_back({.collective = facts.collective,
+                           .algorithm = name,
+                           .dtype = count % 2 == 0 ? DataType::kInt32 : DataType::kFloat32,
+                           .op = facts.sums() && cases.size() % 8 > 3 ? ReduceOp::kMean : ReduceOp::kSum,
+                           .root = static_cast<int>(cases.size()) % ranks,
+                           .blocks = by_counts ? uneven_blocks(ranks, count) : even_blocks(facts, ranks, count),
+                           .by_counts = by_counts,
+                           .values = facts.sums() ? Values::kExact : Values::kAnyBits});
+        }
+      }
+    }
+  }
+  ASSERT_EQ(cases.size(), 2U * (7 * 7 + 8 * 8 + 6 * 6 + 5 * 5)) << "reduce_scatter, all_gather, broadcast and reduce";
   expect_conforming(cases);
 }
 

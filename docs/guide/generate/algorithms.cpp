@@ -135,8 +135,14 @@ std::string time_table(const Algorithm& algorithm) {
 
 /// Of a composition on hosts of L ranks, if its formula is known.
 std::string time_on_hosts(const Composition& parts) {
-  const auto form = two_level_form(parts.local, parts.global, kRanksAHost);
-  return form ? fmt::format("\nTime of an all_reduce on hosts of L ranks: {}.\n", form->formula) : "";
+  std::string text;
+  for (const Collective collective : {Collective::kAllReduce, Collective::kReduceScatter, Collective::kAllGather}) {
+    const auto form = two_level_form(parts.local, parts.global, kRanksAHost, collective);
+    if (!form) continue;
+    fmt::format_to(std::back_inserter(text), "{} {} takes {}", text.empty() ? "\nOn hosts of L ranks" : ";",
+                   to_string(collective), form->formula);
+  }
+  return text.empty() ? text : text + ".\n";
 }
 
 /// A name that a file may have: "hierarchical:ring,ring" has characters that some do not like.
@@ -191,7 +197,10 @@ constexpr std::string_view kCompositions = R"(
 Any two algorithms that do an all_reduce make a third for ranks on several hosts. The ranks of each host sum as in LOCAL's, up to where
 each chunk is summed at some rank; these ranks do GLOBAL's with those that have the same chunk on the other hosts; then the hosts do the
 copies of LOCAL's. Only the second part crosses from host to host. Hosts need not have as many ranks as each other, nor neighbours in rank.
-Below is one of them.
+
+What else both do is composed too. A reduce_scatter is LOCAL's on each host and then GLOBAL's among the ranks that stand at the same place
+of their hosts; an all_gather is that backwards; each host sends (H-1)/H of a buffer. A broadcast goes between hosts to one rank of each
+and on within each host; a reduce comes back that way. Below is one of them.
 )";
 
 constexpr std::string_view kPipelines = R"(

@@ -1,5 +1,7 @@
 #include "planner/network/two_level_form.h"
 
+#include "base/collective.h"
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -72,7 +74,27 @@ WithinHost of_copies(std::string_view reduce, int local_ranks) {
           .parts = 1};
 }
 
-std::optional<WithinHost> within_host(std::string_view local, int local_ranks) {
+/// Of what is both algorithms' own, one after the other: of blocks in lanes, else from or to one rank of each host; but
+/// in a reduce by `direct` each rank of a host has a part of its sum.
+std::optional<WithinHost> in_stages(std::string_view local, int local_ranks, Collective collective) {
+  const bool in_lanes = !has_root(collective);
+  if (find_closed_form(local, collective) == nullptr) return std::nullopt;
+  if (collective == Collective::kReduce && local == "direct") return std::nullopt;
+  if (in_lanes && !leaves_equal_parts(local, local_ranks)) return std::nullopt;
+  return WithinHost{.ranks = local_ranks,
+                    .formula = in_lanes ? "LOCAL's of n on L ranks + GLOBAL's of n/L on p/L"
+                                        : "LOCAL's of n on L ranks + GLOBAL's of n on p/L",
+                    .evaluate = formula_of(local, collective),
+                    .loads = find_load_form(local, collective),
+                    .parts = in_lanes ? local_ranks : 1};
+}
+
+bool is_all_reduce(Collective collective) {
+  return collective == Collective::kAllReduce || collective == Collective::kBarrier;
+}
+
+std::optional<WithinHost> within_host(std::string_view local, int local_ranks, Collective collective) {
+  if (!is_all_reduce(collective)) return in_stages(local, local_ranks, collective);
   if (leaves_equal_parts(local, local_ranks)) return of_equal_parts(local, local_ranks);
   if (local == "tree" || local == "star") return of_one_rank(local, local_ranks);
   if (local == "naive") return of_copies("star", local_ranks);
@@ -106,6 +128,17 @@ Loads loads_on(const WithinHost& within, const LoadForm& between, int hosts, dou
   });
 }
 
+/// By one of the hosts' first ranks, which take part in both stages, or by another of a host.
+double most_sent_from_a_root(const WithinHost& within, const LoadForm& between, int hosts, double bytes) {
+  const Loads of_host = within.loads(within.ranks, bytes);
+  const Loads of_hosts = between(hosts, bytes);
+  double most = 0;
+  for (int place = 1; place < within.ranks; ++place) most = std::max(most, of_host.of_rank(place).sent.bytes);
+  const double first = of_host.of_rank(0).sent.bytes;
+  for (int host = 0; host < hosts; ++host) most = std::max(most, first + of_hosts.of_rank(host).sent.bytes);
+  return most;
+}
+
 }  // namespace
 
 bool leaves_equal_parts(std::string_view local, int local_ranks) {
@@ -116,27 +149,32 @@ bool leaves_equal_parts(std::string_view local, int local_ranks) {
 
 std::optional<ClosedForm> two_level_form(std::string_view local, std::string_view global, int local_ranks,
                                          Collective collective) {
-  const ClosedForm* on_one_host = find_closed_form(local, Collective::kAllReduce);
-  const ClosedForm* between = find_closed_form(global, Collective::kAllReduce);
-  const auto within = within_host(local, local_ranks);
+  const Collective of_parts = is_all_reduce(collective) ? Collective::kAllReduce : collective;
+  const ClosedForm* on_one_host = find_closed_form(local, of_parts);
+  const ClosedForm* between = find_closed_form(global, of_parts);
+  const auto within = within_host(local, local_ranks, collective);
   if (on_one_host == nullptr || between == nullptr || !within) return std::nullopt;
   const double share = collective == Collective::kBarrier ? 0 : 1;
-  return ClosedForm{.algorithm = "hierarchical",
-                    .collective = collective,
-                    .formula = within->formula,
-                    .source = "Cho et al., BlueConnect, SysML 2019",
-                    .evaluate =
-                        [=, within = *within](double p, double n, const FlatCost& cost) {
-                          const double hosts = p / local_ranks;
-                          return hosts == 1 ? on_one_host->evaluate(p, share * n, cost)
-                                            : evaluate_on(within, between->evaluate, hosts, share * n, cost);
-                        },
-                    .loads =
-                        [=, within = *within](int p, double n) {
-                          const int hosts = p / local_ranks;
-                          return hosts == 1 ? on_one_host->loads(p, share * n)
-                                            : loads_on(within, between->loads, hosts, share * n);
-                        }};
+  return ClosedForm{
+      .algorithm = "hierarchical",
+      .collective = collective,
+      .formula = within->formula,
+      .source = "Cho et al., BlueConnect, SysML 2019",
+      .evaluate =
+          [=, within = *within](double p, double n, const FlatCost& cost) {
+            const double hosts = p / local_ranks;
+            if (hosts == 1) return on_one_host->evaluate(p, share * n, cost);
+            Estimate estimate = evaluate_on(within, between->evaluate, hosts, share * n, cost);
+            if (has_root(collective)) {
+              estimate.most_sent_bytes = most_sent_from_a_root(within, between->loads, static_cast<int>(hosts), n);
+            }
+            return estimate;
+          },
+      .loads =
+          [=, within = *within](int p, double n) {
+            const int hosts = p / local_ranks;
+            return hosts == 1 ? on_one_host->loads(p, share * n) : loads_on(within, between->loads, hosts, share * n);
+          }};
 }
 
 }  // namespace lockstep

@@ -80,6 +80,30 @@ TEST(TwoLevelForm, OfABarrierIsThatOfNothing) {
   }
 }
 
+TEST(TwoLevelForm, InStagesIsThatOfTheComposedSchedule) {
+  using enum Collective;
+  for (const Collective collective : {kReduceScatter, kAllGather, kBroadcast, kReduce}) {
+    for (const std::string_view local : algorithms_for(collective)) {
+      for (const std::string_view global : algorithms_for(collective)) {
+        const Algorithm composed = find_algorithm(fmt::format("hierarchical:{},{}", local, global));
+        for (const int local_ranks : {1, 2, 3, 4, 8}) {
+          const auto form = two_level_form(local, global, local_ranks, collective);
+          const bool has_one = has_root(collective) ? collective == kBroadcast || local != "direct"
+                                                    : leaves_equal_parts(local, local_ranks);
+          ASSERT_EQ(form.has_value(), has_one) << composed.name << " of " << local_ranks;
+          if (!form) continue;
+          for (const int hosts : {1, 2, 3, 5, 8}) {
+            const Schedule schedule = composed.build(
+                {.collective = collective, .ranks = hosts * local_ranks, .hosts = full_hosts(hosts, local_ranks)});
+            expect_agreement(*form, schedule);
+            expect_counted(form->loads, schedule);
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(TwoLevelForm, TheCommentSaysWhatIsSimulated) {
   constexpr double kBytes = 64 << 20;
   using enum Collective;

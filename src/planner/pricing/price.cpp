@@ -1,6 +1,7 @@
 #include "planner/pricing/price.h"
 
 #include "algorithms/catalog.h"
+#include "base/collective.h"
 #include "base/index.h"
 #include "base/units.h"
 #include "planner/calibration/calibrated_timing.h"
@@ -83,29 +84,63 @@ Length estimated_length(std::string_view algorithm, Collective collective, int r
   return length;
 }
 
-/// Of algorithms/hierarchical.cpp: a chunk of a host's schedule is cut into slices, and each into the chunks of the
-/// schedule between hosts. Infinite where it refuses to make so many.
-double composed_transfers(const Composition& parts, const std::vector<int>& hosts, int ranks) {
+/// The chunks of a composition (algorithms/hierarchical.cpp), as the parts' schedules are put together one by one.
+class ComposedChunks {
+ public:
+  ComposedChunks(Collective collective, int ranks)
+      : collective_(collective), ranks_(ranks), most_(most_chunks_on_hosts(ranks)) {}
+
+  /// That of the hosts. Of an all_reduce each slice of theirs is cut into its chunks, of others both are cut alike.
+  void add_between(const Length& length, int hosts) {
+    if (is_all_reduce()) {
+      in_each_ = std::llround(length.chunks);
+    } else {
+      add_within(length, hosts);
+    }
+  }
+  /// That of a host with so many ranks.
+  void add_within(const Length& length, int ranks) {
+    const std::int64_t of_one = in_blocks() ? std::llround(length.chunks) / ranks : std::llround(length.chunks);
+    common_ = std::lcm(common_, of_one);
+  }
+
+  std::int64_t number() const { return common_ * in_each_ * (in_blocks() ? ranks_ : 1); }
+  bool are_too_many() const { return number() > most_; }
+
+ private:
+  bool is_all_reduce() const { return collective_ == Collective::kAllReduce || collective_ == Collective::kBarrier; }
+  bool in_blocks() const { return collective_ == Collective::kReduceScatter || collective_ == Collective::kAllGather; }
+
+  Collective collective_;
+  int ranks_;
+  std::int64_t most_;
+  std::int64_t common_ = 1;
+  std::int64_t in_each_ = 1;
+};
+
+/// Each chunk takes what it takes in the hosts' schedules and in the one between them. Infinite where there would be
+/// more than are made.
+double composed_transfers(const Composition& parts, const ScheduleRequest& request) {
   std::map<int, int> size_of_host;
-  for (const int host : hosts) ++size_of_host[host];
-  if (hosts.empty()) size_of_host[0] = ranks;
-  const Length between = estimated_length(parts.global, Collective::kAllReduce, static_cast<int>(size_of_host.size()));
-  const double most_slices = static_cast<double>(most_chunks_on_hosts(ranks)) / std::round(between.chunks);
+  for (const int host : request.hosts) ++size_of_host[host];
+  if (request.hosts.empty()) size_of_host[0] = request.ranks;
+  const Collective of_parts = request.collective == Collective::kBarrier ? Collective::kAllReduce : request.collective;
+  const auto hosts = static_cast<int>(size_of_host.size());
+  ComposedChunks chunks(request.collective, request.ranks);
+  const Length between = estimated_length(parts.global, of_parts, hosts);
+  chunks.add_between(between, hosts);
+  double of_each = between.transfers / std::round(between.chunks);
   std::map<int, Length> of_size;
-  double slices = 1;
   for (const auto& [host, size] : size_of_host) {
     const auto [length, is_new] = of_size.try_emplace(size);
-    if (!is_new) continue;
-    length->second = estimated_length(parts.local, Collective::kAllReduce, size);
-    slices = static_cast<double>(std::lcm(std::llround(slices), std::llround(length->second.chunks)));
-    if (slices > most_slices) return std::numeric_limits<double>::infinity();
+    if (is_new) {
+      length->second = estimated_length(parts.local, of_parts, size);
+      chunks.add_within(length->second, size);
+      if (chunks.are_too_many()) return std::numeric_limits<double>::infinity();
+    }
+    of_each += length->second.transfers / length->second.chunks;
   }
-  double transfers = slices * between.transfers;
-  for (const auto& [host, size] : size_of_host) {
-    const Length& local = of_size[size];
-    transfers += local.transfers * slices / local.chunks * between.chunks;
-  }
-  return transfers;
+  return of_each * static_cast<double>(chunks.number());
 }
 
 }  // namespace
@@ -157,8 +192,10 @@ std::optional<ClosedForm> closed_form_for(std::string_view algorithm, const Pric
   if (const auto parts = composition_of(algorithm)) {
     if (!network.local_size) return std::nullopt;
     const bool fills_hosts = request.ranks >= *network.local_size && request.ranks % *network.local_size == 0;
-    return fills_hosts ? two_level_form(parts->local, parts->global, *network.local_size, request.collective)
-                       : std::nullopt;
+    const bool has_first_root = !has_root(request.collective) || request.root % *network.local_size == 0;
+    return fills_hosts && has_first_root
+               ? two_level_form(parts->local, parts->global, *network.local_size, request.collective)
+               : std::nullopt;
   }
   const ClosedForm* form = find_closed_form(algorithm, request.collective);
   return form != nullptr ? std::optional(*form) : std::nullopt;
@@ -174,7 +211,7 @@ double estimated_transfers(std::string_view algorithm, const ScheduleRequest& re
   if (const auto pipeline = pipeline_of(algorithm)) {
     return pipeline->segments * estimated_transfers(pipeline->algorithm, request);
   }
-  if (const auto parts = composition_of(algorithm)) return composed_transfers(*parts, request.hosts, request.ranks);
+  if (const auto parts = composition_of(algorithm)) return composed_transfers(*parts, request);
   return estimated_transfers(algorithm, request.collective, request.ranks);
 }
 

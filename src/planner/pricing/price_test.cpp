@@ -101,6 +101,11 @@ TEST(Price, AClosedFormNamesWhatTheSimulationDoes) {
                            "hierarchical:swing,ring", "hierarchical:bidirectional_ring,tree"}) {
     for (const int ranks : {4, 24}) expect_same(name, {.ranks = ranks, .bytes = 3e6});
   }
+  for (const Collective collective : {Collective::kReduceScatter, Collective::kAllGather}) {
+    for (const char* name : {"hierarchical:direct,ring", "hierarchical:circulant,swing"}) {
+      expect_same(name, {.collective = collective, .ranks = 24, .bytes = 3e6});
+    }
+  }
 }
 
 TEST(Price, ABarrierMovesNothing) {
@@ -138,6 +143,9 @@ TEST(Price, EveryLongScheduleHasAClosedForm) {
     EXPECT_EQ(of_composition("direct", name, Collective::kAllReduce), Price::Source::kClosedForm) << name;
   }
   EXPECT_EQ(of_composition("tree", "ring", Collective::kBarrier), Price::Source::kClosedForm);
+  for (const Collective collective : {Collective::kReduceScatter, Collective::kAllGather}) {
+    EXPECT_EQ(of_composition("direct", "tree", collective), Price::Source::kClosedForm);
+  }
 }
 
 TEST(Price, WithoutEitherThereIsNoneAndWhy) {
@@ -190,6 +198,16 @@ TEST(Price, LengthsOfCompositionsFollowTheirHosts) {
           << name << " on " << ranks;
       EXPECT_EQ(estimated_transfers(name, {.ranks = ranks, .segments = 3}, network),
                 3 * estimated_transfers(name, {.ranks = ranks}, network));
+    }
+  }
+  using enum Collective;
+  for (const Collective collective : {kReduceScatter, kAllGather, kBroadcast, kReduce}) {
+    for (const int ranks : {4, 24, 30}) {
+      const PriceRequest request{.collective = collective, .ranks = ranks};
+      const auto transfers =
+          static_cast<double>(transfers_of(schedule_for("hierarchical:ring,direct", request, network.hosts_of(ranks))));
+      EXPECT_NEAR(estimated_transfers("hierarchical:ring,direct", request, network), transfers, 0.05 * transfers)
+          << to_string(collective) << " on " << ranks;
     }
   }
   EXPECT_TRUE(kFlat.hosts_of(4).empty()) << "all alike";

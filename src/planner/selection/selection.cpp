@@ -198,6 +198,37 @@ constexpr const char* kBuiltInBetweenHosts =
     "all_reduce: 0-64KiB hierarchical:recursive_doubling,recursive_doubling, "
     "64KiB-4MiB hierarchical:circulant,circulant, 4MiB- ring";
 
+/// Up to so many, to tell all others in one step costs less than several steps, each of which takes a latency.
+constexpr std::size_t kFewHosts = 8;
+
+/// Of powers of two the one that crosses between racks least.
+const char* in_few_steps(std::size_t hosts) { return std::has_single_bit(hosts) ? "swing" : "circulant"; }
+
+/// Of the other collectives, where some ranks share a host: a flat ring has as many steps as there are ranks, which
+/// overlap only for large buffers. Priced too.
+std::string built_in_of_stages(std::size_t hosts) {
+  const bool are_few = hosts <= kFewHosts;
+  return fmt::format(
+      "reduce_scatter: 0-2MiB hierarchical:circulant,{0}, 2MiB- ring; "
+      "all_gather: 0-1MiB hierarchical:circulant,{0}, 1MiB- ring; "
+      "broadcast: 0-32KiB hierarchical:tree,{1}, 32KiB-1MiB hierarchical:circulant,{2}, 1MiB- ring; "
+      "reduce: 0-32KiB hierarchical:tree,{1}, 32KiB-1MiB hierarchical:direct,direct, 1MiB- ring",
+      are_few ? "direct" : in_few_steps(hosts), are_few ? "star" : "tree", are_few ? "direct" : "circulant");
+}
+
+/// Where each rank has a card of its own. A ring, which minds racks least, is as fast or nearly for large buffers.
+std::string built_in_of_lone_ranks(std::size_t hosts) {
+  const bool are_few = hosts <= kFewHosts;
+  const std::string from_middle =
+      fmt::format("64KiB-{0} {1}, {0}- ring", std::has_single_bit(hosts) ? "4MiB" : "1MiB", in_few_steps(hosts));
+  const std::string blocks = fmt::format("0-64KiB {}, {}", are_few ? "direct" : in_few_steps(hosts), from_middle);
+  const char* const small = are_few ? "0-16KiB star, 16KiB" : "0-64KiB tree, 64KiB";
+  return fmt::format(
+      "all_reduce: 0-64KiB recursive_doubling, {0}; reduce_scatter: {1}; all_gather: {1}; "
+      "broadcast: {2}-1MiB {3}, 1MiB- ring; reduce: {2}-1MiB direct, 1MiB- ring",
+      from_middle, blocks, small, are_few ? "direct" : "circulant");
+}
+
 /// Through staging memory an exchange of everything costs one meeting where others cost two or more; two ranks copy no
 /// more for it, and read one piece and write the next in one pass. More ranks exchange all of it while it is little;
 /// a few that take turns then exchange in pairs, since who writes where the other has read has fewest lines to fetch.
@@ -363,13 +394,17 @@ Selection built_in_selection(int ranks, Medium medium, const std::vector<int>& h
   const std::vector<std::vector<int>> ranks_by_host = ranks_of_hosts(hosts);
   if (ranks_by_host.size() < 2) return built_in_on_one_host(ranks, medium, cores, kSource);
   Selection selection = Selection::parse(kBuiltInOverMessages, kSource);
+  const auto prefer = [&](const std::string& text) { selection.override_with(Selection::parse(text, kSource)); };
+  const std::size_t number = ranks_by_host.size();
+  if (number == hosts.size()) {
+    prefer(built_in_of_lone_ranks(number));
+    return selection;
+  }
+  prefer(built_in_of_stages(number));
   const std::size_t on_each = ranks_by_host.front().size();
   const bool alike = std::all_of(ranks_by_host.begin(), ranks_by_host.end(),
                                  [&](const std::vector<int>& here) { return here.size() == on_each; });
-  if (alike && on_each > 1) {
-    const char* const text = ranks_by_host.size() == 2 ? kBuiltInBetweenTwoHosts : kBuiltInBetweenHosts;
-    selection.override_with(Selection::parse(text, kSource));
-  }
+  if (alike) prefer(number == 2 ? kBuiltInBetweenTwoHosts : kBuiltInBetweenHosts);
   return selection;
 }
 
