@@ -63,11 +63,12 @@ std::string path_of(const FileDescriptor& descriptor) {
   return fmt::format("/proc/{}/fd/{}", ::getpid(), descriptor.get());
 }
 
-std::string address(std::size_t rank) { return fmt::format("10.77.{}.{}", rank / 250, rank % 250 + 1); }
+std::string address(std::size_t card) { return fmt::format("10.77.{}.{}", card / 250, card % 250 + 1); }
 
 }  // namespace
 
-ShapedNetwork::ShapedNetwork(int ranks, double bytes_per_second, Children& children) {
+ShapedNetwork::ShapedNetwork(int ranks, double bytes_per_second, Children& children, int ranks_a_card)
+    : ranks_(ranks), ranks_a_card_(ranks_a_card) {
   for (const char* program : {"ip", "tc", "nsenter"}) {
     if (!find_in_path(program)) {
       cannot(fmt::format("there is no program {} (apt-get install iproute2 util-linux)", program));
@@ -78,7 +79,8 @@ ShapedNetwork::ShapedNetwork(int ranks, double bytes_per_second, Children& child
   const std::string shape =
       fmt::format("root tbf rate {:.0f}bit burst {} latency {}", 8 * bytes_per_second, kBurst, kMostQueued);
   std::string script = "set -e\nip link add sw0 type bridge\nip link set sw0 up\n";
-  for (std::size_t rank = 0; rank < static_cast<std::size_t>(ranks); ++rank) {
+  const auto cards = static_cast<std::size_t>((ranks + ranks_a_card - 1) / ranks_a_card);
+  for (std::size_t number = 0; number < cards; ++number) {
     cards_.push_back(make_namespace());
     const std::string card = path_of(cards_.back());
     script += fmt::format(
@@ -87,7 +89,7 @@ ShapedNetwork::ShapedNetwork(int ranks, double bytes_per_second, Children& child
         "tc qdisc add dev port{0} {2}\n"
         "nsenter --net={1} sh -c 'set -e; ip link set lo up; ip addr add {3}/16 dev eth0; ip link set eth0 up; "
         "tc qdisc add dev eth0 {2}'\n",
-        rank, card, shape, address(rank));
+        number, card, shape, address(number));
   }
   const ChildResult made = children.run({{"nsenter", "--net=" + path_of(switch_), "sh", "-c", script}});
   if (made.exit_code != 0) {
@@ -99,8 +101,9 @@ ShapedNetwork::ShapedNetwork(int ranks, double bytes_per_second, Children& child
 std::vector<std::string> ShapedNetwork::as_rank(const std::vector<std::string>& program) const {
   std::string script =
       fmt::format("export LOCKSTEP_TRANSPORT=tcp MASTER_ADDR={} LOCKSTEP_HOST\ncase $RANK in\n", address(0));
-  for (std::size_t rank = 0; rank < cards_.size(); ++rank) {
-    script += fmt::format("{0}) card={1} LOCKSTEP_HOST=card{0} ;;\n", rank, path_of(cards_[rank]));
+  for (int rank = 0; rank < ranks_; ++rank) {
+    const auto card = static_cast<std::size_t>(rank / ranks_a_card_);
+    script += fmt::format("{}) card={} LOCKSTEP_HOST=card{} ;;\n", rank, path_of(cards_[card]), card);
   }
   script += "esac\nexec nsenter --net=$card \"$@\"\n";
   std::vector<std::string> command = {"/bin/sh", "-c", script, "sh"};

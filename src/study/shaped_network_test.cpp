@@ -52,6 +52,18 @@ TEST_F(ShapedNetworkTest, GivesEachRankACardOfThatRate) {
   EXPECT_EQ(told.output, "tcp 10.77.0.1\n");
 }
 
+TEST_F(ShapedNetworkTest, NeighboursMayShareACardAndAHost) {
+  const ShapedNetwork shared(5, kRate, children_, 2);
+  EXPECT_EQ(shared.ranks(), 5);
+  const auto placed = [&](int rank) {
+    return as_rank(children_, shared, rank, "echo $LOCKSTEP_HOST; readlink /proc/self/ns/net").output;
+  };
+  EXPECT_EQ(placed(0), placed(1));
+  EXPECT_EQ(placed(2), placed(3));
+  EXPECT_NE(placed(1), placed(2));
+  EXPECT_THAT(placed(4), testing::StartsWith("card2\n")) << "the last has what is left";
+}
+
 TEST_F(ShapedNetworkTest, LeavesNothingBehind) {
   const auto inode = [&](int rank) { return as_rank(children_, *network_, rank, "readlink /proc/self/ns/net").output; };
   const std::string first = inode(0), second = inode(1);

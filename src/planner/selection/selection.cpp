@@ -199,28 +199,34 @@ constexpr const char* kBuiltInBetweenHosts =
     "64KiB-4MiB hierarchical:circulant,circulant, 4MiB- ring";
 
 /// Up to so many, to tell all others in one step costs less than several steps, each of which takes a latency.
-constexpr std::size_t kFewHosts = 8;
+constexpr std::size_t kFewHosts = 4;
 
 /// Of powers of two the one that crosses between racks least.
 const char* in_few_steps(std::size_t hosts) { return std::has_single_bit(hosts) ? "swing" : "circulant"; }
 
 /// Of the other collectives, where some ranks share a host: a flat ring has as many steps as there are ranks, which
-/// overlap only for large buffers. Priced too.
+/// overlap only for large buffers; and it sends nearly all of the buffer through each card, a composition of two hosts
+/// half of it. Priced too, and measured between namespaces.
 std::string built_in_of_stages(std::size_t hosts) {
-  const bool are_few = hosts <= kFewHosts;
-  return fmt::format(
-      "reduce_scatter: 0-2MiB hierarchical:circulant,{0}, 2MiB- ring; "
-      "all_gather: 0-1MiB hierarchical:circulant,{0}, 1MiB- ring; "
-      "broadcast: 0-32KiB hierarchical:tree,{1}, 32KiB-1MiB hierarchical:circulant,{2}, 1MiB- ring; "
-      "reduce: 0-32KiB hierarchical:tree,{1}, 32KiB-1MiB hierarchical:direct,direct, 1MiB- ring",
-      are_few ? "direct" : in_few_steps(hosts), are_few ? "star" : "tree", are_few ? "direct" : "circulant");
+  if (hosts > kFewHosts) {
+    return fmt::format(
+        "reduce_scatter: 0-2MiB hierarchical:circulant,{0}, 2MiB- ring; "
+        "all_gather: 0-2MiB hierarchical:circulant,{0}, 2MiB- ring; "
+        "broadcast: 0-32KiB hierarchical:tree,tree, 32KiB-1MiB hierarchical:circulant,circulant, 1MiB- ring; "
+        "reduce: 0-32KiB hierarchical:tree,tree, 32KiB-1MiB hierarchical:direct,direct, 1MiB- ring",
+        in_few_steps(hosts));
+  }
+  const char* const blocks = hosts == 2 ? "hierarchical:circulant,direct"
+                                        : "0-128KiB hierarchical:circulant,direct, "
+                                          "128KiB-2MiB hierarchical:ring,ring, 2MiB- ring";
+  const char* const rooted = "0-32KiB hierarchical:tree,star, 32KiB-512KiB hierarchical:ring,ring, 512KiB- ring";
+  return fmt::format("reduce_scatter: {0}; all_gather: {0}; broadcast: {1}; reduce: {1}", blocks, rooted);
 }
 
 /// Where each rank has a card of its own. A ring, which minds racks least, is as fast or nearly for large buffers.
 std::string built_in_of_lone_ranks(std::size_t hosts) {
   const bool are_few = hosts <= kFewHosts;
-  const std::string from_middle =
-      fmt::format("64KiB-{0} {1}, {0}- ring", std::has_single_bit(hosts) ? "4MiB" : "1MiB", in_few_steps(hosts));
+  const std::string from_middle = fmt::format("64KiB-1MiB {}, 1MiB- ring", in_few_steps(hosts));
   const std::string blocks = fmt::format("0-64KiB {}, {}", are_few ? "direct" : in_few_steps(hosts), from_middle);
   const char* const small = are_few ? "0-16KiB star, 16KiB" : "0-64KiB tree, 64KiB";
   return fmt::format(

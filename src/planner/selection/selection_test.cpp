@@ -152,7 +152,7 @@ TEST(Selection, HostsAlikeAreComposed) {
 /// Where hosts are of any sizes, each with what `--algorithm all` measures.
 TEST(Selection, WhatIsDoneInStagesIsComposedUpToSomeSize) {
   using enum Collective;
-  const std::vector<int> uneven{0, 0, 0, 1};
+  const std::vector<int> uneven{0, 0, 0, 1, 2};
   std::vector<int> ten_hosts;
   std::vector<int> sixteen_hosts;
   for (int rank = 0; rank < 20; ++rank) ten_hosts.push_back(rank / 2);
@@ -160,7 +160,7 @@ TEST(Selection, WhatIsDoneInStagesIsComposedUpToSomeSize) {
   for (const std::vector<int>& hosts : {uneven, ten_hosts, sixteen_hosts}) {
     const Selection selection = built_in_selection(static_cast<int>(hosts.size()), Medium::kTcp, hosts);
     for (const Collective collective : {kReduceScatter, kAllGather, kBroadcast, kReduce}) {
-      for (const std::uint64_t bytes : {4U, 16U << 10U, 512U << 10U}) {
+      for (const std::uint64_t bytes : {4U, 16U << 10U, 256U << 10U}) {
         const std::string name = select(selection, collective, bytes);
         EXPECT_TRUE(composition_of(name)) << name;
         EXPECT_THAT(all_algorithms(collective, hosts), testing::Contains(name));
@@ -172,9 +172,12 @@ TEST(Selection, WhatIsDoneInStagesIsComposedUpToSomeSize) {
   const auto of_middle = [](const std::vector<int>& hosts) {
     return select(built_in_selection(static_cast<int>(hosts.size()), Medium::kTcp, hosts), kAllGather, 512 << 10);
   };
-  EXPECT_EQ(of_middle(uneven), "hierarchical:circulant,direct");
+  EXPECT_EQ(of_middle(uneven), "hierarchical:ring,ring");
   EXPECT_EQ(of_middle(ten_hosts), "hierarchical:circulant,circulant");
   EXPECT_EQ(of_middle(sixteen_hosts), "hierarchical:circulant,swing");
+  EXPECT_EQ(select(built_in_selection(4, Medium::kTcp, {0, 0, 0, 1}), kReduceScatter, 64 << 20),
+            "hierarchical:circulant,direct")
+      << "of two hosts half of the buffer crosses, by a ring nearly all";
   EXPECT_EQ(of_middle({0, 1, 2}), "circulant");
   EXPECT_EQ(of_middle({0, 1, 2, 3}), "swing");
 }
