@@ -11,6 +11,7 @@
 #include <lockstep/error.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 namespace lockstep {
@@ -19,6 +20,10 @@ namespace {
 
 constexpr std::string_view kHierarchical = "hierarchical";
 constexpr std::string_view kSegmented = "segmented";
+
+/// What a composition does, if both of its parts do.
+constexpr std::array kComposed{Collective::kAllReduce, Collective::kReduceScatter, Collective::kAllGather,
+                               Collective::kBroadcast, Collective::kReduce,        Collective::kBarrier};
 
 /// Gives neighbouring places to the ranks of a host, for algorithms in which neighbours talk.
 template <Schedule (*write)(const ScheduleRequest&)>
@@ -125,9 +130,8 @@ Algorithm composed(std::string_view name, const Composition& parts) {
                 fmt::format("'{}' composes algorithms that do an all_reduce, which '{}' does not; these do: {}.",
                             kHierarchical, part.name, fmt::join(algorithms_for(Collective::kAllReduce), ", ")));
   }
-  using enum Collective;
   std::vector<Collective> collectives;
-  for (const Collective collective : {kAllReduce, kReduceScatter, kAllGather, kBroadcast, kReduce, kBarrier}) {
+  for (const Collective collective : kComposed) {
     if (local.supports(collective) && global.supports(collective)) collectives.push_back(collective);
   }
   return {std::string(name), fmt::format("{} within hosts, {} between them", local.name, global.name),
@@ -280,11 +284,9 @@ std::vector<std::string_view> algorithms_for(Collective collective) {
 }
 
 bool has_compositions(Collective collective, const std::vector<int>& hosts) {
-  using enum Collective;
-  const bool are_composed = collective == kAllReduce || collective == kReduceScatter || collective == kAllGather ||
-                            collective == kBroadcast || collective == kReduce;
+  const bool is_composed = std::find(kComposed.begin(), kComposed.end(), collective) != kComposed.end();
   const std::size_t number = ranks_of_hosts(hosts).size();
-  return are_composed && number > 1 && number < hosts.size();
+  return is_composed && collective != Collective::kBarrier && number > 1 && number < hosts.size();
 }
 
 namespace {

@@ -1,3 +1,4 @@
+#include "algorithms/hierarchical_parts.h"
 #include "algorithms/pieces.h"
 #include "base/index.h"
 #include "base/refuse.h"
@@ -75,19 +76,15 @@ class Levels {
 
   /// What is left of the hosts' schedules if only transfers of this kind are carried out, all hosts at once.
   void within_hosts(ScheduleBuilder& s, TransferKind kind) const {
-    std::size_t steps = 0;
-    for (const Host& host : hosts_) steps = std::max(steps, host.local.steps.size());
-    for (std::size_t step = 0; step < steps; ++step) {
-      for (const Host& host : hosts_) {
-        if (step >= host.local.steps.size()) continue;
-        for (const Transfer& transfer : host.local.steps[step]) {
-          if (transfer.kind != kind) continue;
-          const ScheduleBuilder::Link link{.from = host.ranks[at(transfer.from)], .to = host.ranks[at(transfer.to)]};
-          for_each_chunk_of(host, transfer.chunk, [&](int chunk) { add(s, kind, chunk, link); });
-        }
+    std::vector<Part> parts;
+    parts.reserve(hosts_.size());
+    for (const Host& host : hosts_) {
+      parts.push_back({host.local, host.ranks, std::vector<std::vector<int>>(at(host.local.chunks))});
+      for (int chunk = 0; chunk < host.local.chunks; ++chunk) {
+        for_each_chunk_of(host, chunk, [&](int whole) { parts.back().chunks[at(chunk)].push_back(whole); });
       }
-      s.end_step();
     }
+    side_by_side(s, parts, kind);
   }
 
   /// Each slice among the ranks that have it summed, one of each host.
@@ -96,7 +93,8 @@ class Levels {
       for (const auto& [kind, chunk, from, to] : step) {
         for (int slice = 0; slice < slices_; ++slice) {
           const ScheduleBuilder::Link link{.from = owner(hosts_[at(from)], slice), .to = owner(hosts_[at(to)], slice)};
-          add(s, kind, slice * global_.chunks + chunk, link);
+          const int whole = slice * global_.chunks + chunk;
+          kind == TransferKind::kCopy ? s.copy(whole, link) : s.reduce(whole, link);
         }
       }
       s.end_step();
@@ -117,10 +115,6 @@ class Levels {
   }
 
  private:
-  static void add(ScheduleBuilder& s, TransferKind kind, int chunk, ScheduleBuilder::Link link) {
-    kind == TransferKind::kCopy ? s.copy(chunk, link) : s.reduce(chunk, link);
-  }
-
   template <class Use>
   void for_each_chunk_of(const Host& host, int local_chunk, const Use& use) const {
     const int each = chunks() / host.local.chunks;
@@ -137,6 +131,24 @@ class Levels {
 };
 
 }  // namespace
+
+void side_by_side(ScheduleBuilder& s, const std::vector<Part>& parts, std::optional<TransferKind> only) {
+  std::size_t steps = 0;
+  for (const Part& part : parts) steps = std::max(steps, part.schedule.steps.size());
+  for (std::size_t step = 0; step < steps; ++step) {
+    for (const Part& part : parts) {
+      if (step >= part.schedule.steps.size()) continue;
+      for (const Transfer& transfer : part.schedule.steps[step]) {
+        if (only && transfer.kind != *only) continue;
+        const ScheduleBuilder::Link link{.from = part.ranks[at(transfer.from)], .to = part.ranks[at(transfer.to)]};
+        for (const int chunk : part.chunks[at(transfer.chunk)]) {
+          transfer.kind == TransferKind::kCopy ? s.copy(chunk, link) : s.reduce(chunk, link);
+        }
+      }
+    }
+    s.end_step();
+  }
+}
 
 std::vector<std::vector<int>> finishers_of(const Schedule& schedule) {
   std::vector<std::vector<int>> finishers(at(schedule.chunks));

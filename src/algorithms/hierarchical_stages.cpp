@@ -1,4 +1,5 @@
 // What hierarchical:LOCAL,GLOBAL does in stages: the one algorithm on each host, the other between hosts.
+#include "algorithms/hierarchical_parts.h"
 #include "algorithms/pieces.h"
 #include "base/index.h"
 
@@ -6,7 +7,6 @@
 #include <cstdint>
 #include <map>
 #include <numeric>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -15,32 +15,6 @@ namespace lockstep::algorithm {
 namespace {
 
 using Hosts = std::vector<std::vector<int>>;  ///< the ranks of each
-
-/// An algorithm among some of the ranks.
-struct Part {
-  Schedule schedule;
-  std::vector<int> ranks;                ///< who its ranks are
-  std::vector<std::vector<int>> chunks;  ///< of the whole, for which each of its own stands
-};
-
-/// Parts that have no chunk of a rank in common; all of their transfers, or those of one kind.
-void side_by_side(ScheduleBuilder& s, const std::vector<Part>& parts, std::optional<TransferKind> only = {}) {
-  std::size_t steps = 0;
-  for (const Part& part : parts) steps = std::max(steps, part.schedule.steps.size());
-  for (std::size_t step = 0; step < steps; ++step) {
-    for (const Part& part : parts) {
-      if (step >= part.schedule.steps.size()) continue;
-      for (const Transfer& transfer : part.schedule.steps[step]) {
-        if (only && transfer.kind != *only) continue;
-        const ScheduleBuilder::Link link{.from = part.ranks[at(transfer.from)], .to = part.ranks[at(transfer.to)]};
-        for (const int chunk : part.chunks[at(transfer.chunk)]) {
-          transfer.kind == TransferKind::kCopy ? s.copy(chunk, link) : s.reduce(chunk, link);
-        }
-      }
-    }
-    s.end_step();
-  }
-}
 
 /// The algorithm between hosts, for whole chunks that the same ranks take part with, one of each host.
 class BetweenHosts {
