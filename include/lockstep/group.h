@@ -93,8 +93,8 @@ struct OperationOptions {
   /// Filled in, for who wants to know; of one operation each. All of it, once the Pending is complete; not by messages.
   std::shared_ptr<OperationRecord> record = nullptr;
   /// For who computes meanwhile: where bytes only move while somebody asks for it and peers are a network away (TCP), a
-  /// thread of the group's own moves this operation and those before it until they are complete. Elsewhere, and for
-  /// messages, it changes nothing, nor where the system gives no thread; who waits at once gains nothing by it.
+  /// thread of the group's own moves this operation or message and all else that is under way, until it is complete.
+  /// Elsewhere it changes nothing, nor where the system gives no thread; who waits at once gains nothing by it.
   bool in_background = false;
 };
 
@@ -226,7 +226,7 @@ class Group {
   /// A message from one rank to another. Those from one rank to another are received in the order in which they are
   /// sent; otherwise neither messages nor collectives wait for each other, and the ranks that have no part in it know
   /// nothing of it. Sender and receiver give the same count and data type, or the receiver gets kMismatch. `to` and
-  /// `from` are other ranks of this group. Of the options `purpose` and `timeout` count.
+  /// `from` are other ranks of this group. Of the options `purpose`, `timeout` and `in_background` count.
   ///
   /// A send is complete when its buffer may be used again, which does not say that the receiver has come: what fits is
   /// buffered on the way: 128 KiB from each rank to each other in shared memory and over MPI, over TCP what the

@@ -24,8 +24,28 @@ using std::chrono::seconds;
 /// More than all buffers on the way take in.
 constexpr std::size_t kMany = std::size_t{12} << 20;
 
-/// Rank 0 begins a sum and then does not touch its group until rank 1, which waits for the sum, has been heard of.
-void away_while_the_other_waits(bool in_background, milliseconds patience, const std::function<void(World&)>& waits,
+using Begins = std::function<Pending(World&, std::vector<float>& values)>;
+
+Begins begins_sum(bool in_background) {
+  return [in_background](World& world, std::vector<float>& values) {
+    return world.all_reduce(buffer_of(values), ReduceOp::kSum,
+                            {.timeout = seconds(60), .in_background = in_background});
+  };
+}
+Begins begins_send(bool in_background) {
+  return [in_background](World& world, std::vector<float>& values) {
+    return world.send(buffer_of(values), 1, {.timeout = seconds(60), .in_background = in_background});
+  };
+}
+Begins begins_receive() {
+  return [](World& world, std::vector<float>& values) {
+    return world.receive(buffer_of(values), 1, {.timeout = seconds(60), .in_background = true});
+  };
+}
+
+/// Rank 0 begins something with ones and then does not touch its group until rank 1, which waits for its part in that,
+/// has been heard of.
+void away_while_the_other_waits(const Begins& begins, const std::function<void(World&)>& waits,
                                 const std::function<void(World&, Pending)>& comes_back) {
   std::promise<void> begun;
   std::promise<void> waited;
@@ -37,31 +57,80 @@ void away_while_the_other_waits(bool in_background, milliseconds patience, const
       return;
     }
     std::vector<float> values(kMany, 1);
-    Pending sum =
-        world.all_reduce(buffer_of(values), ReduceOp::kSum, {.timeout = patience, .in_background = in_background});
+    Pending begun_one = begins(world, values);
     begun.set_value();
     waited.get_future().wait();
-    comes_back(world, std::move(sum));
+    comes_back(world, std::move(begun_one));
   });
+}
+
+void expect_complete(World& world, Pending begun) {
+  EXPECT_TRUE(begun.done());
+  EXPECT_TRUE(world.progress());
 }
 
 TEST(Background, AnOperationIsCompletedThoughItsCallerComputes) {
   away_while_the_other_waits(
-      true, seconds(60),
+      begins_sum(true),
       [](World& world) {
         std::vector<float> values(kMany, 2);
         world.all_reduce(buffer_of(values), ReduceOp::kSum, {.timeout = seconds(60)}).wait();
         EXPECT_EQ(values, std::vector<float>(kMany, 3));
       },
-      [](World& world, Pending sum) {
+      expect_complete);
+}
+
+TEST(Background, SoIsASend) {
+  away_while_the_other_waits(
+      begins_send(true),
+      [](World& world) {
+        std::vector<float> values(kMany, 2);
+        world.receive(buffer_of(values), 0, {.timeout = seconds(60)}).wait();
+        EXPECT_EQ(values, std::vector<float>(kMany, 1));
+      },
+      expect_complete);
+}
+
+TEST(Background, SoIsAReceive) {
+  std::vector<float> received(kMany, 1);
+  away_while_the_other_waits(
+      [&](World& world, std::vector<float>& /*values*/) { return begins_receive()(world, received); },
+      [](World& world) {
+        std::vector<float> values(kMany, 2);
+        world.send(buffer_of(values), 0, {.timeout = seconds(60)}).wait();
+      },
+      expect_complete);
+  EXPECT_EQ(received, std::vector<float>(kMany, 2));
+}
+
+/// The sum waits for rank 1, which comes to it when it has all of the message.
+TEST(Background, SoIsASendBesideASumThatWaits) {
+  std::vector<float> summed(kMany / 100, 1);
+  Pending sum;
+  away_while_the_other_waits(
+      [&](World& world, std::vector<float>& values) {
+        sum = begins_sum(true)(world, summed);
+        return begins_send(true)(world, values);
+      },
+      [](World& world) {
+        std::vector<float> values(kMany, 2);
+        world.receive(buffer_of(values), 0, {.timeout = seconds(60)}).wait();
+        EXPECT_EQ(values, std::vector<float>(kMany, 1));
+        values.resize(kMany / 100);
+        world.all_reduce(buffer_of(values), ReduceOp::kSum, {.timeout = seconds(60)}).wait();
+        EXPECT_EQ(values, std::vector<float>(kMany / 100, 2));
+      },
+      [&](World& world, Pending sent) {
+        EXPECT_TRUE(sent.done());
         EXPECT_TRUE(sum.done());
         EXPECT_TRUE(world.progress());
+        sum = {};
       });
 }
 
 TEST(Background, WithoutItThePeerWaitsInVain) {
   away_while_the_other_waits(
-      false, seconds(60),
+      begins_sum(false),
       [](World& world) {
         std::vector<float> values(kMany, 2);
         EXPECT_THAT([&] { world.all_reduce(buffer_of(values), ReduceOp::kSum, {.timeout = milliseconds(300)}).wait(); },
@@ -70,9 +139,20 @@ TEST(Background, WithoutItThePeerWaitsInVain) {
       [](World& /*world*/, Pending sum) { EXPECT_THROW(sum.wait(), Error); });
 }
 
+TEST(Background, NorDoesAReceiverHearMoreThanFitsOnTheWay) {
+  away_while_the_other_waits(
+      begins_send(false),
+      [](World& world) {
+        std::vector<float> values(kMany, 2);
+        EXPECT_THAT([&] { world.receive(buffer_of(values), 0, {.timeout = milliseconds(300)}).wait(); },
+                    testing::Throws<Error>(testing::Property(&Error::code, ErrorCode::kTimeout)));
+      },
+      [](World& /*world*/, Pending sent) { EXPECT_THROW(sent.wait(), Error); });
+}
+
 TEST(Background, AnErrorThereIsThrownByWhatComesNext) {
   away_while_the_other_waits(
-      true, seconds(60),
+      begins_sum(true),
       [](World& world) {
         std::vector<float> values(kMany / 2, 2);
         EXPECT_THAT([&] { world.all_reduce(buffer_of(values)).wait(); },
@@ -80,6 +160,20 @@ TEST(Background, AnErrorThereIsThrownByWhatComesNext) {
       },
       [](World& world, Pending sum) {
         EXPECT_THAT([&] { sum.wait(); }, testing::Throws<Error>(testing::Property(&Error::code, ErrorCode::kMismatch)));
+        EXPECT_THROW(world.barrier().wait(), Error);
+      });
+}
+
+TEST(Background, SoIsAnErrorOfAMessage) {
+  away_while_the_other_waits(
+      begins_receive(),
+      [](World& world) {
+        std::vector<float> values(kMany / 2, 2);
+        EXPECT_THROW(world.send(buffer_of(values), 0, {.timeout = seconds(60)}).wait(), Error);
+      },
+      [](World& world, Pending received) {
+        EXPECT_THAT([&] { received.wait(); },
+                    testing::Throws<Error>(testing::Property(&Error::code, ErrorCode::kMismatch)));
         EXPECT_THROW(world.barrier().wait(), Error);
       });
 }

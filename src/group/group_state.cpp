@@ -25,14 +25,17 @@ void copy_own_block(const OwnBlock& block, const void* input, void* output) {
                 static_cast<const std::byte*>(input) + block.input_offset, block.bytes, false);
 }
 
-/// As long as a link of 4 Gbit/s takes for what this rank sends in a step of a piece: what comes meanwhile stands in
-/// the kernel's buffers, of some MiB, and a peer that waits for the next step's bytes does not wait for much longer
-/// than for them.
-std::chrono::microseconds rest_during(const PreparedOperation& operation) {
+/// As long as a link of 4 Gbit/s takes for so many bytes: what comes meanwhile stands in the kernel's buffers, of some
+/// MiB, and a peer that waits for them waits for not much longer.
+std::chrono::microseconds rest_during(std::uint64_t bytes) {
   constexpr std::uint64_t kBytesInAMicrosecond = 500;
   constexpr std::uint64_t kMost = 8000;
-  const auto steps = static_cast<std::uint64_t>(std::max(1, operation.steps) * operation.running->pieces());
-  return std::chrono::microseconds(std::min(kMost, operation.wire_bytes / steps / kBytesInAMicrosecond));
+  return std::chrono::microseconds(std::min(kMost, bytes / kBytesInAMicrosecond));
+}
+
+/// What this rank sends in a step of a piece: a peer waits for the next step's.
+std::uint64_t bytes_a_step(const PreparedOperation& operation) {
+  return operation.wire_bytes / static_cast<std::uint64_t>(std::max(1, operation.steps) * operation.running->pieces());
 }
 
 using Time = std::chrono::steady_clock::time_point;
@@ -177,8 +180,8 @@ Pending GroupState::start(PointToPoint::Direction direction, int peer, const Buf
     throw_out_of_memory(to_string(direction));
   }
   move_all();
-  tell_thread();
   if (messages_.is_complete(ticket)) return {};
+  options.in_background ? move_in_background() : tell_thread();
   return {std::shared_ptr<Awaited>(shared_from_this(), &awaited_messages_), ticket};
 }
 
@@ -233,10 +236,11 @@ void GroupState::make_thread() {
   if (watched_.empty()) return;
   try {
     const auto ranks = static_cast<std::size_t>(identity_.size);
-    for (auto* const sockets : {&watched_, &awaited_}) sockets->reserve(ranks);
+    const std::size_t most_awaited = 3 * ranks;  // for the front operation, and to send and to receive messages
+    for (auto* const sockets : {&watched_, &awaited_}) sockets->reserve(most_awaited);
     thread_ =
         std::make_unique<ProgressThread>([this](std::vector<pollfd>& awaited) { return background_step(awaited); },
-                                         /*most_sockets=*/2 * ranks);
+                                         /*most_sockets=*/most_awaited + ranks);
   } catch (const Error&) {
     does_without_thread_ = true;
   } catch (const std::bad_alloc&) {
@@ -245,11 +249,12 @@ void GroupState::make_thread() {
 }
 
 void GroupState::add_awaited_sockets(std::vector<pollfd>& sockets) {
-  in_operation([&] { queue_.front().operation->running->add_awaited_sockets(sockets); });
+  if (!queue_.empty()) in_operation([&] { queue_.front().operation->running->add_awaited_sockets(sockets); });
+  if (!messages_.idle()) in_message([&] { messages_.add_awaited_sockets(sockets); });
 }
 
 void GroupState::tell_thread() {
-  if (!thread_ || queue_.empty() || first_error_.is_there()) return;
+  if (!thread_ || is_idle() || first_error_.is_there()) return;
   awaited_.clear();
   add_awaited_sockets(awaited_);
   const auto is_same = [](const pollfd& a, const pollfd& b) { return a.fd == b.fd && a.events == b.events; };
@@ -263,14 +268,15 @@ std::chrono::microseconds GroupState::background_step(std::vector<pollfd>& socke
   watched_.clear();
   if (first_error_.is_there()) return {};
   try {
-    move_all();
-    if (queue_.empty()) return {};
+    if (move_all()) return {};
     add_awaited_sockets(watched_);
+    sockets.insert(sockets.end(), watched_.begin(), watched_.end());
+    if (queue_.empty()) return rest_during(messages_.least_bytes_left());
     return in_operation([&] {
       const PreparedOperation& front = *queue_.front().operation;
-      sockets.insert(sockets.end(), watched_.begin(), watched_.end());
       front.running->answer_peers(sockets);
-      return rest_during(front);
+      const std::uint64_t bytes = bytes_a_step(front);
+      return rest_during(messages_.idle() ? bytes : std::min(bytes, messages_.least_bytes_left()));
     });
   } catch (...) {
     return {};  // the peers have been told, and whoever comes into the group next is

@@ -95,6 +95,8 @@ class GroupState final : public Awaited, public std::enable_shared_from_this<Gro
   /// than those that it sleeps on.
   void tell_thread();
   std::chrono::microseconds background_step(std::vector<pollfd>& sockets) noexcept;
+  /// Neither operations nor messages are under way.
+  bool is_idle() const { return queue_.empty() && messages_.idle(); }
   /// Operations complete in the order they were asked for.
   bool is_complete(std::uint64_t sequence) const { return sequence <= completed_; }
   /// All before the operation begins, and in a group of one all of it.
@@ -150,7 +152,7 @@ class GroupState final : public Awaited, public std::enable_shared_from_this<Gro
   std::vector<pollfd> watched_;       ///< what the thread sleeps on
   std::vector<pollfd> awaited_;       ///< kept from one look to the next
   bool does_without_thread_ = false;  ///< the system gave none
-  /// From the first operation on that wants one; last, since it uses all of the above.
+  /// From the first on that wants one; last, since it uses all of the above.
   std::unique_ptr<ProgressThread> thread_;
 };
 

@@ -65,7 +65,7 @@ bool PointToPoint::advance(Lane& lane) {
   lane.moved += move(lane);
   if (lane.moved == before) return false;
   if (receives && before < sizeof(Header) && lane.moved >= sizeof(Header)) check_header(lane);
-  if (lane.moved == sizeof(Header) + first.buffer.bytes()) {
+  if (lane.moved == bytes_of(lane)) {
     lane.completed = first.number;
     lane.moved = 0;
     lane.queue.pop();
@@ -120,6 +120,21 @@ void PointToPoint::look_for_trouble() {
     at_ = &lane.queue.front();
     throw_late();
   }
+}
+
+void PointToPoint::add_awaited_sockets(std::vector<pollfd>& sockets) {
+  find_needs();
+  streams_.add_sockets(needs_, sockets);
+}
+
+std::size_t PointToPoint::least_bytes_left() const {
+  std::size_t least = 0;
+  for (const Lane& lane : lanes_) {
+    if (lane.queue.empty()) continue;
+    const std::size_t left = bytes_of(lane) - lane.moved;
+    if (least == 0 || left < least) least = left;
+  }
+  return least;
 }
 
 void PointToPoint::find_needs() {

@@ -54,6 +54,10 @@ class PointToPoint {
   void wait_for(Ticket ticket, Time at_most);
   /// For who does not wait but asks again and again: throws what wait_for() would, of any message under way.
   void look_for_trouble();
+  /// For who sleeps by himself, as ByteStreams' add_sockets: adds those by which what is under way comes further.
+  void add_awaited_sockets(std::vector<pollfd>& sockets);
+  /// The least that is left of the first message of any stream; 0 if nothing is under way.
+  std::size_t least_bytes_left() const;
 
   /// In which message the error happened that came out of this object.
   ErrorScene scene(std::string group) const;
@@ -88,6 +92,7 @@ class PointToPoint {
   Lane& lane_of(Ticket ticket) { return lanes_[ticket >> kNumberBits]; }
   const Lane& lane_of(Ticket ticket) const { return lanes_[ticket >> kNumberBits]; }
 
+  static std::size_t bytes_of(const Lane& lane) { return sizeof(Header) + lane.queue.front().buffer.bytes(); }
   bool advance(Lane& lane);
   std::size_t move(Lane& lane);
   void check_header(Lane& lane) const;

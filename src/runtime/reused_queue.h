@@ -10,6 +10,7 @@ class ReusedQueue {
  public:
   bool empty() const { return entries_.empty(); }
   Entry& front() { return entries_.front(); }
+  const Entry& front() const { return entries_.front(); }
   auto begin() { return entries_.begin(); }
   auto end() { return entries_.end(); }
 
