@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -65,6 +66,28 @@ TEST_F(CliBenchFile, RunsBesideTheCatalogues) {
   expect_usage_error({"bench", "all_reduce", "-n", "2", "--root", "1"},
                      "--root is for broadcast, scatter, reduce and gather; all_reduce has none.");
   expect_usage_error({"bench", "reduce", "-n", "2", "--root", "2"}, "--root takes a rank from 0 to 1; '2' is not one.");
+}
+
+/// That a schedule is read from a text costs no time: in the same rounds, and in one of a few tries at least, since
+/// others use the machine.
+TEST_F(CliBenchFile, TakesAsLongAsTheCataloguesWithinFivePercent) {
+  constexpr double kMostLost = 0.05;
+  constexpr int kTries = 6;
+  const std::string file = folder_ / "direct.txt";
+  EXPECT_EQ(lockstep_with({"show", "direct", "-n", "2", "--format", "schedule", "-o", file}).code, 0);
+  std::vector<double> worst;
+  do {
+    const Result run = lockstep_with({"bench",       "all_reduce",    "-n",       "2",           "--schedule",
+                                      file,          "--algorithm",   "direct",   "--min-bytes", "1KiB",
+                                      "--max-bytes", "1MiB",          "--factor", "32",          "--min-time",
+                                      "60ms",        "--cache-bytes", "1MiB",     "--format",    "json"});
+    ASSERT_EQ(run.code, 0) << run.errors;
+    const auto json = nlohmann::json::parse(run.output);
+    ASSERT_EQ(json.at("regret_of_file").size(), 3U);
+    worst.push_back(-1);
+    for (const auto& size : json["regret_of_file"]) worst.back() = std::max(worst.back(), size["share"].get<double>());
+  } while (worst.back() > kMostLost && worst.size() < kTries);
+  EXPECT_LE(worst.back(), kMostLost) << testing::PrintToString(worst);
 }
 
 /// By the command itself, once: of two ranks each would say it.
