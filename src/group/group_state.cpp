@@ -180,8 +180,9 @@ Pending GroupState::start(PointToPoint::Direction direction, int peer, const Buf
     throw_out_of_memory(to_string(direction));
   }
   move_all();
-  if (messages_.is_complete(ticket)) return {};
-  options.in_background ? move_in_background() : tell_thread();
+  const bool is_done = messages_.is_complete(ticket);
+  options.in_background && !is_done ? move_in_background() : tell_thread();
+  if (is_done) return {};
   return {std::shared_ptr<Awaited>(shared_from_this(), &awaited_messages_), ticket};
 }
 
@@ -271,13 +272,13 @@ std::chrono::microseconds GroupState::background_step(std::vector<pollfd>& socke
     if (move_all()) return {};
     add_awaited_sockets(watched_);
     sockets.insert(sockets.end(), watched_.begin(), watched_.end());
-    if (queue_.empty()) return rest_during(messages_.least_bytes_left());
-    return in_operation([&] {
+    std::uint64_t bytes = messages_.least_bytes_left();
+    if (!queue_.empty()) {
       const PreparedOperation& front = *queue_.front().operation;
-      front.running->answer_peers(sockets);
-      const std::uint64_t bytes = bytes_a_step(front);
-      return rest_during(messages_.idle() ? bytes : std::min(bytes, messages_.least_bytes_left()));
-    });
+      in_operation([&] { front.running->answer_peers(sockets); });
+      bytes = std::min(bytes, bytes_a_step(front));
+    }
+    return rest_during(bytes);
   } catch (...) {
     return {};  // the peers have been told, and whoever comes into the group next is
   }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <utility>
 
 namespace lockstep {
@@ -127,12 +128,10 @@ void PointToPoint::add_awaited_sockets(std::vector<pollfd>& sockets) {
   streams_.add_sockets(needs_, sockets);
 }
 
-std::size_t PointToPoint::least_bytes_left() const {
-  std::size_t least = 0;
+std::uint64_t PointToPoint::least_bytes_left() const {
+  std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
   for (const Lane& lane : lanes_) {
-    if (lane.queue.empty()) continue;
-    const std::size_t left = bytes_of(lane) - lane.moved;
-    if (least == 0 || left < least) least = left;
+    if (!lane.queue.empty()) least = std::min<std::uint64_t>(least, bytes_of(lane) - lane.moved);
   }
   return least;
 }

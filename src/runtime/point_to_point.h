@@ -56,8 +56,8 @@ class PointToPoint {
   void look_for_trouble();
   /// For who sleeps by himself, as ByteStreams' add_sockets: adds those by which what is under way comes further.
   void add_awaited_sockets(std::vector<pollfd>& sockets);
-  /// The least that is left of the first message of any stream; 0 if nothing is under way.
-  std::size_t least_bytes_left() const;
+  /// The least that is left of the first message of any stream; more than there can be if nothing is under way.
+  std::uint64_t least_bytes_left() const;
 
   /// In which message the error happened that came out of this object.
   ErrorScene scene(std::string group) const;
