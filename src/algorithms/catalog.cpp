@@ -293,10 +293,19 @@ namespace {
 
 std::vector<std::string_view> usual_compositions(Collective collective) {
   if (collective == Collective::kAllReduce) {
-    return {"ring,ring", "direct,halving_doubling", "recursive_doubling,recursive_doubling", "circulant,circulant"};
+    return {"ring,ring",
+            "direct,halving_doubling",
+            "recursive_doubling,naive",
+            "recursive_doubling,direct",
+            "recursive_doubling,recursive_doubling",
+            "circulant,direct",
+            "circulant,recursive_doubling",
+            "circulant,circulant",
+            "circulant,swing"};
   }
   if (!has_root(collective)) return {"ring,ring", "circulant,direct", "circulant,circulant", "circulant,swing"};
-  return {"ring,ring", "tree,tree", "tree,star", "direct,direct", "circulant,direct", "circulant,circulant"};
+  return {"ring,ring",     "tree,tree",        "tree,star",          "tree,direct",
+          "direct,direct", "circulant,direct", "circulant,circulant"};
 }
 
 }  // namespace

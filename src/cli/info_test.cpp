@@ -68,9 +68,9 @@ TEST(CliInfo, PrintsTheSelectionOfAsManyRanksAsAreAskedFor) {
       lockstep_with({"info", "-n", "2"}, {"LOCKSTEP_ALGORITHMS=" + over_shared_memory(many)}).output;
   EXPECT_EQ(over_shared_memory(given_back), over_shared_memory(many)) << "line by line, as it is printed";
   EXPECT_THAT(lockstep_with({"info", "-n", "6"}, uncalibrated).output,
-              HasSubstr("\nauto, on two hosts with 3 and 3 ranks\n  all_reduce: 0-64KiB hierarchical:"));
+              HasSubstr("\nauto, on two hosts with 3 and 3 ranks\n  all_reduce: 0-24KiB hierarchical:"));
   EXPECT_THAT(lockstep_with({"info", "-n", "5"}, uncalibrated).output,
-              HasSubstr("\nauto, on two hosts with 3 and 2 ranks\n  all_reduce: 0-64KiB recursive_doubling"));
+              HasSubstr("\nauto, on two hosts with 3 and 2 ranks\n  all_reduce: 0-24KiB hierarchical:"));
   EXPECT_THAT(lockstep_with({"info", "-n", "1"}, uncalibrated).output,
               AllOf(HasSubstr("\nauto, on 1 rank over shm "), Not(HasSubstr("two hosts"))));
   EXPECT_THAT(lockstep_with({"info", "-n", "010"}, uncalibrated).output, HasSubstr("auto, on 10 ranks over"))

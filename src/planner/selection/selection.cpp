@@ -2,6 +2,7 @@
 
 #include "algorithms/catalog.h"
 #include "base/units.h"
+#include "planner/selection/between_hosts.h"
 #include "schedule/promise.h"
 #include "schedule/relabelled.h"
 #include "schedule/text.h"
@@ -151,7 +152,7 @@ class Parser {
   std::string_view source_name_;
 };
 
-// Measured with `lockstep bench --algorithm all --transport tcp` on one host; those between hosts were priced.
+// Measured with `lockstep bench --algorithm all --transport tcp` on one host.
 
 /// Each message costs the same few microseconds: few of them for small buffers, few bytes for large ones.
 constexpr const char* kBuiltInOverMessages =
@@ -187,52 +188,6 @@ std::string built_in_over_loopback_in_turns(int ranks, int cores) {
                  : "0-512KiB halving_doubling, 512KiB- ring",
       power_of_two ? (ranks > 4 ? "tree" : "0-16KiB star, 16KiB- tree") : "0-1MiB star, 1MiB- ring", few,
       ranks == 3 ? "double_tree" : "ring");
-}
-
-/// Priced with `lockstep price` for 2 to 8 hosts of 2 to 8 ranks, a card of 10 Gbit/s a host (docs/design/hosts.md).
-/// With two hosts a composition sends half of what a ring does; with more the ring's steps overlap and a composition's
-/// do not.
-constexpr const char* kBuiltInBetweenTwoHosts =
-    "all_reduce: 0-64KiB hierarchical:recursive_doubling,recursive_doubling, 64KiB- hierarchical:circulant,circulant";
-constexpr const char* kBuiltInBetweenHosts =
-    "all_reduce: 0-64KiB hierarchical:recursive_doubling,recursive_doubling, "
-    "64KiB-4MiB hierarchical:circulant,circulant, 4MiB- ring";
-
-/// Up to so many, to tell all others in one step costs less than several steps, each of which takes a latency.
-constexpr std::size_t kFewHosts = 4;
-
-/// Of powers of two the one that crosses between racks least.
-const char* in_few_steps(std::size_t hosts) { return std::has_single_bit(hosts) ? "swing" : "circulant"; }
-
-/// Of the other collectives, where some ranks share a host: a flat ring has as many steps as there are ranks, which
-/// overlap only for large buffers; and it sends nearly all of the buffer through each card, a composition of two hosts
-/// half of it. Priced too, and measured between namespaces.
-std::string built_in_of_stages(std::size_t hosts) {
-  if (hosts > kFewHosts) {
-    return fmt::format(
-        "reduce_scatter: 0-2MiB hierarchical:circulant,{0}, 2MiB- ring; "
-        "all_gather: 0-2MiB hierarchical:circulant,{0}, 2MiB- ring; "
-        "broadcast: 0-32KiB hierarchical:tree,tree, 32KiB-1MiB hierarchical:circulant,circulant, 1MiB- ring; "
-        "reduce: 0-32KiB hierarchical:tree,tree, 32KiB-1MiB hierarchical:direct,direct, 1MiB- ring",
-        in_few_steps(hosts));
-  }
-  const char* const blocks = hosts == 2 ? "hierarchical:circulant,direct"
-                                        : "0-128KiB hierarchical:circulant,direct, "
-                                          "128KiB-2MiB hierarchical:ring,ring, 2MiB- ring";
-  const char* const rooted = "0-32KiB hierarchical:tree,star, 32KiB-512KiB hierarchical:ring,ring, 512KiB- ring";
-  return fmt::format("reduce_scatter: {0}; all_gather: {0}; broadcast: {1}; reduce: {1}", blocks, rooted);
-}
-
-/// Where each rank has a card of its own. A ring, which minds racks least, is as fast or nearly for large buffers.
-std::string built_in_of_lone_ranks(std::size_t hosts) {
-  const bool are_few = hosts <= kFewHosts;
-  const std::string from_middle = fmt::format("64KiB-1MiB {}, 1MiB- ring", in_few_steps(hosts));
-  const std::string blocks = fmt::format("0-64KiB {}, {}", are_few ? "direct" : in_few_steps(hosts), from_middle);
-  const char* const small = are_few ? "0-16KiB star, 16KiB" : "0-64KiB tree, 64KiB";
-  return fmt::format(
-      "all_reduce: 0-64KiB recursive_doubling, {0}; reduce_scatter: {1}; all_gather: {1}; "
-      "broadcast: {2}-1MiB {3}, 1MiB- ring; reduce: {2}-1MiB direct, 1MiB- ring",
-      from_middle, blocks, small, are_few ? "direct" : "circulant");
 }
 
 /// Through staging memory an exchange of everything costs one meeting where others cost two or more; two ranks copy no
@@ -400,17 +355,7 @@ Selection built_in_selection(int ranks, Medium medium, const std::vector<int>& h
   const std::vector<std::vector<int>> ranks_by_host = ranks_of_hosts(hosts);
   if (ranks_by_host.size() < 2) return built_in_on_one_host(ranks, medium, cores, kSource);
   Selection selection = Selection::parse(kBuiltInOverMessages, kSource);
-  const auto prefer = [&](const std::string& text) { selection.override_with(Selection::parse(text, kSource)); };
-  const std::size_t number = ranks_by_host.size();
-  if (number == hosts.size()) {
-    prefer(built_in_of_lone_ranks(number));
-    return selection;
-  }
-  prefer(built_in_of_stages(number));
-  const std::size_t on_each = ranks_by_host.front().size();
-  const bool alike = std::all_of(ranks_by_host.begin(), ranks_by_host.end(),
-                                 [&](const std::vector<int>& here) { return here.size() == on_each; });
-  if (alike) prefer(number == 2 ? kBuiltInBetweenTwoHosts : kBuiltInBetweenHosts);
+  selection.override_with(Selection::parse(built_in_between_hosts(ranks_by_host), kSource));
   return selection;
 }
 

@@ -65,10 +65,9 @@ class Selection {
 
 /// What is built in, where nothing was measured: a range for every collective that the catalogue does. `hosts` says on
 /// which host each rank is, by any numbers; empty where they share one. Between hosts it is messages, whatever `medium`
-/// says; where some ranks share a host, what has compositions is composed up to some size, an all_reduce only where
-/// hosts have as many ranks as each other. On one host it
-/// matters whether each rank has one of `cores` to itself, or takes turns with others of the group or of the job; ranks
-/// of containers may differ in what they have, and must agree on a number first (group/placement.h).
+/// says (between_hosts.h). On one host it matters whether each rank has one of `cores` to itself, or takes turns with
+/// others of the group or of the job; ranks of containers may differ in what they have, and must agree on a number
+/// first (group/placement.h).
 Selection built_in_selection(int ranks, Medium medium = Medium::kSharedMemory, const std::vector<int>& hosts = {},
                              const GroupCores& cores = job_cpus());
 

@@ -127,26 +127,67 @@ TEST(Selection, OnOneCoreAllIsReadFromOneCache) {
   EXPECT_EQ(select(built_in_selection(8, Medium::kSharedMemory, {}, 2), Collective::kReduce, 1 << 20), "direct");
 }
 
-TEST(Selection, HostsAlikeAreComposed) {
-  const auto picked = [](const std::vector<int>& hosts, std::uint64_t bytes) {
-    const Selection selection = built_in_selection(static_cast<int>(hosts.size()), Medium::kTcp, hosts);
-    return select(selection, Collective::kAllReduce, bytes);
-  };
-  const std::string small = "hierarchical:recursive_doubling,recursive_doubling";
-  const std::string middle = "hierarchical:circulant,circulant";
-  for (const std::vector<int>& hosts : {std::vector<int>{0, 0, 1, 1}, {7, 3, 7, 3}, {0, 0, 1, 1, 2, 2}}) {
-    EXPECT_EQ(picked(hosts, 4), small);
-    EXPECT_EQ(picked(hosts, 1 << 20), middle);
-    EXPECT_EQ(picked(hosts, 64 << 20), hosts.size() == 4 ? middle : "ring");
-    EXPECT_THAT(all_algorithms(Collective::kAllReduce, hosts), testing::IsSupersetOf({small, middle}))
-        << "so that `--algorithm all` measures what auto picks";
+/// `number` hosts of `ranks` ranks each, but for the last.
+std::vector<int> hosts_of(int number, int ranks, int on_last) {
+  std::vector<int> hosts;
+  for (int host = 0; host < number; ++host) {
+    hosts.insert(hosts.end(), static_cast<std::size_t>(host + 1 == number ? on_last : ranks), host);
   }
-  for (const std::vector<int>& hosts : {std::vector<int>{0, 0, 0, 1}, {0, 1, 2, 3}}) {
-    EXPECT_EQ(picked(hosts, 4), "recursive_doubling") << "uneven, or one a host";
-    EXPECT_EQ(picked(hosts, 64 << 20), "ring");
+  return hosts;
+}
+
+/// Of each size the composition, without its first word, or else what is flat.
+std::vector<std::string> all_reduces_of(const std::vector<int>& hosts) {
+  const Selection selection = built_in_selection(static_cast<int>(hosts.size()), Medium::kTcp, hosts);
+  const std::vector<std::string> all = all_algorithms(Collective::kAllReduce, hosts);
+  std::vector<std::string> names;
+  for (const std::uint64_t bytes : {4ULL, 32ULL << 10U, 256ULL << 10U, 1ULL << 20U, 64ULL << 20U}) {
+    const std::string name = select(selection, Collective::kAllReduce, bytes);
+    EXPECT_THAT(all, testing::Contains(name)) << "so that `--algorithm all` measures what auto picks";
+    names.push_back(name.substr(name.find(':') + 1));
   }
+  return names;
+}
+
+TEST(Selection, AnAllReduceIsComposedOnHostsThatHaveChunksInCommon) {
+  const auto are = [](auto... names) { return testing::ElementsAre(names...); };
+  const char* const doubling = "recursive_doubling,recursive_doubling";
+  for (const int on_last : {4, 3, 1}) {
+    EXPECT_THAT(all_reduces_of(hosts_of(2, 4, on_last)),
+                are(doubling, "circulant,recursive_doubling", "circulant,recursive_doubling", "circulant,circulant",
+                    "circulant,circulant"))
+        << on_last;
+    EXPECT_THAT(all_reduces_of(hosts_of(3, 4, on_last)), are("recursive_doubling,naive", "recursive_doubling,direct",
+                                                             "circulant,direct", "circulant,direct", "ring"));
+    EXPECT_THAT(all_reduces_of(hosts_of(10, 4, on_last)), are("recursive_doubling,naive", "recursive_doubling,direct",
+                                                              "circulant,circulant", "circulant,circulant", "ring"));
+    EXPECT_THAT(all_reduces_of(hosts_of(16, 4, on_last)),
+                are(doubling, "recursive_doubling,direct", "circulant,swing", "circulant,swing", "ring"));
+    EXPECT_THAT(all_reduces_of(hosts_of(32, 4, on_last)),
+                are(doubling, "circulant,swing", "circulant,swing", "circulant,swing", "ring"));
+  }
+  EXPECT_EQ(all_reduces_of({7, 3, 7, 3}), all_reduces_of({0, 0, 1, 1})) << "wherever the ranks are";
   EXPECT_EQ(built_in_selection(4, Medium::kSharedMemory, {0, 0, 1, 1}),
             built_in_selection(4, Medium::kTcp, {0, 0, 1, 1}));
+}
+
+TEST(Selection, AnAllReduceOnHostsWithoutChunksInCommonIsComposedWhileItIsSmall) {
+  std::vector<int> hosts;
+  for (int host = 0; host < 4; ++host) hosts.insert(hosts.end(), static_cast<std::size_t>(16 - host), host);
+  EXPECT_THAT(all_reduces_of(hosts), testing::ElementsAre("recursive_doubling,naive", "recursive_doubling,direct",
+                                                          "recursive_doubling,direct", "ring", "ring"));
+  EXPECT_THAT(all_reduces_of(hosts_of(2, 25, 24)),
+              testing::ElementsAre("recursive_doubling,recursive_doubling", "recursive_doubling,recursive_doubling",
+                                   "ring", "ring", "ring"));
+}
+
+TEST(Selection, AnAllReduceOfLoneRanksIsWhatGoesBetweenHosts) {
+  EXPECT_THAT(all_reduces_of(hosts_of(2, 1, 1)), testing::ElementsAre("recursive_doubling", "recursive_doubling",
+                                                                      "recursive_doubling", "circulant", "circulant"));
+  EXPECT_THAT(all_reduces_of(hosts_of(4, 1, 1)), testing::ElementsAre("naive", "direct", "direct", "direct", "ring"));
+  EXPECT_THAT(all_reduces_of(hosts_of(8, 1, 1)), testing::ElementsAre("naive", "direct", "swing", "swing", "ring"));
+  EXPECT_THAT(all_reduces_of(hosts_of(24, 1, 1)),
+              testing::ElementsAre("recursive_doubling", "direct", "circulant", "circulant", "ring"));
 }
 
 /// Where hosts are of any sizes, each with what `--algorithm all` measures.
@@ -178,8 +219,9 @@ TEST(Selection, WhatIsDoneInStagesIsComposedUpToSomeSize) {
   EXPECT_EQ(select(built_in_selection(4, Medium::kTcp, {0, 0, 0, 1}), kReduceScatter, 64 << 20),
             "hierarchical:circulant,direct")
       << "of two hosts half of the buffer crosses, by a ring nearly all";
-  EXPECT_EQ(of_middle({0, 1, 2}), "circulant");
-  EXPECT_EQ(of_middle({0, 1, 2, 3}), "swing");
+  EXPECT_EQ(of_middle(hosts_of(5, 1, 1)), "direct");
+  EXPECT_EQ(of_middle(hosts_of(6, 1, 1)), "circulant");
+  EXPECT_EQ(of_middle(hosts_of(8, 1, 1)), "swing");
 }
 
 TEST(Selection, OverTcpOnOneHostFewerMessagesWinWhileCachesHoldThem) {
@@ -198,7 +240,7 @@ TEST(Selection, OverTcpOnOneHostFewerMessagesWinWhileCachesHoldThem) {
   EXPECT_EQ(picked(4, Medium::kTcp, {5, 5, 5, 5}), picked(4, Medium::kTcp));
   EXPECT_EQ(picked(8, Medium::kTcp), "halving_doubling");
   EXPECT_EQ(picked(3, Medium::kTcp), "ring") << "no power of two";
-  EXPECT_EQ(picked(2, Medium::kTcp, {0, 1}), "ring") << "a network lies between";
+  EXPECT_EQ(picked(2, Medium::kTcp, {0, 1}), "circulant") << "a network lies between";
   EXPECT_EQ(picked(2, Medium::kMpi), "ring") << "knows better ways than sockets";
 }
 
