@@ -308,6 +308,12 @@ std::vector<std::string_view> usual_compositions(Collective collective) {
           "direct,direct", "circulant,direct", "circulant,circulant"};
 }
 
+/// A pipeline is not worth its segments but where parts overlap.
+std::vector<std::string> usual_pipelines(Collective collective) {
+  if (has_root(collective)) return {};
+  return {"segmented:8:hierarchical:circulant,ring", "segmented:16:hierarchical:circulant,ring"};
+}
+
 }  // namespace
 
 std::vector<std::string> all_algorithms(Collective collective, const std::vector<int>& hosts) {
@@ -318,6 +324,7 @@ std::vector<std::string> all_algorithms(Collective collective, const std::vector
     std::string name = fmt::format("{}:{}", kHierarchical, parts);
     if (find_algorithm(name).supports(collective)) names.push_back(std::move(name));
   }
+  for (std::string& name : usual_pipelines(collective)) names.push_back(std::move(name));
   return names;
 }
 

@@ -56,8 +56,8 @@ std::vector<std::string_view> algorithms_for(Collective collective);
 /// ranks share a host and others do not. `hosts` as in ScheduleRequest.
 bool has_compositions(Collective collective, const std::vector<int>& hosts);
 
-/// What "all" stands for: those that do the collective and, if it has compositions, some of them: the textbook's, and
-/// those that "auto" may be.
+/// What "all" stands for: those that do the collective and, if it has compositions, some of them and of their
+/// pipelines: the textbook's, and those that "auto" may be.
 std::vector<std::string> all_algorithms(Collective collective, const std::vector<int>& hosts);
 
 /// Of each name the first among them that stands for the same schedule: of two ranks a tree is a star. What is no

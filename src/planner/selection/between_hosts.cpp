@@ -3,12 +3,15 @@
 // hosts at once if they are not too many and do not send too much, which is as few steps as there can be.
 #include "planner/selection/between_hosts.h"
 
+#include "schedule/segmented.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <numeric>
+#include <optional>
 #include <string_view>
 
 namespace lockstep {
@@ -20,6 +23,7 @@ using Hosts = std::vector<std::vector<int>>;  ///< the ranks of each
 constexpr std::uint64_t kKiB = 1024;
 constexpr std::uint64_t kMiB = 1024 * kKiB;
 constexpr std::uint64_t kSmall = 128 * kKiB;
+constexpr std::uint64_t kMostSegments = 16;
 
 class Between {
  public:
@@ -40,15 +44,22 @@ class Between {
   /// Whether each rank has a card of its own.
   bool are_lone() const { return ranks_ == hosts(); }
 
-  /// Whether an all_reduce has chunks that fit hosts of all these sizes, and are not crumbs.
-  bool can_share() const {
+  /// Of an all_reduce that all ranks of a host have a share of; none where sizes of hosts fit only crumbs.
+  std::optional<std::uint64_t> shared_chunks() const {
     constexpr std::uint64_t kMostChunksPerRank = 16;
     std::uint64_t slices = 1;
     for (const std::vector<int>& here : hosts_) {
       slices = std::lcm(slices, here.size());
-      if (slices * hosts() > kMostChunksPerRank * ranks_) return false;
+      if (slices * hosts() > kMostChunksPerRank * ranks_) return std::nullopt;
     }
-    return true;
+    return slices * hosts();
+  }
+
+  /// Whether a composition with so many chunks may be cut into segments, and these are no crumbs.
+  bool can_be_cut(std::uint64_t chunks) const {
+    constexpr std::uint64_t kMostChunksPerRank = 4;
+    return !are_lone() && chunks <= kMostChunksPerRank * ranks_ &&
+           kMostSegments * chunks * ranks_ <= static_cast<std::uint64_t>(kMostTransfersInSegments);
   }
 
   /// Both, or the second alone where there is nothing to do within hosts.
@@ -61,9 +72,14 @@ class Between {
 
   std::uint64_t end_of_least() const { return send_least_to_all() ? std::bit_floor(48 * kKiB / hosts()) : 12 * kKiB; }
 
-  /// From here on a ring is ahead, whose steps overlap; it has one for each rank. It minds racks least, too.
+  /// From here on a ring is ahead of what has few steps, since its own overlap; it has one for each rank.
   std::uint64_t where_a_ring_begins(std::uint64_t at_least) const {
     return std::bit_floor(std::max(at_least, (are_lone() ? 128 : 64) * kKiB * ranks_));
+  }
+
+  /// From here on a pipeline of a composition is, whose parts overlap; each segment takes a step for each host.
+  std::uint64_t where_a_pipeline_begins(std::uint64_t at_least, std::uint64_t per_host) const {
+    return std::bit_floor(std::max(at_least, per_host * hosts()));
   }
 
  private:
@@ -71,12 +87,39 @@ class Between {
   std::uint64_t ranks_ = 0;
 };
 
+/// What the largest buffers go by, from where on.
+struct Largest {
+  std::uint64_t begin;
+  std::string ranges;
+};
+
+Largest ring_from(std::uint64_t begin) { return {begin, fmt::format("{}- ring", begin)}; }
+
+/// In more segments from `many` on. A ring between hosts has few messages to each.
+Largest pipeline_from(std::uint64_t begin, std::uint64_t many) {
+  constexpr const char* kCut = "hierarchical:circulant,ring";
+  const std::string last = fmt::format("{}- segmented:{}:{}", std::max(begin, many), kMostSegments, kCut);
+  return {begin, begin < many ? fmt::format("{}-{} segmented:8:{}, {}", begin, many, kCut, last) : last};
+}
+
+Largest largest_all_reduces(const Between& between, std::uint64_t chunks) {
+  if (between.can_be_cut(chunks)) {
+    return pipeline_from(between.where_a_pipeline_begins(kMiB, 256 * kKiB), 4 * kMiB);
+  }
+  return ring_from(between.where_a_ring_begins(between.are_lone() ? 2 * kMiB : 4 * kMiB));
+}
+
 /// Half of the buffer crosses, by a ring nearly all.
 std::string all_reduce_of_two(const Between& between) {
   const std::string small = between.composed("recursive_doubling", "recursive_doubling");
-  if (!between.can_share()) return fmt::format("0-{0} {1}, {0}- ring", kSmall, small);
-  return fmt::format("0-{0} {1}, {0}-{2} {3}, {2}- {4}", 24 * kKiB, small, 3 * kSmall,
-                     between.composed("circulant", "recursive_doubling"), between.composed("circulant", "circulant"));
+  const std::string large = between.composed("circulant", "circulant");
+  const std::optional<std::uint64_t> chunks = between.shared_chunks();
+  if (!chunks) return fmt::format("0-{0} {1}, {0}- ring", kSmall, small);
+  const std::string text = fmt::format("0-{0} {1}, {0}-{2} {3}, {2}-", 24 * kKiB, small, 3 * kSmall,
+                                       between.composed("circulant", "recursive_doubling"));
+  if (!between.can_be_cut(*chunks)) return text + " " + large;
+  const Largest largest = largest_all_reduces(between, *chunks);
+  return fmt::format("{}{} {}, {}", text, largest.begin, large, largest.ranges);
 }
 
 /// What is small one rank of each host takes between them, what is larger all of a host do, each with a share. Where
@@ -87,27 +130,34 @@ std::string all_reduce_of_more(const Between& between) {
       between.composed("recursive_doubling", between.send_least_to_all() ? "naive" : "recursive_doubling");
   const std::string small = between.send_small_to_all() ? between.composed("recursive_doubling", "direct")
                                                         : between.composed("circulant", in_steps);
-  if (!between.can_share()) {
+  const std::optional<std::uint64_t> chunks = between.shared_chunks();
+  if (!chunks) {
     return fmt::format("0-{0} {1}, {0}-{2} {3}, {2}- ring", between.end_of_least(), least, 4 * kSmall,
                        between.send_small_to_all() ? small : least);
   }
-  return fmt::format("0-{0} {1}, {0}-{2} {3}, {2}-{4} {5}, {4}- ring", between.end_of_least(), least, kSmall, small,
-                     between.where_a_ring_begins(between.are_lone() ? 2 * kMiB : 4 * kMiB),
-                     between.composed("circulant", between.send_large_to_all() ? "direct" : in_steps));
+  const Largest largest = largest_all_reduces(between, *chunks);
+  return fmt::format("0-{0} {1}, {0}-{2} {3}, {2}-{4} {5}, {6}", between.end_of_least(), least, kSmall, small,
+                     largest.begin, between.composed("circulant", between.send_large_to_all() ? "direct" : in_steps),
+                     largest.ranges);
 }
 
-/// Reduce_scatter and all_gather.
+/// Reduce_scatter and all_gather, of one chunk a rank.
 std::string blocks_between(const Between& between) {
-  if (!between.are_lone() && between.hosts() == 2) return "hierarchical:circulant,direct";
-  if (!between.are_lone() && between.are_few()) {
-    return "0-128KiB hierarchical:circulant,direct, 128KiB-2MiB hierarchical:ring,ring, 2MiB- ring";
-  }
   const std::string to_all = between.composed("circulant", "direct");
   const std::string in_steps = between.composed("circulant", between.in_few_steps());
+  const bool can_be_cut = between.can_be_cut(between.ranks());
+  const Largest largest = can_be_cut ? pipeline_from(between.where_a_pipeline_begins(2 * kMiB, 512 * kKiB), 16 * kMiB)
+                                     : ring_from(between.where_a_ring_begins(2 * kMiB));
+  if (!between.are_lone() && between.hosts() == 2) {
+    return can_be_cut ? fmt::format("0-{} {}, {}", largest.begin, to_all, largest.ranges) : to_all;
+  }
+  if (!between.are_lone() && between.are_few()) {
+    return fmt::format("0-{0} {1}, {0}-{2} hierarchical:ring,ring, {3}", kSmall, to_all, largest.begin, largest.ranges);
+  }
   const bool is_small_to_all = between.are_lone() ? between.send_small_to_all() : between.send_large_to_all();
   const bool is_large_to_all = between.are_lone() && between.send_large_to_all();
-  return fmt::format("0-{0} {1}, {0}-{2} {3}, {2}- ring", kSmall, is_small_to_all ? to_all : in_steps,
-                     between.where_a_ring_begins(2 * kMiB), is_large_to_all ? to_all : in_steps);
+  return fmt::format("0-{0} {1}, {0}-{2} {3}, {4}", kSmall, is_small_to_all ? to_all : in_steps, largest.begin,
+                     is_large_to_all ? to_all : in_steps, largest.ranges);
 }
 
 /// Broadcast and reduce: from 32 KiB on by `middle`, then by `large`.

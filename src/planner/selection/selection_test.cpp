@@ -136,7 +136,7 @@ std::vector<int> hosts_of(int number, int ranks, int on_last) {
   return hosts;
 }
 
-/// Of each size the composition, without its first word, or else what is flat.
+/// Of each size what it is, without the word that compositions begin with.
 std::vector<std::string> all_reduces_of(const std::vector<int>& hosts) {
   const Selection selection = built_in_selection(static_cast<int>(hosts.size()), Medium::kTcp, hosts);
   const std::vector<std::string> all = all_algorithms(Collective::kAllReduce, hosts);
@@ -144,27 +144,29 @@ std::vector<std::string> all_reduces_of(const std::vector<int>& hosts) {
   for (const std::uint64_t bytes : {4ULL, 32ULL << 10U, 256ULL << 10U, 1ULL << 20U, 64ULL << 20U}) {
     const std::string name = select(selection, Collective::kAllReduce, bytes);
     EXPECT_THAT(all, testing::Contains(name)) << "so that `--algorithm all` measures what auto picks";
-    names.push_back(name.substr(name.find(':') + 1));
+    const std::string word = "hierarchical:";
+    const std::size_t begin = name.find(word);
+    names.push_back(begin == std::string::npos ? name : name.substr(0, begin) + name.substr(begin + word.size()));
   }
   return names;
 }
 
 TEST(Selection, AnAllReduceIsComposedOnHostsThatHaveChunksInCommon) {
-  const auto are = [](auto... names) { return testing::ElementsAre(names...); };
+  using testing::ElementsAre;
   const char* const doubling = "recursive_doubling,recursive_doubling";
+  const char* const naive = "recursive_doubling,naive";
+  const char* const direct = "recursive_doubling,direct";
+  const char* const few = "segmented:8:circulant,ring";
+  const char* const many = "segmented:16:circulant,ring";
   for (const int on_last : {4, 3, 1}) {
-    EXPECT_THAT(all_reduces_of(hosts_of(2, 4, on_last)),
-                are(doubling, "circulant,recursive_doubling", "circulant,recursive_doubling", "circulant,circulant",
-                    "circulant,circulant"))
-        << on_last;
-    EXPECT_THAT(all_reduces_of(hosts_of(3, 4, on_last)), are("recursive_doubling,naive", "recursive_doubling,direct",
-                                                             "circulant,direct", "circulant,direct", "ring"));
-    EXPECT_THAT(all_reduces_of(hosts_of(10, 4, on_last)), are("recursive_doubling,naive", "recursive_doubling,direct",
-                                                              "circulant,circulant", "circulant,circulant", "ring"));
-    EXPECT_THAT(all_reduces_of(hosts_of(16, 4, on_last)),
-                are(doubling, "recursive_doubling,direct", "circulant,swing", "circulant,swing", "ring"));
-    EXPECT_THAT(all_reduces_of(hosts_of(32, 4, on_last)),
-                are(doubling, "circulant,swing", "circulant,swing", "circulant,swing", "ring"));
+    const std::string pairs = "circulant,recursive_doubling";
+    EXPECT_THAT(all_reduces_of(hosts_of(2, 4, on_last)), ElementsAre(doubling, pairs, pairs, few, many)) << on_last;
+    EXPECT_THAT(all_reduces_of(hosts_of(3, 4, on_last)), ElementsAre(naive, direct, "circulant,direct", few, many));
+    const std::string middle = "circulant,circulant";
+    EXPECT_THAT(all_reduces_of(hosts_of(10, 4, on_last)), ElementsAre(naive, direct, middle, middle, many));
+    const std::string power = "circulant,swing";
+    EXPECT_THAT(all_reduces_of(hosts_of(16, 4, on_last)), ElementsAre(doubling, direct, power, power, many));
+    EXPECT_THAT(all_reduces_of(hosts_of(32, 4, on_last)), ElementsAre(doubling, power, power, power, many));
   }
   EXPECT_EQ(all_reduces_of({7, 3, 7, 3}), all_reduces_of({0, 0, 1, 1})) << "wherever the ranks are";
   EXPECT_EQ(built_in_selection(4, Medium::kSharedMemory, {0, 0, 1, 1}),
@@ -179,6 +181,20 @@ TEST(Selection, AnAllReduceOnHostsWithoutChunksInCommonIsComposedWhileItIsSmall)
   EXPECT_THAT(all_reduces_of(hosts_of(2, 25, 24)),
               testing::ElementsAre("recursive_doubling,recursive_doubling", "recursive_doubling,recursive_doubling",
                                    "ring", "ring", "ring"));
+}
+
+/// Segments are cut where there are not too many of them to run.
+TEST(Selection, WhatIsLargestRunsOnAnyNumberOfHosts) {
+  for (const std::vector<int>& hosts : {hosts_of(250, 4, 4), hosts_of(300, 4, 4), hosts_of(300, 4, 3)}) {
+    const int ranks = static_cast<int>(hosts.size());
+    const Selection selection = built_in_selection(ranks, Medium::kTcp, hosts);
+    for (const Collective collective : {Collective::kAllReduce, Collective::kReduceScatter, Collective::kAllGather}) {
+      const std::string name = select(selection, collective, 1 << 30);
+      EXPECT_EQ(pipeline_of(name).has_value(), ranks == 1000) << name;
+      EXPECT_NO_THROW(
+          (void)find_algorithm(name).build({.collective = collective, .ranks = ranks, .only_rank = 0, .hosts = hosts}));
+    }
+  }
 }
 
 TEST(Selection, AnAllReduceOfLoneRanksIsWhatGoesBetweenHosts) {
@@ -206,7 +222,10 @@ TEST(Selection, WhatIsDoneInStagesIsComposedUpToSomeSize) {
         EXPECT_TRUE(composition_of(name)) << name;
         EXPECT_THAT(all_algorithms(collective, hosts), testing::Contains(name));
       }
-      EXPECT_EQ(select(selection, collective, 64 << 20), "ring");
+      const bool is_of_blocks = collective == kReduceScatter || collective == kAllGather;
+      const std::string largest = select(selection, collective, 64 << 20);
+      EXPECT_EQ(largest, is_of_blocks ? "segmented:16:hierarchical:circulant,ring" : "ring");
+      EXPECT_THAT(all_algorithms(collective, hosts), testing::Contains(largest));
     }
     EXPECT_EQ(select(selection, kGather, 1 << 20), "star") << "is not composed";
   }
@@ -216,7 +235,7 @@ TEST(Selection, WhatIsDoneInStagesIsComposedUpToSomeSize) {
   EXPECT_EQ(of_middle(uneven), "hierarchical:ring,ring");
   EXPECT_EQ(of_middle(ten_hosts), "hierarchical:circulant,circulant");
   EXPECT_EQ(of_middle(sixteen_hosts), "hierarchical:circulant,swing");
-  EXPECT_EQ(select(built_in_selection(4, Medium::kTcp, {0, 0, 0, 1}), kReduceScatter, 64 << 20),
+  EXPECT_EQ(select(built_in_selection(4, Medium::kTcp, {0, 0, 0, 1}), kReduceScatter, 1 << 20),
             "hierarchical:circulant,direct")
       << "of two hosts half of the buffer crosses, by a ring nearly all";
   EXPECT_EQ(of_middle(hosts_of(5, 1, 1)), "direct");
