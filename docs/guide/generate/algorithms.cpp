@@ -209,7 +209,8 @@ constexpr std::string_view kPipelines = R"(
 Any algorithm or composition with each chunk cut into K segments, which follow each other through the steps, for every
 collective that it does: `lockstep bench all_reduce --algorithm segmented:8:double_tree` runs one. Of s steps it makes
 s + K - 1, which move the same bytes, summed in the same order. It pays with large buffers where ranks wait for whole chunks
-before they pass them on, as in trees.
+before they pass them on, as in trees, and where the parts of a composition would wait for each other: between hosts `auto`
+takes `segmented:16:hierarchical:circulant,ring` for the largest.
 )";
 
 std::string page() {
