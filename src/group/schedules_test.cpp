@@ -142,6 +142,8 @@ TEST(Schedules, WhatCannotBeBuiltIsRefusedEveryTime) {
     EXPECT_THROW(schedules.get("hierarchical:ring,tree", Collective::kAllReduce, 0), Error) << time;
     EXPECT_THROW(schedules.get("pairwise", Collective::kAllReduce, 0), Error) << time;
   }
+  EXPECT_EQ(schedules.resolve("auto", Collective::kAllReduce, 4, MemoryKind::kPlain),
+            "hierarchical:recursive_doubling,naive");
   for (std::uint64_t bytes = 4; bytes <= 64U << 20U; bytes *= 4) {
     const std::string automatic = schedules.resolve("auto", Collective::kAllReduce, bytes, MemoryKind::kPlain);
     EXPECT_NO_THROW(schedules.get(automatic, Collective::kAllReduce, 0)) << automatic;

@@ -25,6 +25,7 @@ constexpr std::uint64_t kMiB = 1024 * kKiB;
 constexpr std::uint64_t kSmall = 128 * kKiB;
 constexpr std::uint64_t kMostSegments = 16;
 
+/// The hosts, and what follows from how many they are, with how many ranks.
 class Between {
  public:
   explicit Between(const Hosts& hosts) : hosts_(hosts) {
@@ -70,6 +71,7 @@ class Between {
   /// Of those with fewest steps and no byte too many the one that crosses between racks least.
   const char* in_few_steps() const { return std::has_single_bit(hosts()) ? "swing" : "circulant"; }
 
+  /// Up to here all of a buffer may go to every other host at once, or go on at every step.
   std::uint64_t end_of_least() const { return send_least_to_all() ? std::bit_floor(48 * kKiB / hosts()) : 12 * kKiB; }
 
   /// From here on a ring is ahead of what has few steps, since its own overlap; it has one for each rank.
@@ -115,7 +117,7 @@ std::string all_reduce_of_two(const Between& between) {
   const std::string large = between.composed("circulant", "circulant");
   const std::optional<std::uint64_t> chunks = between.shared_chunks();
   if (!chunks) return fmt::format("0-{0} {1}, {0}- ring", kSmall, small);
-  const std::string text = fmt::format("0-{0} {1}, {0}-{2} {3}, {2}-", 24 * kKiB, small, 3 * kSmall,
+  const std::string text = fmt::format("0-{0} {1}, {0}-{2} {3}, {2}-", 24 * kKiB, small, 384 * kKiB,
                                        between.composed("circulant", "recursive_doubling"));
   if (!between.can_be_cut(*chunks)) return text + " " + large;
   const Largest largest = largest_all_reduces(between, *chunks);
@@ -132,7 +134,7 @@ std::string all_reduce_of_more(const Between& between) {
                                                         : between.composed("circulant", in_steps);
   const std::optional<std::uint64_t> chunks = between.shared_chunks();
   if (!chunks) {
-    return fmt::format("0-{0} {1}, {0}-{2} {3}, {2}- ring", between.end_of_least(), least, 4 * kSmall,
+    return fmt::format("0-{0} {1}, {0}-{2} {3}, {2}- ring", between.end_of_least(), least, 512 * kKiB,
                        between.send_small_to_all() ? small : least);
   }
   const Largest largest = largest_all_reduces(between, *chunks);
@@ -170,7 +172,7 @@ std::string rooted_between(const Between& between, const std::string& middle, co
   }
   const std::string least = between.composed("tree", between.send_least_to_all() ? "star" : "tree");
   return fmt::format("0-{0} {1}, {0}-{2} {3}, {2}-{4} {5}, {4}-{6} {7}, {6}- ring", between.end_of_least(), least,
-                     kSmall / 4, between.send_small_to_all() ? between.composed("tree", "direct") : least, kSmall,
+                     32 * kKiB, between.send_small_to_all() ? between.composed("tree", "direct") : least, kSmall,
                      middle, between.where_a_ring_begins(kMiB), large);
 }
 
