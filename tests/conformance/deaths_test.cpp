@@ -57,6 +57,7 @@ struct Subject {
   bool in_part = false;
   bool in_pairs = false;       ///< the all_to_all whose blocks differ
   bool in_background = false;  ///< and all are away from the group when the end comes
+  bool leaves_child = false;   ///< that the victim forked, and that outlives it
   std::array<std::chrono::milliseconds, kRanks> away{kAway, kAway, kAway, kAway};  ///< by rank, of those who come back
 };
 
@@ -99,6 +100,7 @@ std::vector<Subject> subjects_beside_the_first(Medium medium) {
   add_small(Collective::kBarrier, "recursive_doubling", 0);
   if (medium == Medium::kSharedMemory) add_small(Collective::kBarrier, "naive", 0);  // as letters
   add(Collective::kAllReduce, "ring").in_part = true;
+  add(Collective::kAllReduce, "ring").leaves_child = true;
   if (medium == Medium::kTcp) add(Collective::kAllReduce, "ring").in_background = true;
   return subjects;
 }
@@ -130,7 +132,7 @@ std::ostream& operator<<(std::ostream& out, const Subject& subject) {
   if (subject.collective) out << "_" << to_string(*subject.collective);
   out << (subject.in_pairs ? "_v" : "");
   return out << (subject.elements < kElements ? "_small" : "") << (subject.in_part ? "_in_a_part" : "")
-             << (subject.in_background ? "_in_the_background" : "");
+             << (subject.in_background ? "_in_the_background" : "") << (subject.leaves_child ? "_leaves_a_child" : "");
 }
 
 /// Blocks of two sizes, of which every rank sends and gets two each: as much as if they were alike.
@@ -174,6 +176,7 @@ class Job {
     if (signal == SIGKILL) {
       EXPECT_EQ(ranks.wait(victim), 1000 + SIGKILL);
     }
+    if (children_[0] > 0) ::kill(children_[0], SIGKILL);
   }
 
   const std::vector<int>& exit_codes() const { return exit_codes_; }
@@ -278,6 +281,12 @@ class Job {
     return far;
   }
 
+  void leave_child() const {
+    const pid_t child = ::fork();
+    while (child == 0) ::pause();
+    children_[0] = child;
+  }
+
   /// Has the victim end in the middle of what follows, in which it moves `total`.
   void arm(const Member& member, Tripwire& tripwire, std::uint64_t total) const {
     const auto end = [this, total, &tripwire] { finish(tripwire.passed(), total); };
@@ -308,6 +317,7 @@ class Job {
     const auto deadline = signal_ == SIGSTOP ? kDeadline : kNoDeadline;
     try {
       group.barrier().wait();  // the victim may be past it, and dead, before others are
+      if (rank == victim_ && subject_.leaves_child) leave_child();
       if (rank == victim_) arm(member, tripwire, total);
       while (true) {
         operation(deadline);
@@ -333,6 +343,7 @@ class Job {
   int signal_;
   SharedArray<End> end_{1};
   SharedArray<std::atomic<int>> absences_{1};  ///< of the victim
+  SharedArray<pid_t> children_{1};             ///< of the victim
   SharedArray<Notice> notices_{kRanks};
   SharedArray<Notice> notices_in_part_{kRanks};
   std::vector<int> exit_codes_;

@@ -12,7 +12,9 @@ namespace lockstep::shm {
 Lifeline Lifeline::create() {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) throw_system_error("Making a lifeline (pipe2)");
-  return {FileDescriptor(ends[1]), FileDescriptor(ends[0])};
+  Lifeline line{FileDescriptor(ends[1]), FileDescriptor(ends[0])};
+  line.owner_end.keep_from_children();
+  return line;
 }
 
 std::vector<int> hung_up(const std::vector<FileDescriptor>& watch_ends) {

@@ -7,7 +7,8 @@
 namespace lockstep::shm {
 
 /// A pipe that nobody writes into. Its owner keeps one end; who holds the other sees it hang up when the owner's
-/// process ends, however it ends, because the kernel closes what a process had open.
+/// process ends, however it ends, because the kernel closes what a process had open. Children that are forked later do
+/// not hold it.
 struct Lifeline {
   FileDescriptor owner_end;
   FileDescriptor watch_end;

@@ -12,6 +12,18 @@
 
 namespace lockstep::shm {
 
+namespace {
+
+pid_t fork_one_that_waits() {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    while (true) ::pause();
+  }
+  return child;
+}
+
+}  // namespace
+
 TEST(Lifeline, ShowsWhichOwnersAreGone) {
   Lifeline first = Lifeline::create();
   Lifeline second = Lifeline::create();
@@ -44,18 +56,32 @@ TEST(Lifeline, OfManyOwnersEachIsLookedAt) {
 
 TEST(Lifeline, AKilledProcessHangsUp) {
   Lifeline line = Lifeline::create();
-  const pid_t child = ::fork();
+  FileDescriptor inherited(::dup(line.owner_end.get()));
+  const pid_t child = fork_one_that_waits();
   ASSERT_GE(child, 0);
-  if (child == 0) {
-    while (true) ::pause();
-  }
-  line.owner_end.reset();  // the child alone holds it now
+  line.owner_end.reset();
+  inherited.reset();  // the child alone holds it now
   std::vector<FileDescriptor> watched;
   watched.push_back(std::move(line.watch_end));
   EXPECT_THAT(hung_up(watched), testing::IsEmpty());
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
   EXPECT_THAT(hung_up(watched), testing::ElementsAre(0));
+}
+
+TEST(Lifeline, AChildOfItsOwnerDoesNotHoldIt) {
+  Lifeline line = Lifeline::create();
+  std::vector<FileDescriptor> watched;
+  watched.push_back(std::move(line.watch_end));
+  const pid_t child = fork_one_that_waits();
+  ASSERT_GE(child, 0);
+  EXPECT_THAT(hung_up(watched), testing::IsEmpty());
+  line.owner_end.reset();
+  constexpr int kLong = 20'000;  // milliseconds, in which the child comes out of fork
+  for (int waited = 0; waited < kLong && hung_up(watched).empty(); ++waited) ::usleep(1000);
+  EXPECT_THAT(hung_up(watched), testing::ElementsAre(0));
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
 }
 
 }  // namespace lockstep::shm

@@ -29,11 +29,15 @@ std::shared_ptr<void> pages_of(std::size_t bytes) {
   return pages;
 }
 
-/// The links' sockets of one kind, by rank.
+/// The links' sockets of one kind, by rank. They are this process's alone: its end closes them, whatever its children
+/// do.
 std::vector<FileDescriptor> take(std::vector<Host::Link>& links, FileDescriptor Host::Link::*kind) {
   std::vector<FileDescriptor> sockets;
   sockets.reserve(links.size());
-  for (Host::Link& link : links) sockets.push_back(std::move(link.*kind));
+  for (Host::Link& link : links) {
+    sockets.push_back(std::move(link.*kind));
+    sockets.back().keep_from_children();
+  }
   return sockets;
 }
 
