@@ -37,7 +37,10 @@ double widest_label(const Schedule& schedule, int chunks) {
 
 }  // namespace
 
-DrawingLayout::DrawingLayout(const Schedule& schedule) : ranks_(schedule.ranks), chunks_(chunks_drawn(schedule)) {
+DrawingLayout::DrawingLayout(const Schedule& schedule)
+    : ranks_(schedule.ranks),
+      chunks_(chunks_drawn(schedule)),
+      heading_width_(text_width(schedule.name.size(), kHeadingSize)) {
   const double lanes = kPageWidth - kStepColumn - ranks_ * (lane_gap() + 2 * lane_padding());
   // Whole pixels, so that lines are sharp.
   box_width_ = std::floor(std::clamp(lanes / (ranks_ * chunks_) - kBoxGap, kNarrowestBox,
@@ -50,7 +53,9 @@ double DrawingLayout::box_left(int rank, int chunk) const {
   return lane_left(rank) + lane_padding() + chunk * (box_width_ + kBoxGap);
 }
 double DrawingLayout::label_size() const { return box_width_ < 40 ? kLabelSize - 1 : kLabelSize; }
-double DrawingLayout::width() const { return std::max(lane_left(ranks_) - lane_gap() + kMargin, kNarrowestPage); }
+double DrawingLayout::width() const {
+  return std::max({lane_left(ranks_) - lane_gap() + kMargin, 2 * kMargin + heading_width_, kNarrowestPage});
+}
 double DrawingLayout::lane_gap() const { return ranks_ > kManyLanes ? 6 : 12; }
 double DrawingLayout::lane_padding() const { return lane_gap() / 2; }
 

@@ -13,6 +13,8 @@ class DrawingLayout {
   /// More ranks than this have no picture: their boxes would be too small to see anything in.
   static constexpr int kMostRanks = 64;
 
+  static constexpr double kHeadingSize = 18;  ///< of the font of the schedule's name, above all
+
   explicit DrawingLayout(const Schedule& schedule);
 
   int ranks() const { return ranks_; }
@@ -34,6 +36,7 @@ class DrawingLayout {
 
   int ranks_;
   int chunks_;
+  double heading_width_;
   double box_width_;
 };
 

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 namespace lockstep {
 
 TEST(DrawingLayout, LanesAndBoxesStandSideBySide) {
@@ -17,6 +19,12 @@ TEST(DrawingLayout, LanesAndBoxesStandSideBySide) {
     }
     EXPECT_LT(layout.width(), 3500) << ranks;
   }
+}
+
+TEST(DrawingLayout, ThePageIsAsWideAsTheSchedulesName) {
+  const std::string name(66, 'x');  // as the longest of a catalogue's
+  const DrawingLayout layout({.name = name, .ranks = 2, .chunks = 1});
+  EXPECT_GT(layout.width(), 24 + DrawingLayout::text_width(name.size(), DrawingLayout::kHeadingSize));
 }
 
 TEST(DrawingLayout, UpToEightRanksAllChunksAreDrawn) {

@@ -26,10 +26,10 @@ constexpr double kTop = 66;
 std::string style_sheet(const DrawingLayout& layout) {
   return fmt::format(
              "text{{font-family:'DejaVu Sans Mono',Menlo,Consolas,monospace;fill:#222;font-size:11px}}\n"
-             ".heading{{font-size:18px;font-weight:bold}}.summary,.step{{font-size:12px}}.lane{{fill:#f4f4f4}}\n"
+             ".heading{{font-size:{}px;font-weight:bold}}.summary,.step{{font-size:12px}}.lane{{fill:#f4f4f4}}\n"
              ".rank,.warning{{font-size:12px;font-weight:bold}}.rank{{text-anchor:middle}}\n"
              ".chunk{{font-size:9px;text-anchor:middle;fill:#555}}.label{{font-size:{}px}}\n",
-             number(layout.label_size())) +
+             number(DrawingLayout::kHeadingSize), number(layout.label_size())) +
          style_of_boxes() + style_of_arrows();
 }
 

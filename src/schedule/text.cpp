@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::string_view kFirstLine = "lockstep-schedule 1";
 constexpr std::size_t kLongestLine = 200;
-constexpr std::size_t kLongestName = 64;
+constexpr std::size_t kLongestName = 80;  // a pipeline of a composition has 66
 
 bool is_name(std::string_view name) {
   constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.:,";
@@ -37,11 +37,19 @@ std::vector<std::string_view> words_of(std::string_view line) {
   return words;
 }
 
+std::string rule_for_names() { return fmt::format("1 to {} letters, digits and '_-.:,'", kLongestName); }
+
+/// As many whole lines as may be read.
+std::string_view readable_part(std::string_view text) {
+  if (text.size() <= kMostTextBytes) return text;
+  return text.substr(0, text.rfind('\n', kMostTextBytes - 1) + 1);
+}
+
 /// Goes through the lines, and knows where it is when something is wrong.
 class Parser {
  public:
   Parser(std::string_view text, std::string_view source)
-      : rest_(text.substr(0, kMostTextBytes)), source_(source), is_too_long_(text.size() > kMostTextBytes) {}
+      : rest_(readable_part(text)), source_(source), is_too_long_(text.size() > kMostTextBytes) {}
 
   Schedule parse() {
     if (!next_line() || words_of(line_) != words_of(kFirstLine)) {
@@ -49,7 +57,7 @@ class Parser {
     }
     Schedule schedule;
     schedule.name = value_of("name");
-    if (!is_name(schedule.name)) refuse("a name is 1 to 64 letters, digits and '_-.:,'");
+    if (!is_name(schedule.name)) refuse("a name is " + rule_for_names());
     const std::string_view collective = value_of("collective");
     try {
       schedule.collective = parse_collective(collective);
@@ -97,7 +105,7 @@ class Parser {
     }
     ++number_of_line_;
     if (is_too_long_)
-      refuse(fmt::format("the text is longer than {}, which no schedule is", format_bytes(kMostTextBytes)));
+      refuse(fmt::format("the text is longer than {}, the most that is read", format_bytes(kMostTextBytes)));
     return false;
   }
 
@@ -159,7 +167,7 @@ class Parser {
 std::string to_text(const Schedule& schedule) {
   if (!is_name(schedule.name)) {
     throw Error(ErrorCode::kInvalidArgument,
-                "A schedule's name is 1 to 64 letters, digits and '_-.:,'; this one cannot be written as text.");
+                fmt::format("A schedule's name is {}; this one cannot be written as text.", rule_for_names()));
   }
   std::string text;
   const auto out = std::back_inserter(text);
@@ -172,7 +180,10 @@ std::string to_text(const Schedule& schedule) {
     }
   }
   text += "end\n";
-  return text;
+  if (text.size() <= kMostTextBytes) return text;
+  throw Error(ErrorCode::kInvalidArgument,
+              fmt::format("The text of '{}' would have {}; {} is the most that is read. Cut it into fewer segments.",
+                          schedule.name, format_bytes(text.size()), format_bytes(kMostTextBytes)));
 }
 
 Schedule parse_schedule(std::string_view text, std::string_view source_name) {

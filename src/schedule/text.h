@@ -24,10 +24,11 @@ namespace lockstep {
 ///
 /// The number after `copy` or `reduce` is the chunk. Words are parted by spaces, which may also stand before the
 /// first. Empty lines and lines whose first word starts with # mean nothing.
-/// Throws Error (kInvalidArgument) if the name is not 1 to 64 letters, digits and "_-.:,".
+/// Throws Error (kInvalidArgument) if the name is not 1 to 80 letters, digits and "_-.:,", or the text would be longer
+/// than kMostTextBytes.
 std::string to_text(const Schedule& schedule);
 
-/// A longer text is refused: no schedule has so many transfers.
+/// A longer text is neither written nor read.
 inline constexpr std::size_t kMostTextBytes = std::size_t{64} << 20;
 
 /// Reads what to_text writes. The text may be anything: nothing is allocated that its own length does not pay for.

@@ -90,9 +90,9 @@ TEST(Text, SaysWhichLineIsWrongAndHow) {
   EXPECT_THAT(refusal(with("copy 0", "copy -0")), HasSubstr("line 10: '-0' is not a number"));
   EXPECT_THAT(refusal(with("ranks 2", "ranks 99999999999999999999")), HasSubstr("line 4: '99999999999999999999'"));
   EXPECT_EQ(refusal(with("name pair", "name p{air")),
-            "mine.txt, line 2: a name is 1 to 64 letters, digits and '_-.:,'.");
-  EXPECT_THAT(refusal(with("name pair", "name " + std::string(65, 'x'))),
-              HasSubstr("line 2: a name is 1 to 64 letters"));
+            "mine.txt, line 2: a name is 1 to 80 letters, digits and '_-.:,'.");
+  EXPECT_THAT(refusal(with("name pair", "name " + std::string(81, 'x'))),
+              HasSubstr("line 2: a name is 1 to 80 letters"));
   EXPECT_EQ(refusal(with("ranks 2", "ranks 2000000000")),
             "mine.txt, line 4: a schedule has 1 to 1024 ranks, not 2000000000.");
   EXPECT_THAT(refusal(with("chunks 1", "chunks 0")), HasSubstr("line 5: a schedule of 2 ranks has 1 to 65536 chunks"));
@@ -153,7 +153,26 @@ TEST(Text, BinaryAndMegabyteLinesAreRefusedAndNotRepeated) {
 TEST(Text, ATextOfManyMegabytesIsRefusedWhereItsPartEnds) {
   const std::string comments =
       std::string(kPair).substr(0, std::string(kPair).find("end")) + std::string(kMostTextBytes, '\n');
-  EXPECT_EQ(refusal(comments), "mine.txt, line 67108749: the text is longer than 64 MiB, which no schedule is.");
+  EXPECT_EQ(refusal(comments), "mine.txt, line 67108749: the text is longer than 64 MiB, the most that is read.");
+}
+
+/// Wherever the part that is read would end within a line.
+TEST(Text, ATextThatIsTooLongHasNoOtherFault) {
+  const std::string line = "reduce 0 from 1 to 0\n";
+  for (const std::size_t name : {1, 8, 15}) {
+    std::string text = with("name pair", "name " + std::string(name, 'x'));
+    text.resize(text.find("end"));
+    while (text.size() <= kMostTextBytes) text += line;
+    EXPECT_THAT(refusal(text), HasSubstr(": the text is longer than 64 MiB, the most that is read.")) << name;
+  }
+}
+
+TEST(Text, WhatIsTooLongToBeReadIsNotWritten) {
+  Schedule schedule{.name = "long", .ranks = 2, .chunks = 1};
+  const Transfer transfer{.kind = TransferKind::kReduce, .chunk = 0, .from = 1, .to = 0};
+  schedule.steps.emplace_back(kMostTextBytes / 20, transfer);
+  EXPECT_THAT([&] { to_text(schedule); },
+              testing_support::refuses(ErrorCode::kInvalidArgument, "The text of 'long' would have 67"));
 }
 
 TEST(Text, RandomChangesAreReadOrRefusedAndNothingElse) {
