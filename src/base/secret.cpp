@@ -29,6 +29,15 @@ int digit_value(char digit) {
   return -1;
 }
 
+/// The number may stand for another file by now, which is no secret, where a program closed it and passed the variable
+/// on.
+bool is_the_launchers(int descriptor) {
+  const int seals = ::fcntl(descriptor, F_GET_SEALS);
+  struct stat found {};
+  return seals >= 0 && (seals & F_SEAL_WRITE) != 0 && ::fstat(descriptor, &found) == 0 &&
+         found.st_size == static_cast<off_t>(Secret::kBytes);
+}
+
 }  // namespace
 
 Secret Secret::make() {
@@ -56,7 +65,8 @@ Secret Secret::from_descriptor(const std::string& number) {
   const int descriptor = whole_number(kSecretDescriptorVariable, number);
   Secret secret;
   // From the start whatever the position: the ranks of a job share one open file.
-  if (::pread(descriptor, secret.bytes_.data(), kBytes, 0) != static_cast<ssize_t>(kBytes)) {
+  if (!is_the_launchers(descriptor) ||
+      ::pread(descriptor, secret.bytes_.data(), kBytes, 0) != static_cast<ssize_t>(kBytes)) {
     refuse(kSecretDescriptorVariable, number,
            fmt::format("from which no secret of {} bytes can be read: whatever started this program closed the "
                        "launcher's descriptor. Let it pass on, or name a file in {} and unset {}.",

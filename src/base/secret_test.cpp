@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <lockstep/error.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -75,6 +76,18 @@ TEST(Secret, PassesThroughADescriptor) {
 TEST(Secret, ADescriptorThatIsNotThereIsSaid) {
   expect_refused({{kSecretDescriptorVariable, "987"}}, "closed the launcher's descriptor");
   expect_refused({{kSecretDescriptorVariable, "x"}}, "not a whole number");
+}
+
+/// As the number is, once a program has closed the launcher's descriptor and opened another.
+TEST(Secret, ADescriptorOfWhatAnybodyHasIsNone) {
+  for (const char* path : {"/proc/self/exe", "/dev/zero"}) {
+    const FileDescriptor file(::open(path, O_RDONLY | O_CLOEXEC));
+    ASSERT_TRUE(file);
+    expect_refused({{kSecretDescriptorVariable, std::to_string(file.get())}}, "closed the launcher's descriptor");
+  }
+  const FileDescriptor writable(::memfd_create("secret", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  ASSERT_EQ(::write(writable.get(), kDigits.data(), Secret::kBytes), static_cast<ssize_t>(Secret::kBytes));
+  expect_refused({{kSecretDescriptorVariable, std::to_string(writable.get())}}, "closed the launcher's descriptor");
 }
 
 TEST(Secret, WhoHasNoDescriptorLeftIsTold) {
