@@ -37,7 +37,7 @@ Announcement announcement_of(const Task& task, const std::string& name) {
   announcement.dtype = task.buffer.dtype;
   announcement.op = task.op;
   announcement.splits = task.splits;
-  std::copy_n(name.begin(), std::min(name.size(), announcement.algorithm.size() - 1), announcement.algorithm.begin());
+  announcement.name_algorithm(name);
   return announcement;
 }
 

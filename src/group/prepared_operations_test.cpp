@@ -198,8 +198,12 @@ TEST(PreparedOperations, WhatIsAnnouncedOfANameTellsItFromAllOthers) {
   std::set<std::string> names;
   std::set<std::string> announced;
   const auto add = [&](const std::string& name) {
-    names.insert(name);
-    announced.insert(name.substr(0, Announcement{}.algorithm.size() - 1));
+    for (const std::string& piped : {name, "segmented:2:" + name, "segmented:65535:" + name}) {
+      Announcement announcement;
+      announcement.name_algorithm(piped);
+      names.insert(piped);
+      announced.emplace(announcement.algorithm_name());
+    }
   };
   const std::vector<std::string_view> parts = algorithms_for(Collective::kAllReduce);
   for (const std::string_view local : parts) {

@@ -6,6 +6,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <cstddef>
+
 namespace lockstep {
 
 std::uint32_t digest_of_blocks(std::span<const std::size_t> block_counts) {
@@ -16,6 +19,14 @@ std::uint32_t digest_of_blocks(std::span<const std::size_t> block_counts) {
 
 std::uint64_t fingerprint_of(const Announcement& announcement) {
   return digest_of(fmt::format("{} {}", announcement.root, announcement.describe()));
+}
+
+void Announcement::name_algorithm(std::string_view name) {
+  const std::size_t room = algorithm.size() - 1;
+  const std::string end = name.size() > room ? fmt::format("~{:08x}", digest_of(name) & 0xffffffffU) : "";
+  algorithm = {};
+  std::copy_n(name.begin(), std::min(name.size(), room - end.size()), algorithm.begin());
+  std::copy(end.begin(), end.end(), algorithm.end() - 1 - static_cast<std::ptrdiff_t>(end.size()));
 }
 
 std::string Announcement::describe() const {

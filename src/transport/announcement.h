@@ -28,8 +28,10 @@ struct Announcement {
   // No bool: what comes over a wire may be any byte.
   std::uint8_t in_place = 0;  ///< 1: runs on registered memory, with no copy: peers read and write each other's buffers
   std::uint8_t splits = 0;    ///< 1: a part of Group::split()
-  std::array<char, 43> algorithm{};  ///< zero-terminated
+  std::array<char, 43> algorithm{};  ///< zero-terminated; see name_algorithm
 
+  /// A name that is too long is cut, and ends in a digest of all of it: so names that differ stay apart.
+  void name_algorithm(std::string_view name);
   std::string_view algorithm_name() const { return algorithm.data(); }
   /// As "all_reduce of 12 float32 (sum, ALGORITHM)", "split, by an all_gather of 48 uint8 (ALGORITHM)".
   std::string describe() const;
