@@ -7,7 +7,6 @@
 
 namespace lockstep {
 
-/// A peer's, off the wire: the undefined-behaviour sanitizer looks on.
 TEST(Announcement, NamesThatAreTooLongEndInADigest) {
   Announcement announcement;
   announcement.name_algorithm(std::string(42, 'x'));
@@ -23,6 +22,7 @@ TEST(Announcement, NamesThatAreTooLongEndInADigest) {
   EXPECT_NE(fingerprint_of(announcement), fingerprint);
 }
 
+/// A peer's, off the wire: the undefined-behaviour sanitizer looks on.
 TEST(Announcement, OfAnyBytesIsDescribed) {
   Announcement garbled;
   std::memset(static_cast<void*>(&garbled), 0xff, sizeof garbled);
