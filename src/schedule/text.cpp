@@ -39,10 +39,12 @@ std::vector<std::string_view> words_of(std::string_view line) {
 
 std::string rule_for_names() { return fmt::format("1 to {} letters, digits and '_-.:,'", kLongestName); }
 
-/// As many whole lines as may be read.
+/// As many whole lines as may be read; the last one too where so much of it is there that its length is refused.
 std::string_view readable_part(std::string_view text) {
   if (text.size() <= kMostTextBytes) return text;
-  return text.substr(0, text.rfind('\n', kMostTextBytes - 1) + 1);
+  const std::string_view part = text.substr(0, kMostTextBytes);
+  const std::size_t lines = part.rfind('\n') + 1;
+  return part.size() - lines > kLongestLine ? part : part.substr(0, lines);
 }
 
 /// Goes through the lines, and knows where it is when something is wrong.

@@ -167,6 +167,11 @@ TEST(Text, ATextThatIsTooLongHasNoOtherFault) {
   }
 }
 
+TEST(Text, ALineThatGoesOnWhereTheReadingEndsIsTooLong) {
+  EXPECT_EQ(refusal("lockstep-schedule 1\nname " + std::string(kMostTextBytes, 'x')),
+            "mine.txt, line 2: the line is longer than 200 characters.");
+}
+
 TEST(Text, WhatIsTooLongToBeReadIsNotWritten) {
   Schedule schedule{.name = "long", .ranks = 2, .chunks = 1};
   const Transfer transfer{.kind = TransferKind::kReduce, .chunk = 0, .from = 1, .to = 0};

@@ -4,6 +4,7 @@
 #include "base/file_descriptor.h"
 #include "transport/tcp/hmac_for_tests.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <lockstep/error.h>
 #include <sys/mman.h>
@@ -44,10 +45,11 @@ TEST_F(WithHmac, IsTheOneOfTheStandard) {
 
 /// Under the key of the bytes 1 to 32.
 TEST_F(WithHmac, AllOfTheSecretCounts) {
-  const FileDescriptor file(::memfd_create("secret", MFD_CLOEXEC));
+  const FileDescriptor file(::memfd_create("secret", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   std::array<unsigned char, Secret::kBytes> bytes{};
   std::iota(bytes.begin(), bytes.end(), static_cast<unsigned char>(1));
   ASSERT_EQ(::write(file.get(), bytes.data(), bytes.size()), std::ssize(bytes));
+  ASSERT_EQ(::fcntl(file.get(), F_ADD_SEALS, F_SEAL_WRITE), 0) << "as the launcher's is";
   const auto secret = Secret::find([&](const char* name) {
     return name == std::string_view(kSecretDescriptorVariable) ? std::optional(std::to_string(file.get()))
                                                                : std::nullopt;
