@@ -25,6 +25,17 @@ using testing_support::errors_on;
 using testing_support::ranks_see_memory;
 using testing_support::run_ranks;
 
+namespace {
+
+/// Told by who comes to the operation that they disagree about, or to a later one.
+testing::Matcher<const std::string&> disagreement() {
+  return testing::AnyOf(testing::HasSubstr("the ranks disagree about what it is ("),
+                        testing::ContainsRegex("the ranks disagree about what #[0-9]+ before it was \\("),
+                        testing::HasSubstr("but not about every operation before it: compare"));
+}
+
+}  // namespace
+
 TEST(GroupErrors, DisagreementSaysWhoAskedForWhat) {
   const auto sizes = errors_on(3, [](World& world) {
     std::vector<float> values(world.rank() == 1 ? 12 : 10);
@@ -91,7 +102,7 @@ TEST(GroupErrors, DisagreementChangesNothingBeyondTheBuffer) {
     world.broadcast(sends ? buffer_of(values) : buffer_of(received.data(), kLess), 0).wait();
     world.barrier().wait();
   });
-  EXPECT_THAT(errors, testing::Each(testing::HasSubstr("the ranks disagree about what it is")));
+  EXPECT_THAT(errors, testing::Each(disagreement()));
   EXPECT_THAT(std::span(received).subspan(kLess), testing::Each(-1));
 }
 
@@ -152,10 +163,47 @@ TEST(GroupErrors, TwoRootsOfOneBroadcastAreFoundSoonAfter) {
   const auto errors = errors_on(2, [](World& world) {
     std::vector<float> values(2000);
     world.broadcast(buffer_of(values), world.rank()).wait();
-    for (int i = 0; i < 4; ++i) world.all_reduce(buffer_of(values)).wait();
+    world.all_reduce(buffer_of(values)).wait();
   });
-  EXPECT_THAT(errors, testing::Each(testing::HasSubstr("the ranks disagree about what it is")));
+  EXPECT_THAT(errors, testing::Each(disagreement()));
   EXPECT_THAT(errors, testing::Each(testing::HasSubstr("broadcast of 2000 float32 at root")));
+}
+
+/// Nothing of the broadcast moves, so that nothing of it is there to be compared later.
+TEST(GroupErrors, RanksThatDisagreedAboutNothingAreTold) {
+  for (const int operations_between : {0, 20}) {
+    const auto errors = errors_on(2, [&](World& world) {
+      std::vector<float> values(2000);
+      for (int i = 0; i <= operations_between; ++i) world.broadcast(buffer_of(values.data(), 0), world.rank()).wait();
+      world.all_reduce(buffer_of(values)).wait();
+    });
+    EXPECT_THAT(errors, testing::Each(disagreement())) << operations_between;
+  }
+}
+
+/// As two that each take themselves for the root, and then run small operations, or in place.
+TEST(GroupErrors, TwoRootsAreFoundInWhateverComesNext) {
+  for (const std::size_t count : {4, 2000}) {
+    const auto errors = errors_on(2, [&](World& world) {
+      std::vector<float> values(2000);
+      world.broadcast(buffer_of(values), world.rank()).wait();
+      const RegisteredMemory memory = world.allocate(count * sizeof(float));
+      world.all_reduce(buffer_of(static_cast<float*>(memory.data()), count)).wait();
+    });
+    EXPECT_THAT(errors, testing::Each(disagreement())) << count;
+  }
+}
+
+/// Rank 1 waits for rank 2 in the broadcast that rank 2 has left.
+TEST(GroupErrors, WhoWaitsInAnOperationThatThePeerHasLeftIsTold) {
+  const OperationOptions options{.algorithm = "star", .timeout = std::chrono::seconds(4)};
+  const auto errors = errors_on(3, [&](World& world) {
+    std::vector<float> values(2000);
+    world.broadcast(buffer_of(values), world.rank() == 1 ? 2 : 0, options).wait();
+    world.all_reduce(buffer_of(values), ReduceOp::kSum, options).wait();
+  });
+  EXPECT_THAT(errors, testing::Each(testing::HasSubstr("broadcast of 2000 float32 at root")));
+  EXPECT_THAT(errors, testing::Each(disagreement()));
 }
 
 TEST(GroupErrors, RegisteredAndPlainMemoryDoNotMixWhereRanksSeeIt) {

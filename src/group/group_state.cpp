@@ -144,7 +144,8 @@ void GroupState::push(const Task& task, PreparedOperation& operation, const Oper
 void GroupState::begin_front() {
   QueuedOperation& front = queue_.front();
   copy_own_block(front.own_block, front.call.input, front.call.output);
-  front.operation->running->begin(front.call, front.sequence);
+  front.operation->running->begin(front.call, front.sequence, past_);
+  past_ = front.operation->running->announcement().fingerprint;
   front.begun = true;
   if (!front.record) return;
   *front.record = {.algorithm = front.operation->algorithm,

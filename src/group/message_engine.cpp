@@ -34,7 +34,7 @@ Layout::Span reduced_part(const Task& task, int rank, int size) {
 class MessageEngine final : public Engine {
  public:
   MessageEngine(std::unique_ptr<MessageTransport> transport, Medium medium)
-      : transport_(std::move(transport)), medium_(medium), buffers_(static_cast<std::size_t>(transport_->size())) {}
+      : transport_(std::move(transport)), medium_(medium), shared_(transport_->size()) {}
 
   int rank() const override { return transport_->rank(); }
   int size() const override { return transport_->size(); }
@@ -55,7 +55,7 @@ class MessageEngine final : public Engine {
   std::unique_ptr<RunningOperation> prepare(Shape shape) override {
     shape.announcement.fingerprint = fingerprint_of(shape.announcement);
     return std::make_unique<MessageOperation>(
-        *transport_, buffers_,
+        *transport_, shared_,
         MessageOperation::Setup{
             .plan = plan_for(*shape.schedule), .announcement = shape.announcement, .layout = std::move(shape.layout)});
   }
@@ -88,14 +88,14 @@ class MessageEngine final : public Engine {
     const Schedule barrier = find_algorithm(kMeetsInFewSteps)
                                  .build({.collective = Collective::kBarrier, .ranks = size(), .only_rank = rank()});
     return std::make_unique<MessageOperation>(
-        *transport_, buffers_,
+        *transport_, shared_,
         MessageOperation::Setup{
             .plan = plan_for(barrier), .announcement = announcement, .layout = Layout({}), .only_meets = true});
   }
 
   std::unique_ptr<MessageTransport> transport_;
   Medium medium_;
-  MessageOperation::ReceiveBuffers buffers_;
+  MessageOperation::Shared shared_;
   std::map<std::tuple<std::string, Collective, int>, std::shared_ptr<const MessagePlan>> plans_;
 };
 

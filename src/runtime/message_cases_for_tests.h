@@ -72,8 +72,8 @@ inline void expect_promise(const Schedule& schedule, const Shape& shape, int ran
 /// A rank's operation with what it stands on.
 struct Subject {
   Subject(MessageTransport& transport, const Schedule& schedule, const Shape& shape)
-      : buffers(static_cast<std::size_t>(transport.size())),
-        operation(transport, buffers,
+      : shared(transport.size()),
+        operation(transport, shared,
                   {.plan = std::make_shared<const MessagePlan>(make_message_plan(schedule, transport.rank())),
                    .announcement = announcement_of(shape, schedule),
                    .layout = layout_of(shape, schedule)}) {}
@@ -85,7 +85,7 @@ struct Subject {
     finish(operation);
   }
 
-  MessageOperation::ReceiveBuffers buffers;
+  MessageOperation::Shared shared;
   MessageOperation operation;
 };
 

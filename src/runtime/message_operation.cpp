@@ -26,10 +26,10 @@ constexpr std::size_t kLeastSliceBytes = std::size_t{64} << 10;
 
 }  // namespace
 
-MessageOperation::MessageOperation(MessageTransport& transport, ReceiveBuffers& buffers, Setup setup)
+MessageOperation::MessageOperation(MessageTransport& transport, Shared& shared, Setup setup)
     : RunningOperation(setup.announcement),
       transport_(transport),
-      buffers_(buffers),
+      shared_(shared),
       plan_(std::move(setup.plan)),
       layout_(std::move(setup.layout)),
       dtype_(announcement_.dtype),
@@ -99,6 +99,7 @@ void MessageOperation::place_chunks() {
 
 void MessageOperation::enter() {
   transport_.listen();
+  shared_.announced[announcement_.sequence % kAnnouncementsKept] = announcement_;
   place_chunks();
   std::fill(progress_.moved.begin(), progress_.moved.end(), 0);
   std::fill(progress_.sent.begin(), progress_.sent.end(), 0);
@@ -127,7 +128,7 @@ bool MessageOperation::go_on() {
 
 bool MessageOperation::receive(IncomingStream& stream) {
   const std::size_t before = stream.arrived();
-  const bool any = stream.fill(transport_, buffers_[at(stream.peer())], progress_);
+  const bool any = stream.fill(transport_, shared_.buffers[at(stream.peer())], progress_);
   if (records()) record_copies(stream, before);
   return any;
 }
@@ -192,7 +193,7 @@ void MessageOperation::combine_piece(int index_of_move, std::size_t begin, std::
         own_is_placed = true;
       }
       const IncomingStream& stream = incoming_[at(incoming_from_[at(source)])];
-      const auto contribution = stream.contribution(buffers_[at(source)], index_of_move, begin);
+      const auto contribution = stream.contribution(shared_.buffers[at(source)], index_of_move, begin);
       operands_.push_back(contribution.data());
       bytes = std::min(bytes, contribution.size());
     }
@@ -242,7 +243,8 @@ void MessageOperation::compare_with_what_was_told() const {
     if (told.size() != sizeof theirs) continue;
     std::memcpy(&theirs, told.data(), sizeof theirs);
     theirs.algorithm.back() = '\0';
-    if (theirs.sequence == announcement_.sequence) require_agreement({plan_->rank, announcement_}, {peer, theirs});
+    const Announcement& ours = shared_.announced[theirs.sequence % kAnnouncementsKept];
+    if (ours.sequence == theirs.sequence) require_agreement({plan_->rank, ours}, {peer, theirs});
   }
 }
 

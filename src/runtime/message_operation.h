@@ -7,6 +7,8 @@
 #include "runtime/vigil.h"
 #include "transport/message_transport.h"
 
+#include <array>
+#include <cstddef>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -25,12 +27,15 @@ class MessageOperation final : public RunningOperation {
     Layout layout;
     bool only_meets = false;  ///< moves nothing of the buffers: the schedule is a barrier's
   };
-  /// What the operations of a group share, since one at a time is between begin and the end: a circular buffer for each
-  /// peer.
-  using ReceiveBuffers = std::vector<ReceiveBuffer>;
+  /// What the operations of a group share, since one at a time is between begin and the end.
+  struct Shared {
+    explicit Shared(int ranks) : buffers(static_cast<std::size_t>(ranks)) {}
+    std::vector<ReceiveBuffer> buffers;                           ///< a circular one for each peer
+    std::array<Announcement, kAnnouncementsKept> announced = {};  ///< the last ones, each at its sequence % so many
+  };
 
-  /// `buffers` has one for each rank and outlives the operation.
-  MessageOperation(MessageTransport& transport, ReceiveBuffers& buffers, Setup setup);
+  /// `shared` outlives the operation.
+  MessageOperation(MessageTransport& transport, Shared& shared, Setup setup);
 
   /// Cuts the layout of so many chunks into pieces as operations do over a transport with that piece_bytes().
   static void cut_into_pieces(Layout& layout, int chunks, std::size_t piece_bytes);
@@ -59,6 +64,7 @@ class MessageOperation final : public RunningOperation {
   bool complete() const;
   void find_needs();
   void tell_the_awaited();
+  /// Also what peers told that are still in an operation which this rank has left.
   void compare_with_what_was_told() const;
   void record_empty() const;
   void record_copies(const IncomingStream& stream, std::size_t since) const;
@@ -66,7 +72,7 @@ class MessageOperation final : public RunningOperation {
   [[noreturn]] void throw_late();
 
   MessageTransport& transport_;
-  ReceiveBuffers& buffers_;
+  Shared& shared_;
   std::shared_ptr<const MessagePlan> plan_;
   Layout layout_;
   DataType dtype_;

@@ -1,9 +1,12 @@
 #include "runtime/message_streams.h"
 
+#include "runtime/disagreement.h"
+
 #include <fmt/format.h>
 #include <lockstep/error.h>
 
 #include <algorithm>
+#include <string>
 
 namespace lockstep {
 
@@ -214,6 +217,10 @@ void require_agreement(const RankAnnouncement& own, const RankAnnouncement& thei
   if (other.sequence == ours.sequence && other.fingerprint == ours.fingerprint) return;
   const auto& [first_rank, first] = own_rank < peer ? own : theirs;
   const auto& [second_rank, second] = own_rank < peer ? theirs : own;
+  if (first.sequence == second.sequence && first.describe() == second.describe()) {
+    const std::string both = fmt::format("ranks {}, {}: {}", first_rank, second_rank, first.describe());
+    throw Error(ErrorCode::kMismatch, fmt::format(kDisagreedBefore, both), {.rank = own_rank});
+  }
   throw Error(
       ErrorCode::kMismatch,
       fmt::format("the ranks disagree about what it is (rank {}: {}, its #{}; rank {}: {}, its #{})", first_rank,

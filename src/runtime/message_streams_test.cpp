@@ -24,7 +24,7 @@ TEST(MessageStreams, WhoHasNoRoomWaitsForRoom) {
     Announcement announcement;
     announcement.collective = Collective::kBroadcast;
     announcement.count = kFarTooMany;
-    MessageOperation::ReceiveBuffers buffers(2);
+    std::vector<ReceiveBuffer> buffers(2);
     MessageOperation operation(
         transport, buffers,
         {.plan = std::make_shared<const MessagePlan>(make_message_plan(schedule, transport.rank())),

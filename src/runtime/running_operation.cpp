@@ -8,10 +8,12 @@
 
 namespace lockstep {
 
-void RunningOperation::begin(const Call& call, std::uint64_t sequence) {
+void RunningOperation::begin(const Call& call, std::uint64_t sequence, std::uint64_t past) {
   call_ = &call;
   deadline_.start(call.timeout);
   announcement_.sequence = sequence;
+  past_ = past;
+  announcement_.fingerprint = fingerprint_behind(past, fingerprint_);
   entered_ = false;
 }
 

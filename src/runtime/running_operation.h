@@ -28,8 +28,9 @@ struct Call {
 /// begin, then advance and wait_for_peer in turns until advance() says true. One thread at a time.
 class RunningOperation {
  public:
-  /// `announcement` is complete but for the sequence and the offsets.
-  explicit RunningOperation(const Announcement& announcement) : announcement_(announcement) {}
+  /// `announcement` is complete but for the sequence and the offsets; its fingerprint is that of the operation alone.
+  explicit RunningOperation(const Announcement& announcement)
+      : announcement_(announcement), fingerprint_(announcement.fingerprint) {}
   virtual ~RunningOperation() = default;
 
   /// What is called for each transfer once its bytes are in place, told from what was moved and not from the schedule.
@@ -37,10 +38,10 @@ class RunningOperation {
   /// bytes, which may not travel, it may be called at the start. Outlives the operation.
   void record_transfers(const TransferRecorder* recorder) { recorder_ = recorder; }
 
-  /// Takes up a call, which stays where it is until the operation is complete, under this sequence number; nothing
-  /// moves yet.
-  void begin(const Call& call, std::uint64_t sequence);
-  void begin(Call&& call, std::uint64_t sequence) = delete;
+  /// Takes up a call, which stays where it is until the operation is complete, under this sequence number, behind the
+  /// operation announced with the fingerprint `past` (0: none); nothing moves yet.
+  void begin(const Call& call, std::uint64_t sequence, std::uint64_t past = 0);
+  void begin(Call&& call, std::uint64_t sequence, std::uint64_t past = 0) = delete;
   /// Carries out what its peers are ready for; true once complete. The first after begin announces the operation.
   /// Throws Error.
   bool advance();
@@ -81,9 +82,11 @@ class RunningOperation {
   [[noreturn]] void throw_late(int rank, const std::vector<int>& awaited, const char* what) const;
 
   Announcement announcement_;
+  std::uint64_t past_ = 0;
   CallDeadline deadline_;
 
  private:
+  std::uint64_t fingerprint_;  ///< of the operation alone
   const Call* call_ = nullptr;
   const TransferRecorder* recorder_ = nullptr;
   bool entered_ = false;

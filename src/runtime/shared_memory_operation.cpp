@@ -150,14 +150,11 @@ bool SharedMemoryOperation::enter_piece() {
     if (use.plan != nullptr && !satisfied(use.waits_before(*plan_, *turns_), {use.sequence, use.first_tick})) {
       return false;
     }
-    check_readers(use);
     slot_offset_ = staging_.offset_bytes();
     turn_ = staging_.take({.plan = plan_.get(),
                            .turns = turns_,
                            .sequence = announcement_.sequence,
-                           .first_tick = progress_at(0).steps,
-                           .fingerprint = announcement_.fingerprint,
-                           .has_root = has_root(announcement_.collective)});
+                           .first_tick = progress_at(0).steps});
   }
   in_piece_ = true;
   position_ = 0;
@@ -202,14 +199,6 @@ void SharedMemoryOperation::check_agreement(int index) {
 void SharedMemoryOperation::show_that_it_has_come() {
   const Progress entering{announcement_.sequence, 0};
   if (transport_.progress_of(transport_.rank()) < entering) transport_.signal(entering);
-}
-
-void SharedMemoryOperation::check_readers(const StagingRing::Use& use) const {
-  if (!use.has_root) return;
-  for (const Plan::Wait& reader : use.plan->after) {
-    const auto fingerprint = transport_.fingerprint_of(reader.peer, use.sequence);
-    if (fingerprint && *fingerprint != use.fingerprint) throw_disagreement(transport_, use.sequence);
-  }
 }
 
 /// What is dealt out is in one piece, and what is in pieces has one row, so that the sum is either's number.

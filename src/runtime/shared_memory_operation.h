@@ -59,9 +59,6 @@ class SharedMemoryOperation final : public RunningOperation {
   void check_agreement(int peer);
   /// So that peers see what this rank is about while it still waits for room to begin.
   void show_that_it_has_come();
-  /// Whether those who read a slot were about the same as this rank: two that each took themselves for the root of a
-  /// broadcast wait for nobody while they are in it.
-  void check_readers(const StagingRing::Use& use) const;
   [[noreturn]] void throw_late(int peer) const;
   /// The moves of the present step.
   void carry_out(const Plan::Step& step);

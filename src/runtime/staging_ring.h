@@ -29,8 +29,6 @@ class StagingRing {
     Turns* turns = nullptr;      ///< of its kind
     std::uint64_t sequence = 0;
     std::uint32_t first_tick = 0;
-    std::uint64_t fingerprint = 0;  ///< of the operation
-    bool has_root = false;          ///< two ranks may both take themselves for it
 
     /// What this one leaves to wait for, before an operation by the plan `next` writes, of the kind with those turns.
     const std::vector<Plan::Wait>& waits_before(const Plan& next, const Turns& next_turns) const {

@@ -24,7 +24,7 @@ VendorOperation::VendorOperation(MessageTransport& transport, Setup setup)
       reduced_(setup.reduced) {}
 
 void VendorOperation::enter() {
-  meeting_->begin(call(), announcement_.sequence);
+  meeting_->begin(call(), announcement_.sequence, past_);
   handed_over_ = false;
   vigil_.begin_anew();
 }

@@ -58,7 +58,7 @@ class SummingCollective final : public VendorCollective {
 class VendorSubject {
  public:
   VendorSubject(MessageTransport& transport, Library& library, ReduceOp op, std::size_t count, int awaited)
-      : transport_(transport), buffers_(static_cast<std::size_t>(transport.size())) {
+      : transport_(transport), shared_(transport.size()) {
     Announcement announcement;
     announcement.collective = Collective::kAllReduce;
     announcement.op = op;
@@ -71,7 +71,7 @@ class VendorSubject {
         .plan = std::move(plan), .announcement = announcement, .layout = Layout({}), .only_meets = true};
     operation_ = std::make_unique<VendorOperation>(
         transport,
-        VendorOperation::Setup{.meeting = std::make_unique<MessageOperation>(transport, buffers_, std::move(meeting)),
+        VendorOperation::Setup{.meeting = std::make_unique<MessageOperation>(transport, shared_, std::move(meeting)),
                                .collective = std::make_unique<SummingCollective>(library, awaited),
                                .announcement = announcement,
                                .reduced = {2 * sizeof(float), 3}});
@@ -96,7 +96,7 @@ class VendorSubject {
 
  private:
   MessageTransport& transport_;
-  MessageOperation::ReceiveBuffers buffers_;
+  MessageOperation::Shared shared_;
   std::unique_ptr<VendorOperation> operation_;
   std::uint64_t calls_ = 0;
 };

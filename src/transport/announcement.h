@@ -19,7 +19,7 @@ struct Announcement {
   /// Of the buffers in this rank's registered memory, where the operation runs in place; ranks may differ.
   std::uint64_t input_offset = 0;
   std::uint64_t output_offset = 0;
-  std::uint64_t fingerprint = 0;  ///< of what must agree; see fingerprint_of
+  std::uint64_t fingerprint = 0;  ///< of what must agree, in this operation and in all before; see fingerprint_behind
   std::int32_t root = 0;
   std::uint32_t blocks = 0;  ///< digest_of_blocks() of the ranks' block sizes, where they differ
   Collective collective = Collective::kBarrier;
@@ -37,11 +37,20 @@ struct Announcement {
   std::string describe() const;
 };
 
+/// A rank's announcements are known until so many operations later, to tell whoever asked for something else then.
+inline constexpr std::uint64_t kAnnouncementsKept = 8;
+
 /// A number that stands for these counts; 0 for none.
 std::uint32_t digest_of_blocks(std::span<const std::size_t> block_counts);
 
 /// A number that differs if anything differs that ranks must agree on: all but the sequence and the offsets.
 std::uint64_t fingerprint_of(const Announcement& announcement);
+
+/// That of an operation that is `alone` so, behind one announced with `past` (0: it is the first). Ranks that have
+/// disagreed once, though nobody saw it, disagree ever after: for one operation it is a bijection of `past`.
+constexpr std::uint64_t fingerprint_behind(std::uint64_t past, std::uint64_t alone) {
+  return past * 0x9e3779b97f4a7c15 ^ alone;  // odd, so that nothing is lost; the upper half depends on the lower one
+}
 
 // It crosses process borders as plain bytes, all of which are somebody's.
 static_assert(std::is_trivially_copyable_v<Announcement> && std::has_unique_object_representations_v<Announcement>);

@@ -69,7 +69,7 @@ class Transport {
 
   /// Publishes what this rank is about to do; precedes the operation's first signal.
   virtual void announce(const Announcement& announcement) = 0;
-  /// What a peer announced under that sequence number; none if not yet, or long ago.
+  /// What a peer announced under that sequence number; none if not yet, or kAnnouncementsKept operations ago.
   virtual std::optional<Announcement> announcement_of(int peer, std::uint64_t sequence) const = 0;
   /// Of that only what must agree; for a little longer than the peer is in the operation.
   virtual std::optional<std::uint64_t> fingerprint_of(int peer, std::uint64_t sequence) const = 0;

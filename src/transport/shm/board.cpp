@@ -62,12 +62,12 @@ Error RankSlot::failure_of(int rank) const {
 }
 
 void RankSlot::announce(const Announcement& announcement) {
-  Fingerprint& fingerprint = fingerprints_[announcement.sequence % kAnnouncements];
+  Fingerprint& fingerprint = fingerprints_[announcement.sequence % kAnnouncementsKept];
   fingerprint.sequence.store(0, std::memory_order_relaxed);
   fingerprint.value.store(announcement.fingerprint, std::memory_order_release);
   Words words{};
   std::memcpy(words.data(), &announcement, sizeof announcement);
-  auto& published = announcements_[announcement.sequence % kAnnouncements];
+  auto& published = announcements_[announcement.sequence % kAnnouncementsKept];
   for (std::size_t i = 0; i < words.size(); ++i) published[i].store(words[i], std::memory_order_release);
   fingerprint.sequence.store(announcement.sequence, std::memory_order_release);
   PublishedEntry& entry = entries_[announcement.sequence % 2];
@@ -79,10 +79,10 @@ void RankSlot::announce(const Announcement& announcement) {
 std::optional<Announcement> RankSlot::announcement(std::uint64_t sequence) const {
   // Announced before signalled: whoever sees this rank in the operation sees what it announced.
   if (progress().sequence < sequence) return std::nullopt;
-  const std::atomic<std::uint64_t>& published = fingerprints_[sequence % kAnnouncements].sequence;
+  const std::atomic<std::uint64_t>& published = fingerprints_[sequence % kAnnouncementsKept].sequence;
   if (published.load(std::memory_order_acquire) != sequence) return std::nullopt;
   Words words{};
-  const auto& entry = announcements_[sequence % kAnnouncements];
+  const auto& entry = announcements_[sequence % kAnnouncementsKept];
   for (std::size_t i = 0; i < words.size(); ++i) words[i] = entry[i].load(std::memory_order_acquire);
   // Its owner may be some operations further meanwhile, and write the next one there.
   if (published.load(std::memory_order_acquire) != sequence) return std::nullopt;
@@ -101,7 +101,7 @@ std::optional<Entry> RankSlot::entry(std::uint64_t sequence) const {
 }
 
 std::optional<std::uint64_t> RankSlot::fingerprint(std::uint64_t sequence) const {
-  const Fingerprint& published = fingerprints_[sequence % kAnnouncements];
+  const Fingerprint& published = fingerprints_[sequence % kAnnouncementsKept];
   if (published.sequence.load(std::memory_order_acquire) != sequence) return std::nullopt;
   const std::uint64_t value = published.value.load(std::memory_order_acquire);
   return published.sequence.load(std::memory_order_acquire) == sequence ? std::optional(value) : std::nullopt;

@@ -54,7 +54,6 @@ class RankSlot {
 
  private:
   static constexpr unsigned kStepBits = 24;
-  static constexpr std::size_t kAnnouncements = 8;
 
   static_assert(Progress::kMostSteps < std::uint64_t{1} << kStepBits);
   static std::uint64_t pack(Progress progress) { return progress.sequence << kStepBits | progress.steps; }
@@ -81,16 +80,16 @@ class RankSlot {
   ErrorCode failure_code_{};
   std::int32_t failure_peer_ = 0;
   std::array<char, 1000> failure_text_{};
-  /// Both under sequence % kAnnouncements, for peers that come to an operation that this rank has left already. The
+  /// Both under sequence % kAnnouncementsKept, for peers that come to an operation that this rank has left already. The
   /// number is 0 while its fingerprint and its announcement are written.
   struct Fingerprint {
     std::atomic<std::uint64_t> sequence{0};
     std::atomic<std::uint64_t> value{0};
   };
-  alignas(64) std::array<Fingerprint, kAnnouncements> fingerprints_;
+  alignas(64) std::array<Fingerprint, kAnnouncementsKept> fingerprints_;
   /// An announcement's bytes, which may be written while a peer reads them.
   using Words = std::array<std::uint64_t, (sizeof(Announcement) + 7) / 8>;
-  std::array<std::array<std::atomic<std::uint64_t>, std::tuple_size_v<Words>>, kAnnouncements> announcements_{};
+  std::array<std::array<std::atomic<std::uint64_t>, std::tuple_size_v<Words>>, kAnnouncementsKept> announcements_{};
 };
 
 }  // namespace lockstep::shm

@@ -22,7 +22,7 @@ namespace lockstep::shm {
 namespace {
 
 constexpr std::array<char, 8> kMagic{'L', 'O', 'C', 'K', 'S', 'T', 'E', 'P'};
-constexpr std::uint32_t kProtocol = 2;
+constexpr std::uint32_t kProtocol = 3;
 
 /// What a rank says first; with it come its memory and the watch end of its lifeline.
 struct Hello {

@@ -12,7 +12,7 @@ namespace lockstep::tcp {
 namespace {
 
 constexpr std::uint64_t kMagic = 0x31706574736b636c;  // "lckstep1"
-constexpr std::uint32_t kProtocol = 7;
+constexpr std::uint32_t kProtocol = 8;
 constexpr std::uint32_t kByteOrder = 0x01020304;
 
 void fill_randomly(std::array<unsigned char, 32>& bytes) {
