@@ -1,5 +1,7 @@
 #include "launch/guard.h"
 
+#include "launch/strays.h"
+
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -15,7 +17,7 @@ namespace {
 
 constexpr pid_t kAllIsOver = 0;
 
-[[noreturn]] void watch(int channel, int of_launcher) {
+[[noreturn]] void watch(int channel, int of_launcher, const Strays& strays) {
   ::prctl(PR_SET_NAME, "lockstep-guard");
   ::setsid();  // no signal meant for the job's terminal or groups reaches it
   sigset_t all;
@@ -38,12 +40,14 @@ constexpr pid_t kAllIsOver = 0;
     groups.push_back(message);
   }
   for (const pid_t group : groups) ::kill(-group, SIGKILL);
+  strays.kill();
   ::_exit(0);
 }
 
 }  // namespace
 
-Guard::Guard() {
+Guard::Guard(const std::string& job) {
+  const Strays strays(job);
   // Messages, not a stream: each number arrives whole. Writing to a guard that somebody killed must not signal us.
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
@@ -52,7 +56,7 @@ Guard::Guard() {
   const FileDescriptor other(ends[1]);
   pid_ = ::fork();
   if (pid_ < 0) throw_system_error("Starting the process that guards the job");
-  if (pid_ == 0) watch(other.get(), channel_.get());
+  if (pid_ == 0) watch(other.get(), channel_.get(), strays);
 }
 
 void Guard::dismiss() {

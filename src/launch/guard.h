@@ -4,15 +4,17 @@
 
 #include <sys/types.h>
 
+#include <string>
+
 namespace lockstep {
 
 /// A small process that outlives this one by a moment: if this one is killed, it kills the process groups it was told
-/// of. The kernel does that for the ranks themselves (PR_SET_PDEATHSIG), but not for what they started: a training
-/// behind a shell script would go on for ever with nobody to see it.
+/// of, and the job's strays. The kernel does that for the ranks themselves (PR_SET_PDEATHSIG), but not for what they
+/// started: a training behind a shell script would go on for ever with nobody to see it.
 class Guard {
  public:
-  /// Throws Error (kTransport) if the system gives no process.
-  Guard();
+  /// `job` is the value of LOCKSTEP_JOB in the ranks. Throws Error (kTransport) if the system gives no process.
+  explicit Guard(const std::string& job);
   ~Guard() { dismiss(); }
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;

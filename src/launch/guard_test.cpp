@@ -12,7 +12,7 @@
 namespace lockstep {
 
 TEST(Guard, IsGoneOnceItIsDismissed) {
-  Guard guard;
+  Guard guard("job");
   EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), 0) << "this process has a child";
   guard.dismiss();
   EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "and then none";
@@ -21,7 +21,7 @@ TEST(Guard, IsGoneOnceItIsDismissed) {
 
 TEST(Guard, SaysWhatItLacks) {
   const auto make = [] {
-    const Guard guard;
+    const Guard guard("job");
     return "made";
   };
   EXPECT_STREQ(make(), "made");

@@ -60,25 +60,30 @@ Output::Options output_options(const LaunchOptions& options, const Signals& sign
 /// there, so a read would suspend it, and giving it the foreground would take Ctrl-C away from us.
 bool stdin_is_for_ranks() { return ::isatty(STDIN_FILENO) == 0; }
 
-void start_ranks(const LaunchOptions& options, const std::string& path, const Signals& signals, Output& output,
-                 Supervisor& supervisor) {
+/// What all ranks are started from.
+struct Start {
+  const std::string& path;
+  const Job& job;
+  const Signals& signals;
+};
+
+void start_ranks(const LaunchOptions& options, const Start& start, Output& output, Supervisor& supervisor) {
   const std::vector<std::string> environment = current_environment();
-  const CpuCount available = available_cpus();
   const std::vector<CpuSet> cpus =
       options.pin ? deal_cpus(options.ranks) : std::vector<CpuSet>(static_cast<std::size_t>(options.ranks));
-  const Job job = make_job(options.ranks, available);
-  if (options.ranks > available.threads) {
+  const int threads = start.job.cpus;
+  if (options.ranks > threads) {
     output.say(fmt::format("{} ranks share {} {}: they take turns, so do not measure speed this way.", options.ranks,
-                           available.threads, available.threads == 1 ? "core" : "cores"));
+                           threads, threads == 1 ? "core" : "cores"));
   }
   for (int rank = 0; rank < options.ranks; ++rank) {
-    supervisor.add(start_process({.path = path,
+    supervisor.add(start_process({.path = start.path,
                                   .arguments = options.command,
-                                  .environment = rank_environment(job, rank, environment),
+                                  .environment = rank_environment(start.job, rank, environment),
                                   .cpus = cpus[static_cast<std::size_t>(rank)],
                                   .inherit_stdin = rank == 0 && stdin_is_for_ranks(),
                                   .inherit_stdout = rank == options.pass_through_rank,
-                                  .signal_mask = signals.mask_before()}));
+                                  .signal_mask = start.signals.mask_before()}));
   }
 }
 
@@ -106,8 +111,9 @@ int launch(const LaunchOptions& options) {
   const std::string path = find_program(options.command.front());
   Signals signals;
   Output output(output_options(options, signals));
-  Supervisor supervisor(signals, output, options.grace);
-  start_ranks(options, path, signals, output, supervisor);
+  const Job ranks = make_job(options.ranks, available_cpus());
+  Supervisor supervisor(signals, output, options.grace, ranks.id);
+  start_ranks(options, {path, ranks, signals}, output, supervisor);
   const JobOutcome job = supervisor.run();
   output.clear_bar();
   const int code = exit_code(job);

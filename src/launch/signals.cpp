@@ -45,6 +45,15 @@ std::vector<int> Signals::take() {
   return signals;
 }
 
+void Signals::suspend() {
+  sigset_t stop;
+  ::sigemptyset(&stop);
+  ::sigaddset(&stop, SIGTSTP);
+  ::raise(SIGTSTP);
+  ::sigprocmask(SIG_UNBLOCK, &stop, nullptr);  // here it stops
+  ::sigprocmask(SIG_BLOCK, &stop, nullptr);
+}
+
 std::string signal_name(int signal) {
   const char* name = ::sigabbrev_np(signal);
   return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal);

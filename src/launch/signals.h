@@ -23,6 +23,9 @@ class Signals {
   int descriptor() const { return descriptor_.get(); }
   /// Those that have arrived since, in the order of their numbers; a signal that came twice may be there once.
   std::vector<int> take();
+  /// Stops this process as SIGTSTP does by default, until it is continued: not at all in an orphaned process group,
+  /// where nobody would continue it.
+  void suspend();
   /// The signals that were blocked before.
   const sigset_t& mask_before() const { return before_; }
 

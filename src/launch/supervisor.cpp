@@ -21,6 +21,9 @@ using std::chrono::milliseconds;
 constexpr milliseconds kSettle{500};
 // Children of a rank may outlive it and hold its pipes; what they print is still shown for this long.
 constexpr milliseconds kLinger{500};
+// What comes within this time is one event: a closed terminal's SIGHUP comes from the kernel and from the shell, and
+// `timeout` signals its child and then its whole group.
+constexpr milliseconds kOneEvent{200};
 // Longer than any job, and short enough to be added to a time.
 constexpr std::chrono::hours kLongestGrace{24 * 365};
 
@@ -36,8 +39,12 @@ int poll_timeout(Clock::time_point deadline) {
 
 }  // namespace
 
-Supervisor::Supervisor(Signals& signals, Output& output, milliseconds grace)
-    : signals_(signals), output_(output), grace_(std::min<milliseconds>(grace, kLongestGrace)) {}
+Supervisor::Supervisor(Signals& signals, Output& output, milliseconds grace, const std::string& job)
+    : signals_(signals),
+      output_(output),
+      grace_(std::min<milliseconds>(grace, kLongestGrace)),
+      strays_(job),
+      guard_(job) {}
 
 Supervisor::~Supervisor() { reap_all(); }
 
@@ -126,7 +133,7 @@ void Supervisor::answer(int signal) {
     case SIGCHLD: return;  // note_ends looks at all of them
     case SIGTSTP: return suspend();
     case SIGUSR1:
-    case SIGUSR2: return signal_groups(signal);
+    case SIGUSR2: return signal_ranks(signal);
     default: break;
   }
   const bool stopping = phase_ == Phase::kStopping || phase_ == Phase::kKilled;
@@ -136,8 +143,11 @@ void Supervisor::answer(int signal) {
     interrupted_by_ = signal;
     return stop(SIGTERM, grace_);
   }
+  const Clock::time_point now = Clock::now();
+  if (stopping && now - interrupted_at_ < kOneEvent) return;
   output_.hurry();
   if (stopping) return kill_all();
+  interrupted_at_ = now;
   if (phase_ == Phase::kRunning) interrupted_by_ = signal;
   output_.say(fmt::format("{} came; the ranks have {} s to end, and a second one kills them.", signal_name(signal),
                           static_cast<double>(grace_.count()) / 1000));
@@ -197,26 +207,30 @@ void Supervisor::enter(Phase phase, milliseconds lasting) {
 void Supervisor::stop(int signal, milliseconds grace) {
   output_.hurry();
   mark_stopped(RankOutcome::Stop::kAsked);
-  signal_groups(signal);
-  signal_groups(SIGCONT);  // one that is suspended would not see it
+  signal_ranks(signal);
+  signal_ranks(SIGCONT);  // one that is suspended would not see it
   enter(Phase::kStopping, grace);
 }
 
 void Supervisor::kill_all() {
   mark_stopped(RankOutcome::Stop::kKilled);
-  signal_groups(SIGKILL);
+  end_all();
   enter(Phase::kKilled, kLinger);
 }
 
 /// Ctrl-Z reaches us alone, since the ranks are in groups of their own: take them along.
 void Supervisor::suspend() {
-  signal_groups(SIGSTOP);
-  ::kill(::getpid(), SIGSTOP);
-  signal_groups(SIGCONT);
+  signal_ranks(SIGSTOP);
+  signals_.suspend();
+  signal_ranks(SIGCONT);
 }
 
-void Supervisor::signal_groups(int signal) {
-  for (const Rank& rank : ranks_) ::kill(-rank.process.pid, signal);
+void Supervisor::signal_ranks(int signal) {
+  std::vector<pid_t> groups;
+  groups.reserve(ranks_.size());
+  for (const Rank& rank : ranks_) groups.push_back(rank.process.pid);
+  for (const pid_t group : groups) ::kill(-group, signal);
+  strays_.signal(signal, groups);
 }
 
 void Supervisor::mark_stopped(RankOutcome::Stop stop) {
@@ -226,8 +240,13 @@ void Supervisor::mark_stopped(RankOutcome::Stop stop) {
   }
 }
 
+void Supervisor::end_all() {
+  signal_ranks(SIGKILL);
+  strays_.kill();
+}
+
 void Supervisor::reap_all() {
-  signal_groups(SIGKILL);
+  end_all();
   guard_.dismiss();
   for (const Rank& rank : ranks_) ::waitpid(rank.process.pid, nullptr, 0);
   ranks_.clear();

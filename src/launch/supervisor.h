@@ -6,6 +6,7 @@
 #include "launch/output.h"
 #include "launch/process.h"
 #include "launch/signals.h"
+#include "launch/strays.h"
 
 #include <chrono>
 #include <vector>
@@ -17,14 +18,15 @@ namespace lockstep {
 ///
 ///   running --a rank fails--> settling --0.5 s--> stopping (SIGTERM) --grace--> killed (SIGKILL)
 ///      | \--a signal comes, forwarded--------------^                                ^
-///      |                                           \--another signal---------------/
+///      |                                           \--another signal (0.2 s later)-/
 ///      \--all have ended, but somebody holds their pipes--> lingering --0.5 s--> stopping
 ///
 /// It ends when all ranks have ended and their pipes are closed; after a kill it waits for pipes no longer than a
 /// moment.
 class Supervisor {
  public:
-  Supervisor(Signals& signals, Output& output, std::chrono::milliseconds grace);
+  /// `job` is the value of LOCKSTEP_JOB in the ranks.
+  Supervisor(Signals& signals, Output& output, std::chrono::milliseconds grace, const std::string& job);
   /// Ends and reaps what is left.
   ~Supervisor();
   Supervisor(const Supervisor&) = delete;
@@ -32,7 +34,7 @@ class Supervisor {
 
   /// The process is the next rank, from 0 up.
   void add(Process process);
-  /// Returns when the job has ended and nothing of its process groups is left.
+  /// Returns when the job has ended and nothing of its process groups is left, nor a stray.
   JobOutcome run();
 
  private:
@@ -46,12 +48,14 @@ class Supervisor {
   Signals& signals_;
   Output& output_;
   std::chrono::milliseconds grace_;
+  Strays strays_;
   Guard guard_;
   std::vector<Rank> ranks_;
   Phase phase_ = Phase::kRunning;
   Clock::time_point deadline_ = Clock::time_point::max();  ///< of the phase
   Clock::time_point started_ = Clock::now();
   int interrupted_by_ = 0;
+  Clock::time_point interrupted_at_{};  ///< first, by a signal
 
   bool done() const;
   bool all_ended() const;
@@ -65,8 +69,10 @@ class Supervisor {
   void stop(int signal, std::chrono::milliseconds grace);
   void kill_all();
   void suspend();
-  void signal_groups(int signal);
+  /// Their groups, and what has left them.
+  void signal_ranks(int signal);
   void mark_stopped(RankOutcome::Stop stop);
+  void end_all();
   void reap_all();
 };
 

@@ -24,9 +24,9 @@ TEST(MessageStreams, WhoHasNoRoomWaitsForRoom) {
     Announcement announcement;
     announcement.collective = Collective::kBroadcast;
     announcement.count = kFarTooMany;
-    std::vector<ReceiveBuffer> buffers(2);
+    MessageOperation::Shared shared(2);
     MessageOperation operation(
-        transport, buffers,
+        transport, shared,
         {.plan = std::make_shared<const MessagePlan>(make_message_plan(schedule, transport.rank())),
          .announcement = announcement,
          .layout = Layout({.collective = Collective::kBroadcast,

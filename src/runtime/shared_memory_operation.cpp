@@ -151,10 +151,8 @@ bool SharedMemoryOperation::enter_piece() {
       return false;
     }
     slot_offset_ = staging_.offset_bytes();
-    turn_ = staging_.take({.plan = plan_.get(),
-                           .turns = turns_,
-                           .sequence = announcement_.sequence,
-                           .first_tick = progress_at(0).steps});
+    turn_ = staging_.take(
+        {.plan = plan_.get(), .turns = turns_, .sequence = announcement_.sequence, .first_tick = progress_at(0).steps});
   }
   in_piece_ = true;
   position_ = 0;

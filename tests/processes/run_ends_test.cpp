@@ -130,6 +130,42 @@ TEST(RunEnds, ASecondInterruptKillsAtOnce) {
   expect_all_gone(command);
 }
 
+/// A terminal that closes is told of by the kernel and by the shell; `timeout` signals its child and its own group.
+TEST(RunEnds, TwoSignalsAtOnceAreOneEvent) {
+  Command command(shell({"-n", "2"},
+                        "trap 'sleep 0.5; echo saved; exit 0' HUP TERM; echo pid $$; "
+                        "while :; do sleep 0.1; done"));
+  ASSERT_TRUE(printed_pids(command, 2));
+  command.send(SIGHUP);
+  command.send(SIGTERM);
+  EXPECT_EQ(command.wait(), 128 + SIGHUP);
+  EXPECT_THAT(command.output(), AllOf(HasSubstr("[rank 0] saved"), HasSubstr("[rank 1] saved")));
+}
+
+/// Shells, whose children lead groups of their own: of them no signal to the rank's group would tell.
+TEST(RunEnds, WhatHasLeftTheGroupOfItsRankIsEndedToo) {
+  const std::string script = "echo pid $$; timeout 1000 sh -c 'echo pid $$; exec sleep 1000' & wait";
+  for (const int signal : {SIGTERM, SIGKILL}) {
+    Command command(shell({"-n", "2"}, script));
+    ASSERT_TRUE(printed_pids(command, 4));
+    command.send(signal);
+    EXPECT_EQ(command.wait(), signal == SIGKILL ? 1000 + signal : 128 + signal);
+    expect_all_gone(command);
+  }
+  Command command(shell({"-n", "2"}, "test $RANK = 1 && { sleep 1; exit 3; }; " + script));
+  EXPECT_EQ(command.wait(), 3);
+  EXPECT_EQ(numbers_after("pid", command.output()).size(), 2U);
+  expect_all_gone(command);
+}
+
+/// Whoever has no shell to continue it is not stopped: nobody could end it.
+TEST(RunEnds, ASuspensionThatNobodyCouldEndIsNone) {
+  Command command({"setsid", "-w", "sh", "-c",
+                   "(sleep 0.5; kill -TSTP $$) & exec " LOCKSTEP_PROGRAM " run -n 1 sh -c 'sleep 1.5; echo went on'"});
+  EXPECT_EQ(command.wait(), 0);
+  EXPECT_THAT(command.output(), HasSubstr("went on"));
+}
+
 TEST(RunEnds, KillingTheLauncherLeavesNeitherRanksNorTheirChildren) {
   Command command(shell({"-n", "2"}, kShellAndChild));
   ASSERT_TRUE(printed_pids(command, 4));
