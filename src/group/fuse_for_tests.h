@@ -99,7 +99,7 @@ class FusedOperation final : public RunningOperation {
   std::size_t bytes_kept() const override { return inner_->bytes_kept(); }
 
  private:
-  void enter() override { fuse_.use(), inner_->begin(call(), announcement_.sequence); }
+  void enter() override { fuse_.use(), inner_->begin(call(), announcement_.sequence, past_); }
   bool go_on() override {
     const bool complete = inner_->advance();
     if (!complete) fuse_.use();

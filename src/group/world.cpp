@@ -82,6 +82,18 @@ std::unique_ptr<detail::Engine> join(const Identity& identity) {
   }
 }
 
+/// All have joined: a rank that fails from here on tells the others why.
+detail::Surroundings meet(detail::Engine& engine, std::uint64_t calibration, Clock::time_point begun) {
+  try {
+    const std::string host = host_id();
+    const detail::Whereabouts own{.host = host, .calibration = calibration, .cores = job_cpus()};
+    return detail::tell_whereabouts(engine, own, left_of_join_timeout(begun));
+  } catch (const Error& error) {
+    engine.fail(error);
+    throw;
+  }
+}
+
 }  // namespace
 
 World World::from_env() {
@@ -90,10 +102,8 @@ World World::from_env() {
   auto engine = join(identity);
   JobCalibration calibration;
   if (identity.size > 1) {
-    const std::string host = host_id();
     calibration = job_calibration();
-    const detail::Whereabouts own{.host = host, .calibration = calibration.digest, .cores = job_cpus()};
-    detail::Surroundings all = detail::tell_whereabouts(*engine, own, left_of_join_timeout(begun));
+    detail::Surroundings all = meet(*engine, calibration.digest, begun);
     identity.hosts = std::move(all.placement);
     identity.cores = std::move(all.cores);
     if (!all.same_calibration) calibration = {.calibration = nullptr, .fault = "ranks follow different calibrations"};

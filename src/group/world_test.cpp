@@ -2,6 +2,7 @@
 #include <lockstep/world.h>
 
 #include "transport/shm/join.h"
+#include "transport/shm/shm_transport.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -64,6 +65,31 @@ TEST(World, TheTimeToJoinIsOneTimeForAllOfIt) {
     }
   }
   over.set_value();
+}
+
+/// It does not seem to have left.
+TEST(World, WhoFailsOnceAllHaveJoinedTellsTheOthersWhy) {
+  const std::string job = "world-test-fails-" + std::to_string(::getpid());
+  const Variables variables({{"RANK", "0"},
+                             {"WORLD_SIZE", "2"},
+                             {"LOCAL_RANK", "0"},
+                             {"LOCAL_WORLD_SIZE", "2"},
+                             {"LOCKSTEP_JOB", job},
+                             {"LOCKSTEP_TRANSPORT", "shm"},
+                             {"LOCKSTEP_CPUS", "many"}});
+  std::future<std::string> heard = std::async(std::launch::async, [&]() -> std::string {
+    const auto transport = shm::create(shm::join_processes({.job = job, .rank = 1, .size = 2}));
+    try {
+      while (true) {
+        transport->look_around();
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+    } catch (const Error& error) {
+      return error.what();
+    }
+  });
+  EXPECT_THAT([] { World::from_env(); }, testing::ThrowsMessage<Error>(testing::HasSubstr("LOCKSTEP_CPUS is 'many'")));
+  EXPECT_THAT(heard.get(), testing::HasSubstr("LOCKSTEP_CPUS is 'many'"));
 }
 
 TEST(World, OfOneRefusesATransportThatIsNone) {

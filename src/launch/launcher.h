@@ -28,10 +28,10 @@ struct LaunchOptions {
 ///
 /// Each rank gets torchrun's variables, its share of the cores, and a process group of its own. What it prints comes
 /// out on our stdout and stderr line by line, with the rank before each line. When one fails, the others are stopped
-/// and stderr gets one screen about it. SIGINT, SIGTERM, SIGHUP and SIGQUIT are forwarded and end the job; a second one,
-/// more than 0.2 s later, kills it. When this returns, nothing is left of what the ranks started (what must outlive a
-/// job does so by setsid), and if this process is killed, so are they. Stdin, unless it is a terminal, goes to rank 0; the others read
-/// nothing.
+/// and stderr gets one screen about it. SIGINT, SIGTERM, SIGHUP and SIGQUIT are forwarded and end the job; a second
+/// one kills it, unless both come at once. When this returns, nothing is left of what the ranks started (what must
+/// outlive a job does so by setsid), and if this process is killed, so are they. Stdin, unless it is a terminal, goes
+/// to rank 0; the others read nothing.
 ///
 /// Call it from a process with one thread. Throws Error (kInvalidArgument) if the job cannot be started as asked: more
 /// ranks than most_ranks_on() the cores that this process may use, no such program, a log folder that cannot be

@@ -22,7 +22,7 @@ constexpr milliseconds kSettle{500};
 // Children of a rank may outlive it and hold its pipes; what they print is still shown for this long.
 constexpr milliseconds kLinger{500};
 // What comes within this time is one event: a closed terminal's SIGHUP comes from the kernel and from the shell, and
-// `timeout` signals its child and then its whole group.
+// `timeout` signals its child and then its whole group. Not SIGINT: who presses Ctrl-C twice means it.
 constexpr milliseconds kOneEvent{200};
 // Longer than any job, and short enough to be added to a time.
 constexpr std::chrono::hours kLongestGrace{24 * 365};
@@ -144,7 +144,7 @@ void Supervisor::answer(int signal) {
     return stop(SIGTERM, grace_);
   }
   const Clock::time_point now = Clock::now();
-  if (stopping && now - interrupted_at_ < kOneEvent) return;
+  if (stopping && signal != SIGINT && now - interrupted_at_ < kOneEvent) return;
   output_.hurry();
   if (stopping) return kill_all();
   interrupted_at_ = now;

@@ -18,7 +18,7 @@ namespace lockstep {
 ///
 ///   running --a rank fails--> settling --0.5 s--> stopping (SIGTERM) --grace--> killed (SIGKILL)
 ///      | \--a signal comes, forwarded--------------^                                ^
-///      |                                           \--another signal (0.2 s later)-/
+///      |                                           \--another signal------------/
 ///      \--all have ended, but somebody holds their pipes--> lingering --0.5 s--> stopping
 ///
 /// It ends when all ranks have ended and their pipes are closed; after a kill it waits for pipes no longer than a

@@ -28,6 +28,9 @@ using std::chrono::steady_clock;
 
 constexpr milliseconds kLastTry{50};
 
+/// Before rank 0 gives up, the others do and tell it why: it only sees that they are late.
+constexpr milliseconds kHeadStart{200};
+
 std::size_t index(int rank) { return static_cast<std::size_t>(rank); }
 
 double seconds(milliseconds duration) { return static_cast<double>(duration.count()) / 1000; }
@@ -69,11 +72,12 @@ class Joiner {
     FileDescriptor first = connect(0, meeting);
     FileDescriptor listener =
         open_own_listener(name(request_.rank), request_.listen_on, Address::of(first), request_.secret.has_value());
-    listens_on_ = Address::of(listener);
+    listens_on_ = told_to_peers(listener, Address::of(first));
     if (!greet(first, 0, Channel::kControl)) first = connect_and_greet(0, meeting, Channel::kControl);
     keep(0, Channel::kControl, std::move(first));
     try {
       hear_introduction();
+      deadline_ -= std::min<steady_clock::duration>(kHeadStart, request_.timeout / 10);
       connect_to_those_before(meeting);
       Gate gate(std::move(listener), credentials_, request_.rank);
       admit_rest(gate, kChannels);
@@ -371,8 +375,19 @@ FileDescriptor open_own_listener(int rank, const std::string& listen_on, const A
                                                     kAddressVariable, listen_on)
                                       : std::string();
   const Address address = is_given ? Address::resolve(listen_on, 0, remedy) : own.with_port(0);
+  if (address.is_any() && address.family() != own.family()) {
+    throw Error(ErrorCode::kInvalidArgument,
+                fmt::format("Rank {} would take no connection to {}, by which it reaches rank 0; {}.", rank,
+                            own.to_string(), remedy),
+                {.rank = rank});
+  }
   require_secret(rank, address, has_secret);
   return tcp::listen_on(address, remedy);
+}
+
+Address told_to_peers(const FileDescriptor& listener, const Address& own) {
+  const Address address = Address::of(listener);
+  return address.is_any() ? own.with_port(address.to_wire().port) : address;
 }
 
 Host join_at(const JoinRequest& request, const Address& meeting, FileDescriptor listener) {

@@ -38,8 +38,11 @@ Host join_processes(const JoinRequest& request);
 Host join_at(const JoinRequest& request, const Address& meeting, FileDescriptor listener);
 
 /// Listens for ranks on the address that LOCKSTEP_ADDRESS gave (`listen_on`) or, where that is empty, on `own`, at any
-/// port. Throws Error: kInvalidArgument for what is no address, or if others could reach it and there is no secret;
-/// kTransport, naming the variable, if it is none of this machine.
+/// port. Throws Error: kInvalidArgument for what is no address, or stands for all of another family than `own`, or if
+/// others could reach it and there is no secret; kTransport, naming the variable, if it is none of this machine.
 FileDescriptor open_own_listener(int rank, const std::string& listen_on, const Address& own, bool has_secret);
+/// Where peers are to connect to that listener: where it takes what comes for any address of this machine, that is
+/// `own`, at its port.
+Address told_to_peers(const FileDescriptor& listener, const Address& own);
 
 }  // namespace lockstep::tcp

@@ -55,6 +55,8 @@ class Address {
   Address with_port(int port) const;
   /// Whether only this host can reach it.
   bool is_loopback() const;
+  /// Whether it stands for all addresses of a machine, where one listens; nobody connects to it from elsewhere.
+  bool is_any() const;
   /// Whether it is an IPv6 address of one link only.
   bool is_link_local() const;
   /// "127.0.0.1:4711", "[::1]:4711".

@@ -90,8 +90,9 @@ class TcpTransport final : public MessageTransport {
 
   std::string open_meeting() override {
     // This rank's address, as the first of its peers knows it.
-    meeting_ = open_own_listener(rank(), listen_on_, Address::of(data_.any_socket()), secret_.has_value());
-    const Address::Wire wire = Address::of(meeting_).to_wire();
+    const Address own = Address::of(data_.any_socket());
+    meeting_ = open_own_listener(rank(), listen_on_, own, secret_.has_value());
+    const Address::Wire wire = told_to_peers(meeting_, own).to_wire();
     return {reinterpret_cast<const char*>(&wire), sizeof wire};
   }
 
