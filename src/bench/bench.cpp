@@ -268,7 +268,8 @@ std::vector<std::size_t> sizes(const Options& options, int ranks) {
   if (options.collective == Collective::kBarrier) return {0};
   std::vector<std::size_t> result;
   for (std::uint64_t bytes = options.min_bytes; bytes <= options.max_bytes; bytes *= options.factor) {
-    const std::size_t whole = whole_bytes(options.collective, bytes, options.dtype, ranks);
+    std::size_t whole = whole_bytes(options.collective, bytes, options.dtype, ranks);
+    if (whole < options.min_bytes) whole += whole_bytes(options.collective, 0, options.dtype, ranks);
     const bool is_new = result.empty() || result.back() != whole;
     if (is_new && whole <= options.max_bytes) result.push_back(whole);
     if (bytes > options.max_bytes / options.factor) break;

@@ -18,8 +18,8 @@ Result run(const World& world, const Options& options, const Progress& progress)
 /// Throws Error (kInvalidArgument) for what is wrong with the options whatever the world.
 void check(const Options& options);
 
-/// The sizes in bytes, for `ranks` ranks: elements and, where the collective has them, blocks are whole. Throws Error
-/// (kInvalidArgument) where none is small enough.
+/// The sizes in bytes, for `ranks` ranks, none of them less than --min-bytes: elements and, where the collective has
+/// them, blocks are whole. Throws Error (kInvalidArgument) where none is small enough.
 std::vector<std::size_t> sizes(const Options& options, int ranks);
 
 /// Whether a launcher started this process as a rank among several.

@@ -160,6 +160,9 @@ TEST(Bench, SizesAreWholeElementsAndBlocks) {
   options.collective = Collective::kAllGather;
   EXPECT_THAT(sizes(options, 3), ElementsAre(12, 36));
   EXPECT_THAT(sizes(options, 8), ElementsAre(32));
+  options.min_bytes = 40;
+  EXPECT_THAT(sizes(options, 8), ElementsAre(64)) << "none is less than the least that is asked for";
+  options.min_bytes = 4;
   EXPECT_THAT([&] { (void)sizes(options, 26); },
               testing_support::refuses(ErrorCode::kInvalidArgument, "--max-bytes is 100, and the smallest"));
   options.collective = Collective::kBarrier;

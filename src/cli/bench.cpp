@@ -203,6 +203,15 @@ bool wants_vendor(const bench::Options& options) {
   return name == kVendor || (name == "auto" && environment(kAlgorithmVariable) == kVendor);
 }
 
+/// What can be known before any of them is started, and else each would say.
+void check_for_ranks(const bench::Options& options, int ranks) {
+  (void)bench::sizes(options, ranks);
+  const std::string& name = options.algorithm;
+  if (name.empty() || name == "auto" || name == "all" || name == kVendor) return;
+  (void)find_algorithm(name).build(
+      {.collective = options.collective, .ranks = ranks, .root = options.root, .only_rank = 0});
+}
+
 struct Wanted {
   bench::Options options;
   std::string transport;  ///< or "auto"
@@ -234,6 +243,7 @@ Wanted parse(const BenchOptions& typed) {
     if (!bench::in_a_job()) bench::require_alike(options, hosts_of_neighbours(ranks, local_size));
   }
   bench::check(options);
+  if (!bench::in_a_job()) check_for_ranks(options, ranks / options.groups);
   require_writable(typed.output);
   return {.options = std::move(options), .transport = std::move(transport), .ranks = ranks};
 }

@@ -65,6 +65,10 @@ TEST_F(CliBenchFile, RunsBesideTheCatalogues) {
                      "has root 1, not 0; leave out --root.");
   expect_usage_error({"bench", "all_reduce", "-n", "2", "--root", "1"},
                      "--root is for broadcast, scatter, reduce and gather; all_reduce has none.");
+  expect_usage_error({"bench", "all_gather", "-n", "3", "--max-bytes", "8"},
+                     "--max-bytes is 8, and the smallest all_gather of 3 ranks has 12 bytes");
+  expect_usage_error({"bench", "all_reduce", "-n", "2", "--algorithm", "segmented:65536:star"},
+                     "'star' is cut into at most 65535 segments on 2 ranks; 65536 are too many.");
   expect_usage_error({"bench", "reduce", "-n", "2", "--root", "2"}, "--root takes a rank from 0 to 1; '2' is not one.");
 }
 

@@ -21,20 +21,28 @@ NetworkDescription flat_network(int ranks, const FlatCost& cost) {
   return network;
 }
 
+namespace {
+
+void require_ranks(const NetworkDescription& network, int ranks) {
+  if (ranks <= network.ranks) return;
+  throw Error(ErrorCode::kInvalidArgument, fmt::format("{} has {} ranks, and -n asks for {}; ask for at most {}.",
+                                                       network.name, network.ranks, ranks, network.ranks));
+}
+
+}  // namespace
+
 NetworkDescription first_ranks(NetworkDescription network, int ranks) {
-  if (ranks > network.ranks) {
-    throw Error(ErrorCode::kInvalidArgument, fmt::format("{} has {} ranks, and -n asks for {}; ask for at most {}.",
-                                                         network.name, network.ranks, ranks, network.ranks));
-  }
+  require_ranks(network, ranks);
   network.ranks = ranks;
   return network;
 }
 
-std::vector<int> host_of_each_rank(const NetworkDescription& network) {
-  std::vector<int> hosts(static_cast<std::size_t>(network.ranks));
+std::vector<int> host_of_each_rank(const NetworkDescription& network, int ranks) {
+  require_ranks(network, ranks);
+  std::vector<int> hosts(static_cast<std::size_t>(ranks));
   for (std::size_t host = 0; host < network.hosts.size(); ++host) {
     for (const int rank : network.hosts[host].ranks) {
-      if (rank < network.ranks) hosts[static_cast<std::size_t>(rank)] = static_cast<int>(host);
+      if (rank < ranks) hosts[static_cast<std::size_t>(rank)] = static_cast<int>(host);
     }
   }
   return hosts;

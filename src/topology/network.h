@@ -67,7 +67,7 @@ NetworkDescription parse_network(std::string_view text, const std::string& sourc
 /// if it has fewer.
 NetworkDescription first_ranks(NetworkDescription network, int ranks);
 
-/// The host of each rank, as an index into `hosts`.
-std::vector<int> host_of_each_rank(const NetworkDescription& network);
+/// The host of each of the first `ranks` ranks, as an index into `hosts`. Throws as first_ranks().
+std::vector<int> host_of_each_rank(const NetworkDescription& network, int ranks);
 
 }  // namespace lockstep

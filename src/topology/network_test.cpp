@@ -17,9 +17,9 @@ TEST(Network, AFlatOneHasAPortARank) {
 TEST(Network, FirstRanksAreWhereTheyWere) {
   const NetworkDescription network = first_ranks(flat_network(3, {}), 2);
   EXPECT_EQ(network.ranks, 2);
-  EXPECT_THAT(host_of_each_rank(network), testing::ElementsAre(0, 1));
+  EXPECT_THAT(host_of_each_rank(network, 2), testing::ElementsAre(0, 1));
   const NetworkDescription listed = parse_network("[[host]]\nranks = [3, 1]\n[[host]]\nranks = [2, 0]\n", "net");
-  EXPECT_THAT(host_of_each_rank(first_ranks(listed, 3)), testing::ElementsAre(1, 0, 1));
+  EXPECT_THAT(host_of_each_rank(listed, 3), testing::ElementsAre(1, 0, 1));
   try {
     (void)first_ranks(flat_network(3, {}), 4);
     FAIL();

@@ -106,7 +106,12 @@ class Reader {
     const toml::node* node = table.get(key);
     if (node == nullptr) return std::nullopt;
     if (!node->is_string()) fail(*node, fmt::format("'{}' is a text in quotes", key));
-    return **node->as_string();
+    std::string value = **node->as_string();
+    // A terminal would obey them.
+    const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
+    if (std::ranges::any_of(value, is_control))
+      fail(*node, fmt::format("'{}' has control characters; leave them out", key));
+    return value;
   }
 
   int number(const toml::table& table, const char* key, int fallback, int most = kMostNetworkRanks) const {

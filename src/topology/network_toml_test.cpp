@@ -110,6 +110,8 @@ TEST(NetworkToml, EachMistakeHasItsLineAndWhatToWrite) {
   expect_refused("[[host]]\nnic = { bandwidth = \"fast\" }\n", "line 2: bandwidth: 'fast' is not a bandwidth");
   expect_refused("[[host]]\nnic = { bandwidth = \"0GB/s\" }\n", "is not a bandwidth above 0");
   expect_refused("[[host]]\nnic = { message = \"5\" }\n", "line 2: message: '5' is not a time");
+  expect_refused("name = \"\\u001b[2J\"\n[[host]]\nranks = 1\n",
+                 "line 1: 'name' has control characters; leave them out.");
   expect_refused("[[host]]\nnic = { bandwidth = 10 }\n", "line 2: 'bandwidth' is a text in quotes");
   expect_refused("gamma = \"1us\"\n[[host]]\n", "line 1: gamma: '1us' is not a time a byte");
   expect_refused("host = 4\n", "line 1: 'host' is a list of tables; write [[host]] above each");

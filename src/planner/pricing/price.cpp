@@ -150,7 +150,7 @@ NetworkDescription PricedNetwork::of(int ranks) const {
 }
 
 std::vector<int> PricedNetwork::hosts_of(int ranks) const {
-  if (description) return host_of_each_rank(first_ranks(*description, ranks));
+  if (description) return host_of_each_rank(*description, ranks);
   return local_size ? hosts_of_neighbours(ranks, *local_size) : std::vector<int>();
 }
 

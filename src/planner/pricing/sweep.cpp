@@ -281,11 +281,11 @@ std::vector<std::string> alike(const Sweep& sweep, const Sweep::Curve& best, dou
 
 Sweep sweep(Sweep::Axis axis, const std::vector<std::string>& algorithms, const PriceRequest& request,
             const PricedNetwork& network, const std::vector<Price>& rows) {
-  constexpr double kLeastBytes = 64;
-  constexpr double kMostBytes = 1 << 30;
+  const double least_bytes = std::min(64.0, std::max(1.0, request.bytes));
+  const double most_bytes = std::max(static_cast<double>(1 << 30), request.bytes);
   const bool is_of_bytes = axis == Sweep::Axis::kBytes;
   Sweep result{.axis = axis, .points = {}, .curves = {}};
-  result.points = is_of_bytes ? doubling(kLeastBytes, kMostBytes, request.bytes)
+  result.points = is_of_bytes ? doubling(least_bytes, most_bytes, request.bytes)
                               : doubling(std::min(2, request.ranks), request.ranks, request.ranks);
   std::vector<std::vector<Planned>> plans;
   plans.reserve(algorithms.size());

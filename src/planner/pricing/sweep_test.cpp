@@ -30,6 +30,20 @@ TEST(Sweep, FindsWhereCurvesCross) {
   EXPECT_NEAR(found[0].seconds, 10, 1e-9);
 }
 
+TEST(Sweep, ReachesWhatIsAskedFor) {
+  const FlatCost cost{.alpha_s = 1e-6, .beta_s = 1e-9, .gamma_s = 0};
+  const PricedNetwork flat{.flat = cost, .description = {}};
+  const auto points_for = [&](double bytes) {
+    return sweep(Sweep::Axis::kBytes, {"ring"}, {.ranks = 8, .bytes = bytes}, flat).points;
+  };
+  constexpr double kGiB = 1 << 30;
+  EXPECT_EQ(points_for(16 * kGiB).front(), 64);
+  EXPECT_EQ(points_for(16 * kGiB).back(), 16 * kGiB);
+  EXPECT_EQ(points_for(24).front(), 24);
+  EXPECT_EQ(points_for(24).back(), kGiB);
+  EXPECT_EQ(points_for(0).front(), 1);
+}
+
 TEST(Sweep, NamesTheFastest) {
   const std::vector<FastestFrom> ranges = fastest(by_hand());
   ASSERT_EQ(ranges.size(), 2U);

@@ -63,6 +63,12 @@ std::string not_compared_note(const Sweep& sweep) {
   return text.empty() ? text : "not compared, too much to price at each point: " + text;
 }
 
+double last_compared(const Sweep& sweep) { return sweep.points[sweep.points.size() - (ends_between(sweep) ? 2 : 1)]; }
+
+std::string between(Sweep::Axis axis, double from, double to) {
+  return from == to ? point_text(axis, from) : fmt::format("{}-{}", point_text(axis, from), point_text(axis, to));
+}
+
 }  // namespace
 
 std::string point_text(Sweep::Axis axis, double point) {
@@ -73,9 +79,8 @@ std::string fastest_text(const Sweep& sweep) {
   std::string text;
   const std::vector<FastestFrom> ranges = fastest(sweep);
   for (std::size_t i = 0; i < ranges.size(); ++i) {
-    const std::string end = i + 1 < ranges.size() ? point_text(sweep.axis, ranges[i + 1].from) : "";
-    text +=
-        fmt::format("{}{}-{} {}", i == 0 ? "" : ", ", point_text(sweep.axis, ranges[i].from), end, ranges[i].algorithm);
+    const double end = i + 1 < ranges.size() ? ranges[i + 1].from : last_compared(sweep);
+    text += fmt::format("{}{} {}", i == 0 ? "" : ", ", between(sweep.axis, ranges[i].from, end), ranges[i].algorithm);
     if (!ranges[i].alike.empty()) text += fmt::format(" ({} alike)", fmt::join(ranges[i].alike, ", "));
   }
   if (text.empty()) text = "nobody has a price";

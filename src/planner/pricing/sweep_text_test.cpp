@@ -41,11 +41,12 @@ TEST(SweepText, SaysWhoIsTheFastestAtALastNumberThatIsNoPowerOfTwo) {
   const Sweep sweep{.axis = Sweep::Axis::kRanks,
                     .points = {2, 4, 5},
                     .curves = {{"ring", {1.0, 1.0, 2.0}}, {"tree", {1.0, 1.0, 1.0}}}};
-  EXPECT_EQ(fastest_text(sweep), "2- ring (tree alike); at 5: tree");
+  EXPECT_EQ(fastest_text(sweep), "2-4 ring (tree alike); at 5: tree");
   EXPECT_EQ(
       fastest_text(
           {.axis = Sweep::Axis::kRanks, .points = {2, 4}, .curves = {{"ring", {1.0, 1.0}}, {"tree", {1.0, 1.0}}}}),
-      "2- ring (tree alike)");
+      "2-4 ring (tree alike)");
+  EXPECT_EQ(fastest_text({.axis = Sweep::Axis::kBytes, .points = {64}, .curves = {{"ring", {1.0}}}}), "64 B ring");
   EXPECT_EQ(fastest_text({.axis = Sweep::Axis::kRanks, .points = {2}, .curves = {{"ring", {{}}}}}),
             "nobody has a price");
 }

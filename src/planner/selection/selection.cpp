@@ -20,14 +20,14 @@ namespace lockstep {
 
 namespace {
 
-constexpr std::string_view kSpaces = " \t\n";
+constexpr std::string_view kSpaces = " \t\r\n";
 
 std::string_view trimmed(std::string_view text) {
   const std::size_t begin = std::min(text.find_first_not_of(kSpaces), text.size());
   return text.substr(begin, text.find_last_not_of(kSpaces) + 1 - begin);
 }
 
-constexpr std::string_view kPlainWord = " plain";
+constexpr std::string_view kPlainWord = "plain";
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -78,8 +78,9 @@ class Parser {
       fail(part, "A collective and its algorithms are written like 'all_reduce: 0-4KiB direct, 4KiB- ring'.");
     }
     std::string_view name = trimmed(part.substr(0, colon));
-    const bool is_plain = name.ends_with(kPlainWord);
-    if (is_plain) name = trimmed(name.substr(0, name.size() - kPlainWord.size()));
+    const std::size_t space = name.find_last_of(kSpaces);
+    const bool is_plain = space != std::string_view::npos && name.substr(space + 1) == kPlainWord;
+    if (is_plain) name = trimmed(name.substr(0, space));
     const Collective collective = read(part, [&] { return parse_collective(name); });
     const bool is_known = !selection.select(collective, 0).empty();
     if (is_plain && !is_known) fail(part, "What holds for plain memory comes after what holds for the collective.");
@@ -311,7 +312,9 @@ std::string Selection::to_text() const {
   };
   for (const auto& [collective, ranges] : ranges_) {
     add(collective, "", ranges);
-    if (const auto plain = plain_.find(collective); plain != plain_.end()) add(collective, kPlainWord, plain->second);
+    if (const auto plain = plain_.find(collective); plain != plain_.end()) {
+      add(collective, fmt::format(" {}", kPlainWord), plain->second);
+    }
   }
   return text;
 }

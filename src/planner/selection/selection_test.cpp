@@ -45,6 +45,8 @@ TEST(Selection, TheTextComesBack) {
     EXPECT_EQ(Selection::parse(text, "text").to_text(), text);
   }
   EXPECT_EQ(Selection::parse(" broadcast :tree ; ", "text").to_text(), "broadcast: 0- tree");
+  EXPECT_EQ(Selection::parse("all_reduce: ring;\r\nall_reduce\tplain: tree\r\n", "text").to_text(),
+            "all_reduce: 0- ring; all_reduce plain: 0- tree");
   EXPECT_EQ(Selection::parse("all_reduce: 0-1KiB ring, 1KiB- ring", "text").to_text(), "all_reduce: 0- ring");
 }
 
