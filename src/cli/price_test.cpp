@@ -283,7 +283,8 @@ TEST_F(CliPrice, RangesBeginWhereTheTableSaysThatOneBecomesFaster) {
   std::string number;
   std::string unit;
   below >> number >> unit;
-  EXPECT_THAT(table, HasSubstr(number + " " + unit + " hierarchical:ring,ring, " + number + " " + unit + "- ring\n"));
+  EXPECT_THAT(table,
+              HasSubstr(number + " " + unit + " hierarchical:ring,ring, " + number + " " + unit + "-1 GiB ring\n"));
 }
 
 TEST_F(CliPrice, OfOneRankNothingIsCompared) {
