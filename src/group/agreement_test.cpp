@@ -177,6 +177,17 @@ TEST(Agreement, RanksThatDisagreedAboutNothingAreTold) {
   }
 }
 
+TEST(Agreement, TheOperationThatRanksDisagreedAboutIsNamed) {
+  const auto errors = errors_on(2, [](World& world) {
+    std::vector<float> values(2000);
+    world.barrier().wait();
+    world.broadcast(buffer_of(values.data(), 0), world.rank()).wait();
+    world.all_reduce(buffer_of(values)).wait();
+  });
+  EXPECT_THAT(errors, testing::Each(testing::AllOf(testing::HasSubstr("disagree about what #2 before it was (rank"),
+                                                   testing::HasSubstr(": broadcast of 0 float32 at root "))));
+}
+
 /// As two that each take themselves for the root, and then run small operations, or in place.
 TEST(Agreement, TwoRootsAreFoundInWhateverComesNext) {
   for (const std::size_t count : {4, 2000}) {

@@ -145,7 +145,7 @@ void GroupState::begin_front() {
   QueuedOperation& front = queue_.front();
   copy_own_block(front.own_block, front.call.input, front.call.output);
   front.operation->running->begin(front.call, front.sequence, past_);
-  past_ = front.operation->running->announcement().fingerprint;
+  past_ = front.operation->running->past_behind();
   front.begun = true;
   if (!front.record) return;
   *front.record = {.algorithm = front.operation->algorithm,

@@ -141,7 +141,7 @@ class GroupState final : public Awaited, public std::enable_shared_from_this<Gro
   AwaitedMessages awaited_messages_{*this};
   std::uint64_t sequence_ = 0;   ///< of the operation asked for last
   std::uint64_t completed_ = 0;  ///< and of the one completed last
-  std::uint64_t past_ = 0;       ///< fingerprint of the one begun last
+  Past past_;                    ///< up to the one begun last
   OperationTotals totals_;
   std::unordered_map<std::type_index, std::shared_ptr<void>> attributes_;
   FirstError first_error_;

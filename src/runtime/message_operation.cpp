@@ -99,12 +99,12 @@ void MessageOperation::place_chunks() {
 
 void MessageOperation::enter() {
   transport_.listen();
-  shared_.announced[announcement_.sequence % kAnnouncementsKept] = announcement_;
+  shared_.announced.add(announcement_);
   place_chunks();
   std::fill(progress_.moved.begin(), progress_.moved.end(), 0);
   std::fill(progress_.sent.begin(), progress_.sent.end(), 0);
   for (OutgoingStream& stream : outgoing_) stream.begin(announcement_);
-  for (IncomingStream& stream : incoming_) stream.begin(announcement_);
+  for (IncomingStream& stream : incoming_) stream.begin(shared_.announced);
   open_reduction_ = 0;
   vigil_.begin_anew();
   tells_at_ = Time::max();
@@ -243,8 +243,8 @@ void MessageOperation::compare_with_what_was_told() const {
     if (told.size() != sizeof theirs) continue;
     std::memcpy(&theirs, told.data(), sizeof theirs);
     theirs.algorithm.back() = '\0';
-    const Announcement& ours = shared_.announced[theirs.sequence % kAnnouncementsKept];
-    if (ours.sequence == theirs.sequence) require_agreement({plan_->rank, ours}, {peer, theirs});
+    const Announcement* const ours = shared_.announced.find(theirs.sequence);
+    if (ours != nullptr) require_agreement({plan_->rank, *ours}, {peer, theirs}, shared_.announced);
   }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/announced.h"
 #include "runtime/layout.h"
 #include "runtime/message_plan.h"
 #include "runtime/message_streams.h"
@@ -7,7 +8,6 @@
 #include "runtime/vigil.h"
 #include "transport/message_transport.h"
 
-#include <array>
 #include <cstddef>
 #include <memory>
 #include <utility>
@@ -30,8 +30,8 @@ class MessageOperation final : public RunningOperation {
   /// What the operations of a group share, since one at a time is between begin and the end.
   struct Shared {
     explicit Shared(int ranks) : buffers(static_cast<std::size_t>(ranks)) {}
-    std::vector<ReceiveBuffer> buffers;                           ///< a circular one for each peer
-    std::array<Announcement, kAnnouncementsKept> announced = {};  ///< the last ones, each at its sequence % so many
+    std::vector<ReceiveBuffer> buffers;  ///< a circular one for each peer
+    Announced announced;
   };
 
   /// `shared` outlives the operation.

@@ -123,8 +123,8 @@ IncomingStream::IncomingStream(const MessagePlan& plan, const MessagePlan::Strea
   spans_.reserve(kSpans + 2);
 }
 
-void IncomingStream::begin(const Announcement& own) {
-  own_ = own;
+void IncomingStream::begin(const Announced& own) {
+  own_ = &own;
   announced_ = 0;
   at_ = 0;
   received_ = 0;
@@ -197,7 +197,7 @@ void IncomingStream::note_received(std::size_t bytes, MessageProgress& progress)
     bytes -= of_announcement;
     if (!entered()) return;
     theirs_.algorithm.back() = '\0';
-    require_agreement({plan_->rank, own_}, {peer_, theirs_});
+    require_agreement({plan_->rank, own_->latest()}, {peer_, theirs_}, *own_);
   }
   while (bytes > 0) {
     const Arrival& arrival = arrivals_[at_];
@@ -211,7 +211,7 @@ void IncomingStream::note_received(std::size_t bytes, MessageProgress& progress)
   }
 }
 
-void require_agreement(const RankAnnouncement& own, const RankAnnouncement& theirs) {
+void require_agreement(const RankAnnouncement& own, const RankAnnouncement& theirs, const Announced& own_past) {
   const auto& [own_rank, ours] = own;
   const auto& [peer, other] = theirs;
   if (other.sequence == ours.sequence && other.fingerprint == ours.fingerprint) return;
@@ -219,7 +219,15 @@ void require_agreement(const RankAnnouncement& own, const RankAnnouncement& thei
   const auto& [second_rank, second] = own_rank < peer ? theirs : own;
   if (first.sequence == second.sequence && first.describe() == second.describe()) {
     const std::string both = fmt::format("ranks {}, {}: {}", first_rank, second_rank, first.describe());
-    throw Error(ErrorCode::kMismatch, fmt::format(kDisagreedBefore, both), {.rank = own_rank});
+    const std::uint64_t earlier = disagreed_before(first, second).value_or(0);
+    const Announcement* const asked = own_past.find(earlier);
+    if (earlier == 0 || asked == nullptr) {
+      throw Error(ErrorCode::kMismatch, fmt::format(kDisagreedBefore, both), {.rank = own_rank});
+    }
+    throw Error(ErrorCode::kMismatch,
+                fmt::format("the ranks disagree about what #{} before it was (rank {}: {}; rank {}: something else)",
+                            earlier, own_rank, asked->describe(), peer),
+                {.rank = own_rank});
   }
   throw Error(
       ErrorCode::kMismatch,

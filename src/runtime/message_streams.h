@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtime/announced.h"
 #include "runtime/list_bytes.h"
 #include "runtime/message_plan.h"
 #include "transport/announcement.h"
@@ -20,8 +21,9 @@ struct RankAnnouncement {
   int rank = 0;
   const Announcement& announced;
 };
-/// Throws Error (kMismatch), with both in words, if that is not the same.
-void require_agreement(const RankAnnouncement& own, const RankAnnouncement& theirs);
+/// Throws Error (kMismatch), with both in words, if that is not the same, or what was before is not: then with the
+/// first of `own_past` that they show to have differed.
+void require_agreement(const RankAnnouncement& own, const RankAnnouncement& theirs, const Announced& own_past);
 
 /// Where a chunk lies during one call.
 struct ChunkPlace {
@@ -96,7 +98,8 @@ class IncomingStream {
  public:
   IncomingStream(const MessagePlan& plan, const MessagePlan::Stream& stream, const MessageProgress& layout);
 
-  void begin(const Announcement& own);
+  /// `own` outlives the operation.
+  void begin(const Announced& own);
   /// From now on fill() asks again, although nothing seemed left.
   void look_again() { is_drained_ = false; }
   /// Receives what is there; whether anything was. Does not ask again where whole chunks came and no more was there,
@@ -136,7 +139,7 @@ class IncomingStream {
   bool used_;
   std::vector<Arrival> arrivals_;     ///< those that have bytes
   std::vector<int> arrival_of_move_;  ///< kNone where nothing comes from here
-  Announcement own_;
+  const Announced* own_ = nullptr;
   Announcement theirs_;
   std::size_t announced_ = 0;
   std::size_t at_ = 0;

@@ -8,13 +8,18 @@
 
 namespace lockstep {
 
-void RunningOperation::begin(const Call& call, std::uint64_t sequence, std::uint64_t past) {
+void RunningOperation::begin(const Call& call, std::uint64_t sequence, const Past& past) {
   call_ = &call;
   deadline_.start(call.timeout);
   announcement_.sequence = sequence;
   past_ = past;
-  announcement_.fingerprint = fingerprint_behind(past, fingerprint_);
+  announcement_.fingerprint = fingerprint_behind(past.fingerprint, fingerprint_);
+  announcement_.recent = past.recent;
   entered_ = false;
+}
+
+Past RunningOperation::past_behind() const {
+  return {announcement_.fingerprint, announcement_.recent << 8U | fingerprint_ >> 56U};
 }
 
 bool RunningOperation::advance() {

@@ -38,10 +38,12 @@ class RunningOperation {
   /// bytes, which may not travel, it may be called at the start. Outlives the operation.
   void record_transfers(const TransferRecorder* recorder) { recorder_ = recorder; }
 
-  /// Takes up a call, which stays where it is until the operation is complete, under this sequence number, behind the
-  /// operation announced with the fingerprint `past` (0: none); nothing moves yet.
-  void begin(const Call& call, std::uint64_t sequence, std::uint64_t past = 0);
-  void begin(Call&& call, std::uint64_t sequence, std::uint64_t past = 0) = delete;
+  /// Takes up a call, which stays where it is until the operation is complete, under this sequence number, behind what
+  /// was before; nothing moves yet.
+  void begin(const Call& call, std::uint64_t sequence, const Past& past = {});
+  void begin(Call&& call, std::uint64_t sequence, const Past& past = {}) = delete;
+  /// Of the operation after it.
+  Past past_behind() const;
   /// Carries out what its peers are ready for; true once complete. The first after begin announces the operation.
   /// Throws Error.
   bool advance();
@@ -82,7 +84,7 @@ class RunningOperation {
   [[noreturn]] void throw_late(int rank, const std::vector<int>& awaited, const char* what) const;
 
   Announcement announcement_;
-  std::uint64_t past_ = 0;
+  Past past_;
   CallDeadline deadline_;
 
  private:

@@ -21,6 +21,14 @@ std::uint64_t fingerprint_of(const Announcement& announcement) {
   return digest_of(fmt::format("{} {}", announcement.root, announcement.describe()));
 }
 
+std::optional<std::uint64_t> disagreed_before(const Announcement& one, const Announcement& other) {
+  for (std::uint64_t back = kAnnouncementsKept - 1; back > 0; --back) {
+    const std::uint64_t shift = 8 * (back - 1);
+    if (back < one.sequence && ((one.recent ^ other.recent) >> shift & 0xffU) != 0) return one.sequence - back;
+  }
+  return std::nullopt;
+}
+
 void Announcement::name_algorithm(std::string_view name) {
   const std::size_t room = algorithm.size() - 1;
   const std::string end = name.size() > room ? fmt::format("~{:08x}", digest_of(name) & 0xffffffffU) : "";

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,6 +21,7 @@ struct Announcement {
   std::uint64_t input_offset = 0;
   std::uint64_t output_offset = 0;
   std::uint64_t fingerprint = 0;  ///< of what must agree, in this operation and in all before; see fingerprint_behind
+  std::uint64_t recent = 0;       ///< a byte of the fingerprint of each of the eight before, alone; the last one lowest
   std::int32_t root = 0;
   std::uint32_t blocks = 0;  ///< digest_of_blocks() of the ranks' block sizes, where they differ
   Collective collective = Collective::kBarrier;
@@ -43,8 +45,19 @@ inline constexpr std::uint64_t kAnnouncementsKept = 8;
 /// A number that stands for these counts; 0 for none.
 std::uint32_t digest_of_blocks(std::span<const std::size_t> block_counts);
 
-/// A number that differs if anything differs that ranks must agree on: all but the sequence and the offsets.
+/// A number that differs if anything differs that ranks must agree on: all but the sequence, the offsets and what was
+/// before.
 std::uint64_t fingerprint_of(const Announcement& announcement);
+
+/// What an announcement says of the operations before it.
+struct Past {
+  std::uint64_t fingerprint = 0;  ///< of the last one; 0: there is none
+  std::uint64_t recent = 0;
+};
+
+/// The first operation of the last seven before that these two, of one operation, show to have differed; none where
+/// they do not, as for an earlier one, or by chance (of 256 one).
+std::optional<std::uint64_t> disagreed_before(const Announcement& one, const Announcement& other);
 
 /// That of an operation that is `alone` so, behind one announced with `past` (0: it is the first). Ranks that have
 /// disagreed once, though nobody saw it, disagree ever after: for one operation it is a bijection of `past`.

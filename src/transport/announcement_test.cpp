@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <cstring>
+#include <optional>
 #include <string>
 
 namespace lockstep {
@@ -20,6 +22,35 @@ TEST(Announcement, NamesThatAreTooLongEndInADigest) {
   announcement.name_algorithm("segmented:2:hierarchical:halving_doubling,tree");
   EXPECT_NE(announcement.algorithm_name(), ring);
   EXPECT_NE(fingerprint_of(announcement), fingerprint);
+}
+
+TEST(Announcement, TheFirstOfTheLastSevenThatDifferedIsFound) {
+  Announcement one;
+  Announcement other;
+  one.sequence = other.sequence = 20;
+  one.recent = other.recent = 0x1122334455667788;
+  EXPECT_EQ(disagreed_before(one, other), std::nullopt);
+  other.recent ^= 0x01;
+  EXPECT_EQ(disagreed_before(one, other), 19U);
+  other.recent ^= 0x10000;
+  EXPECT_EQ(disagreed_before(one, other), 17U);
+  other.recent ^= std::uint64_t{1} << 48U;
+  EXPECT_EQ(disagreed_before(one, other), 13U);
+  other.recent = one.recent ^ std::uint64_t{1} << 56U;
+  EXPECT_EQ(disagreed_before(one, other), std::nullopt) << "of that one no rank has kept what it asked for";
+  other.recent = one.recent ^ 0xff00;
+  one.sequence = other.sequence = 2;
+  EXPECT_EQ(disagreed_before(one, other), std::nullopt) << "there was one only";
+}
+
+TEST(Announcement, RanksThatHaveDisagreedDifferEverAfter) {
+  std::uint64_t one = fingerprint_behind(0, 1);
+  std::uint64_t other = fingerprint_behind(0, 2);
+  for (int operation = 0; operation < 1000; ++operation) {
+    one = fingerprint_behind(one, 3);
+    other = fingerprint_behind(other, 3);
+    EXPECT_NE(one, other);
+  }
 }
 
 /// A peer's, off the wire: the undefined-behaviour sanitizer looks on.
