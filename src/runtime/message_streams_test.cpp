@@ -1,6 +1,7 @@
 #include "runtime/message_streams.h"
 
 #include "algorithms/catalog.h"
+#include "base/error_for_tests.h"
 #include "runtime/message_operation.h"
 #include "transport/tcp/transports_for_tests.h"
 
@@ -48,6 +49,35 @@ TEST(MessageStreams, WhoHasNoRoomWaitsForRoom) {
     while (!is_full) std::this_thread::yield();
     while (!operation.advance()) operation.wait_for_peer();
   });
+}
+
+/// As where the operation that ranks disagreed about went along other links than this one.
+TEST(MessageStreams, WhoDisagreedBeforeIsToldAboutWhat) {
+  Announcement broadcast;
+  broadcast.sequence = 4;
+  broadcast.collective = Collective::kBroadcast;
+  broadcast.root = 1;
+  Announcement ours;
+  ours.sequence = 6;
+  ours.collective = Collective::kAllReduce;
+  ours.fingerprint = 1;
+  Announcement theirs = ours;
+  Announced past;
+  past.add(broadcast);
+  past.add(ours);
+  EXPECT_NO_THROW(require_agreement({0, ours}, {2, theirs}, past));
+  theirs.fingerprint = 2;
+  const auto compare = [&] { require_agreement({0, ours}, {2, theirs}, past); };
+  EXPECT_THAT(compare, testing_support::refuses(ErrorCode::kMismatch,
+                                                "the ranks agree about what it is (ranks 0, 2: all_reduce of 0 "
+                                                "float32 (sum, )), but not about every operation before it"));
+  theirs.recent = 0x100;  // the operation before the last
+  EXPECT_THAT(compare, testing_support::refuses(ErrorCode::kMismatch,
+                                                "the ranks disagree about what #4 before it was (rank 0: broadcast of "
+                                                "0 float32 at root 1 (); rank 2: something else)"));
+  theirs.recent = 0x10000;
+  EXPECT_THAT(compare, testing_support::refuses(ErrorCode::kMismatch, "but not about every operation before it"))
+      << "this rank has kept nothing of #3";
 }
 
 }  // namespace lockstep
