@@ -18,10 +18,6 @@ void RunningOperation::begin(const Call& call, std::uint64_t sequence, const Pas
   entered_ = false;
 }
 
-Past RunningOperation::past_behind() const {
-  return {announcement_.fingerprint, announcement_.recent << 8U | fingerprint_ >> 56U};
-}
-
 bool RunningOperation::advance() {
   if (!entered_) enter();
   entered_ = true;

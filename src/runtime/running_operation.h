@@ -43,7 +43,7 @@ class RunningOperation {
   void begin(const Call& call, std::uint64_t sequence, const Past& past = {});
   void begin(Call&& call, std::uint64_t sequence, const Past& past = {}) = delete;
   /// Of the operation after it.
-  Past past_behind() const;
+  Past past_behind() const { return {announcement_.fingerprint, announcement_.recent << 8U | fingerprint_ >> 56U}; }
   /// Carries out what its peers are ready for; true once complete. The first after begin announces the operation.
   /// Throws Error.
   bool advance();
