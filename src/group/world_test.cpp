@@ -36,15 +36,20 @@ class Variables {
   std::vector<std::pair<std::string, std::string>> variables_;
 };
 
+/// Of rank 0 of two, in shared memory.
+Variables rank_0_of(const std::string& job, const std::string& join_timeout) {
+  return Variables({{"RANK", "0"},
+                    {"WORLD_SIZE", "2"},
+                    {"LOCAL_RANK", "0"},
+                    {"LOCAL_WORLD_SIZE", "2"},
+                    {"LOCKSTEP_JOB", job},
+                    {"LOCKSTEP_TRANSPORT", "shm"},
+                    {"LOCKSTEP_JOIN_TIMEOUT", join_timeout}});
+}
+
 TEST(World, TheTimeToJoinIsOneTimeForAllOfIt) {
   const std::string job = "world-test-" + std::to_string(::getpid());
-  const Variables variables({{"RANK", "0"},
-                             {"WORLD_SIZE", "2"},
-                             {"LOCAL_RANK", "0"},
-                             {"LOCAL_WORLD_SIZE", "2"},
-                             {"LOCKSTEP_JOB", job},
-                             {"LOCKSTEP_TRANSPORT", "shm"},
-                             {"LOCKSTEP_JOIN_TIMEOUT", "3s"}});
+  const Variables variables = rank_0_of(job, "3s");
   std::promise<void> over;
   std::jthread silent([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(500));
@@ -70,13 +75,7 @@ TEST(World, TheTimeToJoinIsOneTimeForAllOfIt) {
 /// It does not seem to have left.
 TEST(World, WhoFailsOnceAllHaveJoinedTellsTheOthersWhy) {
   const std::string job = "world-test-fails-" + std::to_string(::getpid());
-  const Variables variables({{"RANK", "0"},
-                             {"WORLD_SIZE", "2"},
-                             {"LOCAL_RANK", "0"},
-                             {"LOCAL_WORLD_SIZE", "2"},
-                             {"LOCKSTEP_JOB", job},
-                             {"LOCKSTEP_TRANSPORT", "shm"},
-                             {"LOCKSTEP_JOIN_TIMEOUT", "1s"}});
+  const Variables variables = rank_0_of(job, "1s");
   std::future<std::string> heard = std::async(std::launch::async, [&]() -> std::string {
     const auto transport = shm::create(shm::join_processes({.job = job, .rank = 1, .size = 2}));
     try {
