@@ -30,11 +30,11 @@ struct Crossing {
 };
 
 /// Over bytes from 64 B, or the request's where they are fewer, to 1 GiB, or the request's where they are more, at the
-/// request's ranks, or over ranks from 2 to the request's at its bytes: the points
-/// double, and the request's own is one of them; of fewer ranks than its root needs, the last is the root. Curves are
-/// closed forms where there are any; by bytes one that is simulated is known between points by the line through them,
-/// where a point in their middle lies on it. Of the other schedules the longest are left out, so that a sweep answers
-/// in seconds; what `rows` say of the request is taken from them.
+/// request's ranks, or over ranks from 2 to the request's at its bytes: the points double, and the request's own is one
+/// of them; of fewer ranks than its root needs, the last is the root. Curves are closed forms where there are any; by
+/// bytes one that is simulated is known between points by the line through them, where a point in their middle lies on
+/// it. Of the other schedules the longest are left out, so that a sweep answers in seconds; what `rows` say of the
+/// request is taken from them.
 Sweep sweep(Sweep::Axis axis, const std::vector<std::string>& algorithms, const PriceRequest& request,
             const PricedNetwork& network, const std::vector<Price>& rows = {});
 
