@@ -101,13 +101,13 @@ struct OperationOptions {
 /// Memory that all ranks of the group that allocated it have mapped, where they share memory: that group's collectives
 /// on it move no copies. To any other group, one that `split` makes of it too, it is memory as any other, and over TCP
 /// and MPI to all. Shared ownership; the memory is returned when the last copy of this handle goes. 64-byte aligned,
-/// zero-filled, `bytes()` long.
+/// zero-filled, `bytes()` long; one that was moved away is none, of no bytes.
 class RegisteredMemory {
  public:
   RegisteredMemory() = default;
   RegisteredMemory(std::shared_ptr<void> owner, std::size_t bytes) : owner_(std::move(owner)), bytes_(bytes) {}
   void* data() const { return owner_.get(); }
-  std::size_t bytes() const { return bytes_; }
+  std::size_t bytes() const { return owner_ ? bytes_ : 0; }
   /// Keeps the memory alive for as long as a copy of it exists (for tensors made over it).
   const std::shared_ptr<void>& owner() const { return owner_; }
 

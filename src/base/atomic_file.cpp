@@ -82,6 +82,20 @@ void replace(const fs::path& path, const fs::path& temporary, const struct stat*
   if (::rename(temporary.c_str(), path.c_str()) != 0) throw_io("Renaming to", path, errno);
 }
 
+/// The file that a name leads to through symbolic links, which need not be there yet.
+fs::path end_of_links(const fs::path& name) {
+  constexpr int kMostLinks = 40;  // as the kernel follows
+  std::error_code error;
+  fs::path path = name;
+  for (int links = 0; fs::is_symlink(fs::symlink_status(path, error)); ++links) {
+    if (links == kMostLinks) throw_io("Writing", name, ELOOP);
+    const fs::path next = fs::read_symlink(path, error);
+    if (error) throw_io("Reading", path, error.value());
+    path = path.parent_path() / next;
+  }
+  return path;
+}
+
 }  // namespace
 
 void make_durable(const fs::path& path) {
@@ -94,7 +108,7 @@ void write_file_atomically(const fs::path& link, const std::function<void(const 
   const fs::file_status there = fs::status(link, none);
   // Renamed over, a device or a pipe would be gone, and there is nothing in it to keep whole.
   if (fs::exists(there) && !fs::is_regular_file(there) && !fs::is_directory(there)) return write(link);
-  const fs::path path = fs::is_regular_file(there) && fs::is_symlink(link) ? fs::canonical(link) : link;
+  const fs::path path = end_of_links(link);
   struct stat status {};
   const bool replaces = fs::is_regular_file(there) && ::stat(path.c_str(), &status) == 0;
   const fs::path temporary = make_temporary(path, replaces);

@@ -12,8 +12,8 @@ namespace lockstep {
 /// Writes a file so that its final name never holds half of it: `write` fills a temporary beside it, which is then made
 /// durable and renamed. If anything fails the temporary is removed, an older file of that name stays, and an
 /// Error (kIo) says which file and why ("No space left on device"). A file that is replaced leaves its mode, and its
-/// owner where this process may give files away, to the new one. Through a symbolic link, the file that it leads to;
-/// what is no file (a pipe, a device) is written to as it is.
+/// owner where this process may give files away, to the new one. Through a symbolic link, the file that it leads to,
+/// or is to lead to; what is no file (a pipe, a device) is written to as it is.
 void write_file_atomically(const std::filesystem::path& path,
                            const std::function<void(const std::filesystem::path& temporary)>& write);
 void write_file_atomically(const std::filesystem::path& path, std::string_view content);

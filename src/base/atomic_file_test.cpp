@@ -68,6 +68,24 @@ TEST_F(AtomicFile, WritesTheFileThatALinkLeadsTo) {
   EXPECT_EQ(files(), 2);
 }
 
+TEST_F(AtomicFile, ALinkMayLeadWhereNothingIsYet) {
+  fs::create_directory(folder_ / "results");
+  fs::create_symlink("results/latest", folder_ / "link");
+  fs::create_symlink(folder_ / "results" / "a", folder_ / "results" / "latest");
+  write_file_atomically(folder_ / "link", "new");
+  EXPECT_TRUE(fs::is_symlink(folder_ / "link"));
+  EXPECT_TRUE(fs::is_symlink(folder_ / "results" / "latest"));
+  EXPECT_EQ(read_file(folder_ / "results" / "a"), "new");
+}
+
+TEST_F(AtomicFile, LinksThatLeadInACircleAreSaidAndStay) {
+  fs::create_symlink("b", folder_ / "a");
+  fs::create_symlink("a", folder_ / "b");
+  EXPECT_THAT([&] { write_file_atomically(folder_ / "a", "new"); },
+              testing::ThrowsMessage<Error>(testing::HasSubstr("a failed: Too many levels of symbolic links.")));
+  EXPECT_TRUE(fs::is_symlink(folder_ / "a"));
+}
+
 TEST_F(AtomicFile, TheTemporaryIsNewAndNobodyCanGuessItsName) {
   std::set<fs::path> names;
   for (int i = 0; i < 4; ++i) {

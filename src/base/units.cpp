@@ -79,7 +79,7 @@ double parse_seconds(std::string_view text) {
 double parse_bandwidth(std::string_view text) {
   constexpr std::string_view kWhat = "a bandwidth above 0; write it like 10GB/s or 100Gbit/s";
   const double value = parse_with_unit(text, kBandwidthUnits, kWhat);
-  if (value > 0) return value;
+  if (value > 0 && std::isfinite(1 / value)) return value;  // a byte takes a time that can be told
   throw Error(ErrorCode::kInvalidArgument, fmt::format("'{}' is not {}.", text, kWhat));
 }
 

@@ -45,7 +45,7 @@ TEST(Units, ReadsWhatNetworksCost) {
   EXPECT_DOUBLE_EQ(parse_bandwidth("100Gbit/s"), 12.5e9);
   EXPECT_DOUBLE_EQ(parse_bandwidth("100Gbps"), 12.5e9);
   EXPECT_DOUBLE_EQ(parse_seconds_per_byte("0.1ns/B"), 1e-10);
-  for (const char* text : {"0GB/s", "10", "10GB", "-1GB/s", "infGB/s"})
+  for (const char* text : {"0GB/s", "10", "10GB", "-1GB/s", "infGB/s", "1e-319GB/s"})
     EXPECT_THROW(parse_bandwidth(text), Error) << text;
   EXPECT_THROW(parse_seconds("5"), Error);
   EXPECT_THROW(parse_seconds_per_byte("5ns"), Error);

@@ -113,7 +113,7 @@ std::string Group::algorithm_for(Collective collective, std::size_t bytes, const
                                registered ? MemoryKind::kRegistered : MemoryKind::kPlain);
 }
 
-std::string Group::load_schedule(const std::string& text) const { return state_->schedules().load(text); }
+std::string Group::load_schedule(const std::string& text) const { return state_->load_schedule(text); }
 
 RegisteredMemory Group::allocate(std::size_t bytes) const { return state_->allocate(bytes); }
 

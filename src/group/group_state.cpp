@@ -420,6 +420,11 @@ void GroupState::abandon(const char* why) noexcept {
   first_error_.leave(why);
 }
 
+std::string GroupState::load_schedule(const std::string& text) {
+  const auto lock = alone();
+  return schedules_.load(text);
+}
+
 RegisteredMemory GroupState::allocate(std::size_t bytes) {
   require_own_process();  // or the parent gives out the same memory
   return engine_->allocate(bytes);

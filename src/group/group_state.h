@@ -37,7 +37,8 @@ class GroupState final : public Awaited, public std::enable_shared_from_this<Gro
 
   const Identity& identity() const { return identity_; }
   Engine& engine() { return *engine_; }
-  Schedules& schedules() { return schedules_; }
+  const Schedules& schedules() const { return schedules_; }
+  std::string load_schedule(const std::string& text);
   const JobCalibration& calibration() const { return calibration_; }
   /// The algorithm that a task with these options runs. Throws Error (kInvalidArgument).
   std::string algorithm_for(const Task& task, const OperationOptions& options, MemoryKind memory);

@@ -164,6 +164,15 @@ TEST(Group, ThousandsOfShapesMayBeUnderWay) {
   });
 }
 
+TEST(Group, MemoryThatWasMovedAwayHasNoBytes) {
+  const World world = World::alone();
+  RegisteredMemory memory = world.allocate(4096);
+  const RegisteredMemory kept = std::move(memory);
+  EXPECT_EQ(kept.bytes(), 4096U);
+  EXPECT_EQ(memory.data(), nullptr);  // NOLINT(bugprone-use-after-move): that is what is asked
+  EXPECT_EQ(memory.bytes(), 0U);
+}
+
 /// An operation that is used again asks its peers again where theirs lie.
 TEST(Group, BuffersMayLieElsewhereInTheNextCall) {
   run_ranks(2, [](World& world) {

@@ -105,6 +105,7 @@ TEST(Pending, InAForkedChildEveryCallOfAGroupIsRefused) {
         [&] { (void)world.receive(buffer, 1); },
         [&] { (void)world.split(0); },
         [&] { (void)world.allocate(64); },
+        [&] { (void)world.load_schedule("lockstep schedule 1"); },
         [&] { sum.abandon(); },
         [&] { sum.wait(); },
     };

@@ -121,7 +121,8 @@ class Parser {
   int number(std::string_view word) const {
     int value = 0;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-    if (error != std::errc{} || end != word.data() + word.size() || word == "-0") {
+    const bool is_whole = error == std::errc{} && end == word.data() + word.size();
+    if (!is_whole || (value == 0 && word.starts_with('-'))) {
       refuse(fmt::format("'{}' is not a number that can be meant here", word));
     }
     return value;

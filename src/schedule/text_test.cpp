@@ -87,7 +87,10 @@ TEST(Text, SaysWhichLineIsWrongAndHow) {
   EXPECT_EQ(refusal(with("ranks 2", "ranks 2 3")), "mine.txt, line 4: expected 'ranks ...', not 'ranks 2 3'.");
   EXPECT_THAT(refusal(with("ranks 2", "ranks many")), HasSubstr("line 4: 'many' is not a number"));
   EXPECT_THAT(refusal(with("ranks 2", "ranks 2x")), HasSubstr("line 4: '2x' is not a number"));
-  EXPECT_THAT(refusal(with("copy 0", "copy -0")), HasSubstr("line 10: '-0' is not a number"));
+  for (const char* zero : {"-0", "-00"}) {
+    EXPECT_THAT(refusal(with("copy 0", std::string("copy ") + zero)),
+                HasSubstr(std::string("line 10: '") + zero + "' is not a number"));
+  }
   EXPECT_THAT(refusal(with("ranks 2", "ranks 99999999999999999999")), HasSubstr("line 4: '99999999999999999999'"));
   EXPECT_EQ(refusal(with("name pair", "name p{air")),
             "mine.txt, line 2: a name is 1 to 80 letters, digits and '_-.:,'.");

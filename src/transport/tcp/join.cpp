@@ -15,6 +15,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <span>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -68,12 +69,15 @@ class Joiner {
     return std::move(host_);
   }
 
-  Host follow(const Address& meeting) {
-    FileDescriptor first = connect(0, meeting);
+  /// Rank 0 listens at one of the places.
+  Host follow(std::span<const Address> places) {
+    FileDescriptor first = connect(0, places);
     FileDescriptor listener =
         open_own_listener(name(request_.rank), request_.listen_on, Address::of(first), request_.secret.has_value());
     listens_on_ = told_to_peers(listener, Address::of(first));
-    if (!greet(first, 0, Channel::kControl)) first = connect_and_greet(0, meeting, Channel::kControl);
+    if (!greet(first, 0, Channel::kControl)) first = connect_and_greet(0, places, Channel::kControl);
+    // None where the connection is over, which who hears next on it says.
+    const Address meeting = Address::peer_of(first).value_or(places.front());
     keep(0, Channel::kControl, std::move(first));
     try {
       hear_introduction();
@@ -118,10 +122,10 @@ class Joiner {
     place(peer, channel) = std::move(socket);
   }
 
-  FileDescriptor connect(int peer, const Address& address) {
-    FileDescriptor socket = connect_to(address, deadline_, company_.look);
+  FileDescriptor connect(int peer, std::span<const Address> places) {
+    FileDescriptor socket = connect_to_one_of(places, deadline_, company_.look);
     if (!socket) {
-      throw_waited(peer, fmt::format("to appear at {} (the last try: {})", address.to_string(), std::strerror(errno)));
+      throw_waited(peer, fmt::format("to appear at {} (the last try: {})", in_words(places), std::strerror(errno)));
     }
     return socket;
   }
@@ -144,9 +148,9 @@ class Joiner {
   }
 
   /// A full house closes connections; who comes again gets in.
-  FileDescriptor connect_and_greet(int peer, const Address& address, Channel channel) {
+  FileDescriptor connect_and_greet(int peer, std::span<const Address> places, Channel channel) {
     while (true) {
-      FileDescriptor socket = connect(peer, address);
+      FileDescriptor socket = connect(peer, places);
       if (greet(socket, peer, channel)) return socket;
       // A try that the deadline cuts short would say that nobody answered.
       if (steady_clock::now() + kLastTry >= deadline_) throw_waited(peer, "to let it in");
@@ -157,11 +161,12 @@ class Joiner {
 
   void connect_to_those_before(const Address& meeting) {
     for (const Channel channel : {Channel::kData, Channel::kMessages}) {
-      keep(0, channel, connect_and_greet(0, meeting, channel));
+      keep(0, channel, connect_and_greet(0, std::span(&meeting, 1), channel));
     }
     for (int peer = 1; peer < request_.rank; ++peer) {
+      const Address place = Address::from_wire(addresses_[index(peer)]);
       for (const Channel channel : {Channel::kControl, Channel::kData, Channel::kMessages}) {
-        keep(peer, channel, connect_and_greet(peer, Address::from_wire(addresses_[index(peer)]), channel));
+        keep(peer, channel, connect_and_greet(peer, std::span(&place, 1), channel));
       }
     }
   }
@@ -362,11 +367,6 @@ void require_room(const JoinRequest& request) {
   require_room_for(request.size, {.rank = request.company.name(request.rank), .a_peer = kChannels});
 }
 
-Host join_by(Deadline deadline, const JoinRequest& request, const Address& meeting, FileDescriptor listener) {
-  Joiner joiner(request, deadline);
-  return request.rank == 0 ? joiner.lead(std::move(listener)) : joiner.follow(meeting);
-}
-
 }  // namespace
 
 FileDescriptor open_own_listener(int rank, const std::string& listen_on, const Address& own, bool has_secret) {
@@ -392,7 +392,8 @@ Address told_to_peers(const FileDescriptor& listener, const Address& own) {
 
 Host join_at(const JoinRequest& request, const Address& meeting, FileDescriptor listener) {
   require_room(request);
-  return join_by(steady_clock::now() + request.timeout, request, meeting, std::move(listener));
+  Joiner joiner(request, steady_clock::now() + request.timeout);
+  return request.rank == 0 ? joiner.lead(std::move(listener)) : joiner.follow(std::span(&meeting, 1));
 }
 
 Host join_processes(const JoinRequest& request) {
@@ -403,11 +404,14 @@ Host join_processes(const JoinRequest& request) {
       "machine and a port that is free there",
       request.meet_at, kPortVariable, request.port);
   // A machine knows its own name; the others may hear of it only once rank 0's is up.
-  const NamePatience patience{.timeout = request.rank == 0 ? milliseconds(0) : request.timeout};
-  const Address meeting = Address::resolve(request.meet_at, request.port, remedy, patience);
-  if (request.rank != 0) return join_by(deadline, request, meeting, FileDescriptor());
-  require_secret(0, meeting, request.secret.has_value());
-  return join_by(deadline, request, meeting, listen_on(meeting, remedy));
+  const NamePatience patience{.timeout = request.rank == 0 ? milliseconds(0) : request.timeout,
+                              .lookup = request.lookup};
+  const std::vector<Address> places = Address::resolve_all(request.meet_at, request.port, remedy, patience);
+  Joiner joiner(request, deadline);
+  if (request.rank != 0) return joiner.follow(places);
+  FileDescriptor listener = listen_on_one_of(places, remedy);
+  require_secret(0, Address::of(listener), request.secret.has_value());
+  return joiner.lead(std::move(listener));
 }
 
 }  // namespace lockstep::tcp

@@ -17,17 +17,18 @@ struct JoinRequest {
   int rank = 0;
   int size = 1;
   RankHere here;                      ///< among those of them that share this machine
-  std::string meet_at = "127.0.0.1";  ///< rank 0 listens on this address and no other
+  std::string meet_at = "127.0.0.1";  ///< rank 0 listens on this, the first that is its own, and nowhere else
   int port = 0;
   std::string listen_on;         ///< where this rank takes connections; empty: where it reached rank 0 from
   std::optional<Secret> secret;  ///< none: only loopback is listened on
   std::chrono::milliseconds timeout{60'000};
   Company company{};
+  NameLookup lookup = ::getaddrinfo;  ///< of `meet_at`
 };
 
 /// Finds the other ranks of the job and connects each two of them. Every rank calls it. All connections are made here,
 /// and then nobody listens any more. A name in `meet_at` that stands for nothing yet is asked for again by all but
-/// rank 0, until the timeout.
+/// rank 0, until the timeout; where it stands for several addresses, they look for rank 0 at each.
 ///
 /// Throws Error: kTimeout naming the ranks that did not come, kMismatch if ranks disagree about the world, the job or
 /// its secret, kInvalidArgument if others could reach what is listened on and there is no secret or for more ranks than

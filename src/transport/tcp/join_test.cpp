@@ -84,6 +84,25 @@ TEST_F(JoinTest, WhoListensOnAllAddressesTellsTheOneByWhichItReachedRank0) {
   EXPECT_THAT(join(requests)[1], testing::StartsWith("Rank 1 would take no connection to 127.0.0.1:"));
 }
 
+/// As where a name has an IPv4 and an IPv6 address, and rank 0 listens at one of them.
+TEST_F(JoinTest, Rank0IsFoundAtAnyAddressOfItsName) {
+  auto requests = world(3);
+  for (JoinRequest& one : requests) {
+    one.meet_at = "node0";
+    one.lookup = [is_rank0 = one.rank == 0](const char*, const char* port, const addrinfo* hints, addrinfo** found) {
+      const int error = ::getaddrinfo(is_rank0 ? "192.0.2.1" : "127.0.0.8", port, hints, found);
+      return error != 0 ? error : ::getaddrinfo("127.0.0.9", port, hints, &(*found)->ai_next);
+    };
+  }
+  ASSERT_THAT(join(requests), testing::Each(""));
+  expect_each_two_connected(3);
+  requests[1].timeout = milliseconds(50);
+  EXPECT_THAT(join({requests[1]})[0],
+              testing::HasSubstr(fmt::format("rank 0 to appear at 127.0.0.8:{0} or 127.0.0.9:{0} (the last try: "
+                                             "Connection refused)",
+                                             port_.number)));
+}
+
 TEST_F(JoinTest, NobodyListensAfterwards) {
   ASSERT_THAT(join(world(2)), testing::Each(""));
   const Deadline soon = std::chrono::steady_clock::now() + milliseconds(50);

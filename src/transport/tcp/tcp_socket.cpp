@@ -19,8 +19,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <memory>
+#include <stdexcept>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 namespace lockstep::tcp {
 
@@ -31,11 +34,12 @@ using std::chrono::steady_clock;
 
 constexpr milliseconds kRetry{20};
 
-/// A socket for that address, or one from there. On the way to ourselves nothing is lost, so that there is nothing to
-/// control; but a connection that was ever made with BBR, the default of some systems, is paced by a timer, whatever it
-/// is told afterwards.
+/// A socket for that address, or one from there; empty, with that in errno, where the system has none of its family.
+/// On the way to ourselves nothing is lost, so that there is nothing to control; but a connection that was ever made
+/// with BBR, the default of some systems, is paced by a timer, whatever it is told afterwards.
 FileDescriptor make_socket(const Address& address) {
   FileDescriptor socket(::socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP));
+  if (!socket && errno == EAFNOSUPPORT) return socket;
   if (!socket) throw_system_error("Making a TCP socket");
   constexpr std::string_view kEverywhere = "reno";
   if (address.is_loopback())
@@ -62,7 +66,7 @@ bool wait_until_ready(const FileDescriptor& socket, short events, Deadline deadl
 }
 
 /// 0 once connected, else errno.
-int try_connect(const FileDescriptor& socket, const Address& address, Deadline deadline, const Look& look) {
+int await_connection(const FileDescriptor& socket, const Address& address, Deadline deadline, const Look& look) {
   if (::connect(socket.get(), address.get(), address.bytes()) == 0) return 0;
   if (errno != EINPROGRESS) return errno;
   if (!wait_until_ready(socket, POLLOUT, deadline, look)) return ETIMEDOUT;
@@ -129,7 +133,10 @@ bool is_closable(const pollfd& socket) {
 
 }  // namespace
 
-Address Address::resolve(const std::string& host, int port, const std::string& remedy, const NamePatience& patience) {
+Address::Address(const addrinfo& found) { std::memcpy(&storage_, found.ai_addr, found.ai_addrlen); }
+
+std::vector<Address> Address::resolve_all(const std::string& host, int port, const std::string& remedy,
+                                          const NamePatience& patience) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_NUMERICSERV;
@@ -145,16 +152,22 @@ Address Address::resolve(const std::string& host, int port, const std::string& r
     throw Error(ErrorCode::kInvalidArgument, fmt::format("'{}' is no address that this machine knows ({}){}{}.", host,
                                                          ::gai_strerror(error), for_how_long, as_clause(remedy)));
   }
-  Address address;
-  std::memcpy(&address.storage_, found->ai_addr, found->ai_addrlen);
-  ::freeaddrinfo(found);
-  if (address.is_link_local()) {
+  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owned(found, ::freeaddrinfo);
+  std::vector<Address> addresses;
+  for (const addrinfo* one = found; one != nullptr; one = one->ai_next) addresses.push_back(Address(*one));
+  const std::string first = addresses.front().to_string();
+  std::erase_if(addresses, [](const Address& address) { return address.is_link_local(); });
+  if (addresses.empty()) {
     throw Error(ErrorCode::kInvalidArgument,
                 fmt::format("'{}' is {}, an address of one link only, and ranks cannot tell each other which link; use "
                             "an IPv4 address, or an IPv6 address that does not begin with fe80{}.",
-                            host, address.to_string(), as_clause(remedy)));
+                            host, first, as_clause(remedy)));
   }
-  return address;
+  return addresses;
+}
+
+Address Address::resolve(const std::string& host, int port, const std::string& remedy, const NamePatience& patience) {
+  return resolve_all(host, port, remedy, patience).front();
 }
 
 template <class Ask>
@@ -236,16 +249,44 @@ std::string Address::to_string() const {
 
 socklen_t Address::bytes() const { return family() == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6); }
 
-FileDescriptor listen_on(const Address& address, const std::string& remedy) {
+std::string in_words(std::span<const Address> addresses) {
+  std::string words;
+  for (const Address& address : addresses) words += (words.empty() ? "" : " or ") + address.to_string();
+  return words;
+}
+
+namespace {
+
+/// Empty, with the reason in errno, where that fails.
+FileDescriptor try_to_listen_on(const Address& address) {
   // As many as the system takes: whoever fills the queue with strangers must fill it again for each that is let in.
   constexpr int kBacklog = 4096;
   FileDescriptor socket = make_socket(address);
+  if (!socket) return {};
   set_option(socket, SOL_SOCKET, SO_REUSEADDR, 1);
-  if (::bind(socket.get(), address.get(), address.bytes()) != 0 || ::listen(socket.get(), kBacklog) != 0) {
+  if (::bind(socket.get(), address.get(), address.bytes()) == 0 && ::listen(socket.get(), kBacklog) == 0) return socket;
+  const int error = errno;
+  socket.reset();
+  errno = error;
+  return {};
+}
+
+}  // namespace
+
+FileDescriptor listen_on(const Address& address, const std::string& remedy) {
+  return listen_on_one_of(std::span(&address, 1), remedy);
+}
+
+FileDescriptor listen_on_one_of(std::span<const Address> addresses, const std::string& remedy) {
+  for (const Address& address : addresses) {
+    if (FileDescriptor socket = try_to_listen_on(address)) return socket;
+    const int error = errno;
+    const bool is_anothers = error == EADDRNOTAVAIL || error == EAFNOSUPPORT;
+    if (is_anothers && &address != &addresses.back()) continue;
     throw Error(ErrorCode::kTransport, fmt::format("Listening on {} failed: {}{}.", address.to_string(),
-                                                   std::strerror(errno), as_clause(remedy)));
+                                                   std::strerror(error), as_clause(remedy)));
   }
-  return socket;
+  throw std::logic_error("no address to listen on");
 }
 
 FileDescriptor accept_from(const FileDescriptor& listener) {
@@ -264,25 +305,48 @@ int fault_of_connection(const FileDescriptor& socket) {
   return peer->to_string() == Address::of(socket).to_string() ? ECONNREFUSED : 0;
 }
 
+/// 0 and a socket that is connected, or errno.
+std::pair<int, FileDescriptor> try_to_connect(const Address& address, Deadline deadline, const Look& look) {
+  FileDescriptor socket = make_socket(address);
+  if (!socket) return {errno, FileDescriptor()};
+  int error = await_connection(socket, address, deadline, look);
+  if (error == 0) error = fault_of_connection(socket);
+  return {error, std::move(socket)};
+}
+
+/// Whether somebody may come to listen at an address that answers so.
+bool may_come(int error) {
+  constexpr std::array kOfNow{ECONNREFUSED, ETIMEDOUT, ECONNRESET, EHOSTUNREACH, ENETUNREACH, EAGAIN, EINTR};
+  return std::find(kOfNow.begin(), kOfNow.end(), error) != kOfNow.end();
+}
+
 }  // namespace
 
 FileDescriptor connect_to(const Address& address, Deadline deadline, const Look& look) {
-  int error = 0;
+  return connect_to_one_of(std::span(&address, 1), deadline, look);
+}
+
+FileDescriptor connect_to_one_of(std::span<const Address> addresses, Deadline deadline, const Look& look) {
+  const bool is_only_one = addresses.size() == 1;
+  constexpr milliseconds kLongestTry{16'000};
+  milliseconds longest{250};  // of a try, while there are others; far away it takes longer than this
+  int last_error = 0;
   do {
-    FileDescriptor socket = make_socket(address);
-    error = try_connect(socket, address, deadline, look);
-    if (error == 0) error = fault_of_connection(socket);
-    if (error == 0) return socket;
-    const bool may_come = error == ECONNREFUSED || error == ETIMEDOUT || error == ECONNRESET || error == EHOSTUNREACH ||
-                          error == ENETUNREACH || error == EAGAIN || error == EINTR;
-    if (!may_come) {
-      throw Error(ErrorCode::kTransport,
-                  fmt::format("Connecting to {} failed: {}.", address.to_string(), std::strerror(error)));
+    for (const Address& address : addresses) {
+      const Deadline end = is_only_one ? deadline : std::min(deadline, steady_clock::now() + longest);
+      auto [error, socket] = try_to_connect(address, end, look);
+      if (error == 0) return std::move(socket);
+      last_error = error;
+      if (!may_come(error) && is_only_one) {
+        throw Error(ErrorCode::kTransport,
+                    fmt::format("Connecting to {} failed: {}.", address.to_string(), std::strerror(error)));
+      }
     }
     if (look) look();
     std::this_thread::sleep_for(kRetry);
+    longest = std::min(2 * longest, kLongestTry);
   } while (steady_clock::now() < deadline);
-  errno = error;
+  errno = last_error;
   return {};
 }
 

@@ -14,6 +14,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace lockstep::tcp {
 
@@ -22,12 +23,14 @@ using Deadline = std::chrono::steady_clock::time_point;
 /// What who waits does every 20 ms meanwhile; throws why there is nothing to wait for.
 using Look = std::function<void()>;
 
+/// Who is asked what a name stands for: the system, if not a test that answers itself.
+using NameLookup = std::function<int(const char* host, const char* port, const addrinfo* hints, addrinfo** found)>;
+
 /// For how long a name that stands for nothing yet, as that of a machine that is being started, is asked for again and
-/// again, and who is asked: the system, if not a test that answers itself.
+/// again, and who is asked.
 struct NamePatience {
   std::chrono::milliseconds timeout{0};
-  std::function<int(const char* host, const char* port, const addrinfo* hints, addrinfo** found)> lookup =
-      ::getaddrinfo;
+  NameLookup lookup = ::getaddrinfo;
 };
 
 /// An IPv4 or IPv6 address and a port.
@@ -41,8 +44,12 @@ class Address {
   };
 
   Address() = default;
-  /// The first that the name stands for, once it does. Throws Error (kInvalidArgument) that repeats the name, and then
-  /// what to do; also, and at once, of an IPv6 address that means nothing without its link, which no Wire tells.
+  /// All that the name stands for, once it does, in the order in which the system would try them, but for IPv6
+  /// addresses that mean nothing without their link, which no Wire tells. Throws Error (kInvalidArgument) that repeats
+  /// the name, and then what to do; also, and at once, where it stands for such addresses only.
+  static std::vector<Address> resolve_all(const std::string& host, int port, const std::string& remedy = {},
+                                          const NamePatience& patience = {});
+  /// The first of them.
   static Address resolve(const std::string& host, int port, const std::string& remedy = {},
                          const NamePatience& patience = {});
   static Address from_wire(const Wire& wire);
@@ -67,6 +74,7 @@ class Address {
   int family() const { return storage_.ss_family; }
 
  private:
+  explicit Address(const addrinfo& found);
   /// Throws Error (kTransport).
   template <class Ask>
   static std::optional<Address> told_by(const Ask& ask, const FileDescriptor& socket, const char* whose);
@@ -74,15 +82,23 @@ class Address {
   sockaddr_storage storage_{};
 };
 
-// The sockets of these three do not block, and are closed when a program is started from here.
+/// "127.0.0.1:4711", "127.0.0.1:4711 or [::1]:4711".
+std::string in_words(std::span<const Address> addresses);
+
+// The sockets of these five do not block, and are closed when a program is started from here.
 
 /// Listens on that address and no other. Throws Error (kTransport) naming it, and then what to do.
 FileDescriptor listen_on(const Address& address, const std::string& remedy = {});
+/// The same on the first of them that is one of this machine. Throws that of the last where none is.
+FileDescriptor listen_on_one_of(std::span<const Address> addresses, const std::string& remedy = {});
 /// A waiting connection; empty if none waits.
 FileDescriptor accept_from(const FileDescriptor& listener);
 /// Tries until somebody listens there; empty if nobody did by the deadline, with what the last try met in errno. Throws
 /// Error (kTransport) if the address cannot be reached at all.
 FileDescriptor connect_to(const Address& address, Deadline deadline, const Look& look = {});
+/// The same where somebody listens at one of several addresses of a machine, not all of which need lead there: none
+/// keeps the others from being tried, whatever it meets.
+FileDescriptor connect_to_one_of(std::span<const Address> addresses, Deadline deadline, const Look& look = {});
 
 /// Whether this error of a call that moves data tells of the other end, or of the way there. Any other is this rank's
 /// own.

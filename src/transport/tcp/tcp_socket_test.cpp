@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <span>
 #include <stop_token>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -129,6 +130,29 @@ TEST(TcpAddress, OneThatHoldsOnItsLinkOnlyIsRefused) {
   EXPECT_NO_THROW(Address::resolve("fec0::1", 80));
 }
 
+namespace {
+
+/// Of a name that stands for several addresses.
+NameLookup known_as(std::vector<std::string> addresses) {
+  return [addresses = std::move(addresses)](const char*, const char* port, const addrinfo* hints, addrinfo** found) {
+    addrinfo** end = found;
+    for (const std::string& address : addresses) {
+      const int error = ::getaddrinfo(address.c_str(), port, hints, end);
+      if (error != 0) return error;
+      while (*end != nullptr) end = &(*end)->ai_next;
+    }
+    return 0;
+  };
+}
+
+}  // namespace
+
+TEST(TcpAddress, AllThatANameStandsForIsKeptButWhatHoldsOnOneLinkOnly) {
+  const NamePatience names{.lookup = known_as({"fe80::1", "127.0.0.7", "fe80::2", "::1"})};
+  EXPECT_EQ(in_words(Address::resolve_all("node7", 80, {}, names)), "127.0.0.7:80 or [::1]:80");
+  EXPECT_EQ(Address::resolve("node7", 80, {}, names).to_string(), "127.0.0.7:80");
+}
+
 TEST(TcpAddress, IsASocketsOnly) {
   const FileDescriptor none;
   EXPECT_THAT([&] { Address::of(none); },
@@ -152,6 +176,47 @@ TEST(TcpSocket, ListensWhereAskedAndNowhereElse) {
   EXPECT_TRUE(connect_to(address, in(std::chrono::seconds(5))));
   const Address elsewhere = Address::resolve("127.0.0.2", address.to_wire().port);
   EXPECT_FALSE(connect_to(elsewhere, in(std::chrono::milliseconds(30))));
+}
+
+namespace {
+
+const Address kNoMachines = Address::resolve("192.0.2.1", 0);  // for documentation
+
+}  // namespace
+
+TEST(TcpSocket, ListensOnTheFirstAddressThatIsItsOwn) {
+  const Address own = Address::resolve("127.0.0.3", 0);
+  const FileDescriptor listener = listen_on_one_of(std::vector{kNoMachines, own, Address::resolve("127.0.0.4", 0)});
+  EXPECT_EQ(Address::of(listener).with_port(0).to_string(), own.to_string());
+  EXPECT_THAT(
+      [&] {
+        listen_on_one_of(std::vector{kNoMachines, kNoMachines}, "set another");
+      },
+      testing_support::refuses(ErrorCode::kTransport,
+                               "Listening on 192.0.2.1:0 failed: Cannot assign requested address; set another."));
+  EXPECT_THAT(
+      [&] {
+        listen_on_one_of(std::vector{Address::of(listener), own});
+      },
+      testing_support::refuses(ErrorCode::kTransport, "Address already in use"));
+}
+
+/// Whatever the others meet: nobody who listens, a way that is closed, and one that does not answer at all.
+TEST(TcpSocket, FindsWhoListensAtOneOfSeveralAddresses) {
+  const FileDescriptor listener = listen_on(Address::resolve("127.0.0.3", 0));
+  const Address there = Address::of(listener);
+  const Address no_one = Address::resolve("127.0.0.4", there.to_wire().port);
+  const Address forbidden = Address::resolve("255.255.255.255", there.to_wire().port);
+  const FileDescriptor full = listen_on(Address::resolve("127.0.0.5", 0));
+  ASSERT_EQ(::listen(full.get(), 0), 0);
+  const FileDescriptor in_its_queue = connect_to(Address::of(full), in(std::chrono::seconds(5)));
+  EXPECT_FALSE(connect_to(Address::of(full), in(std::chrono::milliseconds(50)))) << "it answers";
+  const std::vector places{no_one, forbidden, Address::of(full), there};
+  const FileDescriptor socket = connect_to_one_of(places, in(std::chrono::seconds(60)));
+  ASSERT_TRUE(socket);
+  EXPECT_EQ(Address::peer_of(socket)->to_string(), there.to_string());
+  EXPECT_FALSE(connect_to_one_of(std::span(places).first(2), in(std::chrono::milliseconds(30))));
+  EXPECT_EQ(errno, ENETUNREACH);
 }
 
 TEST(TcpSocket, APortThatIsTakenIsSaid) {
